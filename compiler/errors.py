@@ -1,0 +1,109 @@
+"""
+The errors a user of npuc can meet, and how one is shown.
+
+Each carries the exit status of the command line (`docs/cli.md`), where it happened and a hint. Nothing here imports the rest of
+npuc, so that every layer of the house can raise them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A place in a source file. `line` and `col` count from 1, `col` in characters."""
+
+    file: str
+    line: int
+    col: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.col}"
+
+
+class NpucError(Exception):
+    """
+    Base of all expected failures.
+
+    `message` says what was found and what was expected, `hint` the likely fix; `source_line` is the text of the line that
+    `location` names, if it is known.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, message: str, *, location: Location | None = None, hint: str | None = None, source_line: str | None = None
+    ):
+        super().__init__(message)
+        self.message = message
+        self.location = location
+        self.hint = hint
+        self.source_line = source_line
+
+    def render(self) -> str:
+        """The error as the command line prints it: position, message, source line with caret, hint."""
+        where = "npuc" if self.location is None else str(self.location)
+        lines = [f"{where}: error: {self.message}"]
+        if self.location is not None and self.source_line is not None:
+            margin = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.location.col - 1])
+            lines += [f"    {self.source_line}", f"    {margin}^"]
+        if self.hint is not None:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class SourceError(NpucError):
+    """The program is wrong: syntax, names, shapes, an operation that breaks its invariant."""
+
+
+class SourceErrors(SourceError):
+    """Several independent mistakes of one source, in the order of their places."""
+
+    def __init__(self, errors: Sequence[NpucError]):
+        super().__init__(errors[0].message, location=errors[0].location, hint=errors[0].hint)
+        self.errors = tuple(errors)
+
+    def render(self) -> str:
+        return "\n".join(e.render() for e in self.errors)
+
+
+class CheckError(NpucError):
+    """A check failed: a pass changed what the program computes."""
+
+
+class UsageError(NpucError):
+    """npuc was called wrongly: an unknown option, preset, pass or key; a malformed hardware file."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class CapacityError(NpucError):
+    """The program is right but does not fit the hardware."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class InternalError(NpucError):
+    """A defect in npuc itself."""
+
+    exit_code: ClassVar[int] = 70
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name a misspelled one most likely means, or None."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name, known, n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """A hint: the nearest known name, or all of them when none is near."""
+    match = nearest(name, known)
+    return f"did you mean '{match}'?" if match else f"known: {', '.join(sorted(known)) or 'none'}"

@@ -1,0 +1,22 @@
+"""npuc's dialects, as factories that import only what is asked for."""
+
+from collections.abc import Callable
+
+from xdsl.ir import Dialect
+
+
+def _train() -> Dialect:
+    from npuc.dialects.train import TRAIN
+
+    return TRAIN
+
+
+def _npu() -> Dialect:
+    from npuc.dialects.npu import NPU
+
+    return NPU
+
+
+def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
+    """npuc's own dialects by name."""
+    return {"npu": _npu, "train": _train}
