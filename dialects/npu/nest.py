@@ -1,0 +1,229 @@
+"""
+The loop nest of a contraction as plain frozen data: dimensions, tensors with their index maps, statements, and a schedule.
+
+    (m = 6, n = 4, k = 8) ins(X = [m, k], W = [k, n]) outs(Y[m, n]) do(Y += X * W)     a Nest
+    loops [m : 2, k : 2, n : 2] keep(X = 1) spm 80                                   its Schedule
+
+Nothing here knows IR: analyses and searches work on these classes, and `npu.contract` carries one of each as an attribute.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One index of a tensor: the sum of dimension x coefficient (all >= 1), plus a constant."""
+
+    terms: tuple[tuple[str, int], ...]
+    offset: int = 0
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dimensions that move this index."""
+        return tuple(d for d, _ in self.terms)
+
+    def __str__(self) -> str:
+        parts = [d if c == 1 else f"{d} * {c}" for d, c in self.terms]
+        text = " + ".join(parts)
+        if not parts:
+            return str(self.offset)
+        if self.offset:
+            text += f" {'+' if self.offset > 0 else '-'} {abs(self.offset)}"
+        return text
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """
+    A tensor of a nest: its name there, its shape, and one `Axis` a dimension of the shape.
+
+    An index outside the shape reads as 0 and drops writes: that is padding.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    axes: tuple[Axis, ...]
+
+    @cached_property
+    def dims(self) -> frozenset[str]:
+        """The nest's dimensions that this tensor's indices depend on."""
+        return frozenset(d for axis in self.axes for d in axis.dims)
+
+    @property
+    def elements(self) -> int:
+        """The number of elements of the whole tensor."""
+        product = 1
+        for size in self.shape:
+            product *= size
+        return product
+
+    def __str__(self) -> str:
+        return f"{self.name}[{', '.join(map(str, self.axes))}]"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`out += lhs * rhs`, tensors by name."""
+
+    out: str
+    lhs: str
+    rhs: str
+
+    def __str__(self) -> str:
+        return f"{self.out} += {self.lhs} * {self.rhs}"
+
+
+@dataclass(frozen=True)
+class Nest:
+    """
+    A loop nest over named dimensions with one or more contraction statements.
+
+    `dims` are (name, size) pairs; `starts[i]` is what the sum `outs[i]` starts from (None: zero), named `<out>0` and indexed by
+    dimensions of that output. MACs of a statement are the product of all sizes, padding included.
+    """
+
+    dims: tuple[tuple[str, int], ...]
+    ins: tuple[Tensor, ...]
+    outs: tuple[Tensor, ...]
+    starts: tuple[Tensor | None, ...]
+    statements: tuple[Statement, ...]
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The size of each dimension by name."""
+        return dict(self.dims)
+
+    @cached_property
+    def tensors(self) -> dict[str, Tensor]:
+        """All tensors by name: inputs, outputs, starts."""
+        return {t.name: t for t in (*self.ins, *self.outs, *(s for s in self.starts if s is not None))}
+
+    @property
+    def points(self) -> int:
+        """The number of points of the nest: the MACs of one statement."""
+        product = 1
+        for _, size in self.dims:
+            product *= size
+        return product
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all statements."""
+        return self.points * len(self.statements)
+
+    def start_of(self, out: str) -> Tensor | None:
+        """What the sum of the output named `out` starts from."""
+        return next(s for o, s in zip(self.outs, self.starts, strict=True) if o.name == out)
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the nest, a sentence each; nothing for a legal one."""
+        yield from self._dimension_problems()
+        known = ", ".join(self.sizes)
+        for tensor in self.tensors.values():
+            if len(tensor.axes) != len(tensor.shape):
+                yield f"{tensor.name} has {len(tensor.axes)} indices, its type has rank {len(tensor.shape)}"
+                continue
+            seen: set[str] = set()
+            for number, (axis, size) in enumerate(zip(tensor.axes, tensor.shape, strict=True)):
+                for dim, coefficient in axis.terms:
+                    if dim not in self.sizes:
+                        yield f"unknown dimension '{dim}', the nest has {known}"
+                        return
+                    if coefficient < 1:
+                        yield f"{tensor.name} uses {dim} * {coefficient}: coefficients must be at least 1"
+                    if dim in seen:
+                        yield f"{tensor.name} uses dimension {dim} more than once"
+                    seen.add(dim)
+                if len(axis.terms) == 1 and axis.offset == 0 and axis.terms[0][1] == 1:
+                    dim = axis.terms[0][0]
+                    if size != self.sizes[dim]:
+                        yield f"axis {number} of {tensor.name} has size {size}, dimension {dim} has {self.sizes[dim]}"
+        yield from self._statement_problems()
+
+    def _dimension_problems(self) -> Iterator[str]:
+        names = [name for name, _ in self.dims]
+        for name in sorted({n for n in names if names.count(n) > 1}):
+            yield f"dimension {name} is named twice"
+        for name, size in self.dims:
+            if size < 1:
+                yield f"dimension {name} has size {size}, expected at least 1"
+
+    def _statement_problems(self) -> Iterator[str]:
+        if len(self.tensors) < len(self.ins) + len(self.outs) + sum(s is not None for s in self.starts):
+            yield "two tensors of the nest have the same name"
+        ins, outs = {t.name for t in self.ins}, {t.name for t in self.outs}
+        for s in self.statements:
+            for name, place in ((s.lhs, ins), (s.rhs, ins), (s.out, outs)):
+                if name not in place:
+                    yield f"statement of {s.out} uses {name}, which is not among the {'outs' if place is outs else 'ins'}"
+                    return
+            used = self.tensors[s.out].dims | self.tensors[s.lhs].dims | self.tensors[s.rhs].dims
+            for dim in self.sizes:
+                if dim not in used:
+                    yield f"statement of {s.out} does not use dimension {dim}: it would run several times"
+        for out in self.outs:
+            if sum(s.out == out.name for s in self.statements) != 1:
+                yield f"{out.name} must be the result of exactly one statement"
+        for out, start in zip(self.outs, self.starts, strict=True):
+            if start is not None and not start.dims <= out.dims:
+                yield f"the start of {out.name} uses dimensions that {out.name} does not have"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a schedule: a dimension cut in steps of `step`."""
+
+    dim: str
+    step: int
+
+    def __str__(self) -> str:
+        return f"{self.dim} : {self.step}"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """
+    How a nest is run: loops outermost first, what stays in SPM, and the promised budget.
+
+    A dimension that is not listed is whole. `keep` maps a tensor to the number of innermost loops whose block of it stays in
+    SPM (0 for tensors not listed: one tile). `spm` is the budget in elements of the nest's widest type; None promises nothing.
+    """
+
+    loops: tuple[Loop, ...] = ()
+    keep: tuple[tuple[str, int], ...] = ()
+    spm: int | None = None
+
+    @cached_property
+    def keeps(self) -> dict[str, int]:
+        """The keep depth of each tensor that is listed."""
+        return dict(self.keep)
+
+    def keep_of(self, tensor: str) -> int:
+        """The number of innermost loops whose block of `tensor` stays in SPM."""
+        return self.keeps.get(tensor, 0)
+
+    def problems(self, nest: Nest) -> Iterator[str]:
+        """What is wrong with the schedule for `nest`, a sentence each."""
+        steps: dict[str, int] = {}
+        for loop in self.loops:
+            if loop.dim not in nest.sizes:
+                yield f"unknown dimension '{loop.dim}' in loops, the nest has {', '.join(nest.sizes)}"
+            elif loop.step < 1:
+                yield f"step of {loop.dim} is {loop.step}, expected at least 1"
+            elif loop.dim in steps:
+                if loop.step >= steps[loop.dim]:
+                    yield f"steps of {loop.dim} must shrink inwards, got {steps[loop.dim]} then {loop.step}"
+            elif loop.step > nest.sizes[loop.dim]:
+                yield f"step of {loop.dim} is {loop.step}, its size is {nest.sizes[loop.dim]}"
+            steps[loop.dim] = loop.step
+        for name, depth in self.keep:
+            if name not in nest.tensors:
+                yield f"keep names '{name}', the nest has {', '.join(nest.tensors)}"
+            elif not 0 <= depth <= len(self.loops):
+                yield f"keep of {name} is {depth}, expected 0 to {len(self.loops)}, the number of loops"
+        if len(self.keeps) != len(self.keep):
+            yield "keep names a tensor twice"
+        if self.spm is not None and self.spm < 1:
+            yield f"spm is {self.spm}, expected at least 1"
