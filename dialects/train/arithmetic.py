@@ -1,0 +1,151 @@
+"""Arithmetic on tensors: the four operations with broadcasting, a sum over broadcast axes, scaling, casts and constants."""
+
+from itertools import zip_longest
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.train.base import Tensor, TrainOp, Types, encode, same_element, shape_text
+
+
+def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape two shapes broadcast to by numpy's rule, or None."""
+    out: list[int] = []
+    for x, y in zip_longest(reversed(a), reversed(b), fillvalue=1):
+        if x != y and 1 not in (x, y):
+            return None
+        out.append(x if y == 1 else y)
+    return tuple(reversed(out))
+
+
+class BinaryOp(TrainOp):
+    """Base of the elementwise operations of two tensors, which broadcast by numpy's rule."""
+
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(lhs: Tensor, rhs: Tensor) -> Types:
+        """Both shapes broadcast to the result's; equal element types."""
+        shape = broadcast(lhs.get_shape(), rhs.get_shape())
+        if shape is None:
+            raise VerifyException(f"shapes {shape_text(lhs)} and {shape_text(rhs)} do not broadcast")
+        return (TensorType(same_element(lhs, rhs), shape),)
+
+
+@irdl_op_definition
+class AddOp(BinaryOp):
+    """`train.add %a, %b`: a + b."""
+
+    name = "train.add"
+
+
+@irdl_op_definition
+class SubOp(BinaryOp):
+    """`train.sub %a, %b`: a - b."""
+
+    name = "train.sub"
+
+
+@irdl_op_definition
+class MulOp(BinaryOp):
+    """`train.mul %a, %b`: a * b, elementwise."""
+
+    name = "train.mul"
+
+
+@irdl_op_definition
+class DivOp(BinaryOp):
+    """`train.div %a, %b`: a / b, elementwise."""
+
+    name = "train.div"
+
+
+@irdl_op_definition
+class AffineOp(TrainOp):
+    """`train.affine %x scale 2.0 offset 1.0`: x * scale + offset."""
+
+    name = "train.affine"
+
+    x = operand_def(TensorType)
+    scale = prop_def(FloatAttr, default_value=encode(1.0))
+    offset = prop_def(FloatAttr, default_value=encode(0.0))
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, scale: float = 1.0, offset: float = 0.0) -> Types:
+        """The shape and type of the operand."""
+        return (x,)
+
+
+@irdl_op_definition
+class ReduceOp(TrainOp):
+    """`train.reduce %x : (tensor<6x8>) -> tensor<8>`: the sum over the axes that broadcasting the result to x's shape adds."""
+
+    name = "train.reduce"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    x = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, results: tuple[Tensor, ...]) -> Types:
+        """The result's shape must broadcast to the operand's."""
+        (out,) = results
+        if broadcast(x.get_shape(), out.get_shape()) != x.get_shape():
+            raise VerifyException(f"cannot sum {shape_text(x)} to {shape_text(out)}")
+        return (TensorType(x.element_type, out.get_shape()),)
+
+
+@irdl_op_definition
+class CastOp(TrainOp):
+    """`train.cast %x : (tensor<4xf32>) -> tensor<4xbf16>`: another element type."""
+
+    name = "train.cast"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    x = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, results: tuple[Tensor, ...]) -> Types:
+        """The shape of the operand, any element type."""
+        (out,) = results
+        return (TensorType(out.element_type, x.get_shape()),)
+
+
+@irdl_op_definition
+class ConstantOp(TrainOp):
+    """`train.constant value 1.0 : () -> tensor<f32>`: a tensor filled with one value."""
+
+    name = "train.constant"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    value = prop_def(FloatAttr)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(results: tuple[Tensor, ...], value: float) -> Types:
+        """Any type."""
+        return results
+
+
+def constant(type: Tensor, value: float) -> ConstantOp:
+    """A tensor of `type` filled with `value`."""
+    return ConstantOp(results=[type], value=float(value))
+
+
+def retyped(type: Tensor, element: Attribute) -> Tensor:
+    """A tensor type with another element type."""
+    return TensorType(element, type.get_shape())

@@ -1,0 +1,229 @@
+"""
+The base of all `train` operations: one syntax, and a shape rule that the constructor and the verifier share.
+
+    %y = train.conv2d %x, %w stride [2, 2] padding [1, 1, 1, 1] {layer = "conv1"} : (tensor<…>, tensor<…>) -> tensor<…>
+
+Operands come first, then each property that differs from its default as `name value`, then the attribute dictionary and the types.
+A concrete operation only declares its operands, properties and results and the static method `infer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Protocol, TypeAlias, cast
+
+from typing_extensions import Self
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.provenance import Role
+
+Tensor: TypeAlias = TensorType[Attribute]
+Param: TypeAlias = bool | int | float | str | tuple[int, ...]
+Types: TypeAlias = tuple[Tensor, ...]
+
+_UNIT = UnitAttr()
+_ROLES = frozenset(role.value for role in Role)
+
+
+def tensor_type(value: SSAValue) -> Tensor:
+    """The type of a value that is known to be a tensor."""
+    return cast(Tensor, value.type)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a value that is known to be a tensor."""
+    return tensor_type(value).get_shape()
+
+
+def shape_text(type: Tensor) -> str:
+    """A shape as messages show it: `6x4`, or `scalar`."""
+    return "x".join(map(str, type.get_shape())) or "scalar"
+
+
+def ints(attr: DenseArrayBase) -> tuple[int, ...]:
+    """The integers of an array property."""
+    return cast(tuple[int, ...], tuple(attr.get_values()))
+
+
+def encode(value: Param) -> Attribute:
+    """The attribute that stands for a parameter; unit for True."""
+    if isinstance(value, bool):
+        return _UNIT
+    if isinstance(value, int):
+        return IntegerAttr(value, i64)
+    if isinstance(value, float):
+        return FloatAttr(value, f64)
+    if isinstance(value, str):
+        return StringAttr(value)
+    return DenseArrayBase.from_list(i64, value)
+
+
+def decode(attr: Attribute) -> Param:
+    """The parameter that an attribute stands for: the inverse of `encode`."""
+    if isinstance(attr, UnitAttr):
+        return True
+    if isinstance(attr, IntegerAttr):
+        return cast(int, attr.value.data)
+    if isinstance(attr, FloatAttr):
+        return cast(float, attr.value.data)
+    if isinstance(attr, StringAttr):
+        return attr.data
+    if isinstance(attr, DenseArrayBase):
+        return ints(attr)
+    raise VerifyException(f"a property is {attr}, expected an integer, float, string, unit or integer array")
+
+
+class _Inferring(Protocol):
+    """An operation class with its shape rule; the signature differs from class to class."""
+
+    infer: Callable[..., Types]
+
+
+class TrainOp(IRDLOperation):
+    """
+    Base of the operations of the `train` dialect.
+
+    `infer(*operand_types, **params)` is the shape rule: it returns the result types or raises VerifyException. Where the result
+    is not determined by the operands (a reshape, the derivative of a strided convolution) `TAKES_RESULT` is set and `infer` gets
+    the intended types as `results`, checks them and returns them.
+    """
+
+    TAKES_RESULT: ClassVar[bool] = False
+    MARKS: ClassVar[Mapping[int, str]] = {}
+    """Operand number -> unit property that prints as `t` behind that operand."""
+
+    def __init__(self, *operands: SSAValue, results: Sequence[Attribute] | None = None, **params: Param):
+        properties = {k: encode(v) for k, v in params.items() if v is not False}
+        unknown = params.keys() - type(self).get_irdl_definition().properties.keys()
+        if unknown:
+            raise VerifyException(f"{self.name} has no property '{min(unknown)}'")
+        result_types = self._infer([tensor_type(v) for v in operands], properties, results)
+        Operation.__init__(self, operands=operands, result_types=result_types, properties=properties)
+
+    @classmethod
+    def _infer(
+        cls, operands: Sequence[Tensor], properties: Mapping[str, Attribute], results: Sequence[Attribute] | None
+    ) -> Types:
+        params: dict[str, object] = {name: decode(attr) for name, attr in properties.items()}
+        if cls.TAKES_RESULT:
+            if results is None:
+                raise VerifyException(f"{cls.name} needs its result type")
+            params["results"] = tuple(results)
+        return cast(_Inferring, cls).infer(*operands, **params)
+
+    def verify_(self) -> None:
+        for value in (*self.operands, *self.results):
+            if not isinstance(value.type, TensorType):
+                raise VerifyException(f"operands and results must be tensors, got {value.type}")
+            if any(size < 0 for size in tensor_type(value).get_shape()):
+                raise VerifyException(f"expected a static shape, got {value.type}")
+        role = self.attributes.get("role")
+        if role is not None and (not isinstance(role, StringAttr) or role.data not in _ROLES):
+            raise VerifyException(f"role is {role}, expected one of {', '.join(sorted(_ROLES))}")
+        found = tuple(v.type for v in self.results)
+        expected = self._infer([tensor_type(v) for v in self.operands], self.properties, found)
+        if found != expected:
+            raise VerifyException(
+                f"expected result {', '.join(map(str, expected))}, got {', '.join(map(str, found)) or 'none'}"
+            )
+
+    # syntax
+
+    def print(self, printer: Printer) -> None:
+        marked: set[str] = set()
+        for number, operand in enumerate(self.operands):
+            printer.print_string(", " if number else " ")
+            printer.print_ssa_value(operand)
+            mark = self.MARKS.get(number)
+            if mark is not None and mark in self.properties:
+                printer.print_string(" t")
+                marked.add(mark)
+        for name, definition in self.get_irdl_definition().properties.items():
+            attr = self.properties.get(name)
+            if attr is not None and attr != definition.default_value and name not in marked:
+                printer.print_string(f" {name}")
+                _print_param(printer, decode(attr))
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_function_type(self.operand_types, self.result_types)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        unresolved: list[UnresolvedOperand] = []
+        properties: dict[str, Attribute] = {}
+        while (operand := parser.parse_optional_unresolved_operand()) is not None:
+            mark = cls.MARKS.get(len(unresolved))
+            if mark is not None and parser.parse_optional_keyword("t") is not None:
+                properties[mark] = _UNIT
+            unresolved.append(operand)
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        names = cls.get_irdl_definition().properties
+        while (name := parser.parse_optional_keyword_in(names)) is not None:
+            properties[name] = _parse_param(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        function_type = parser.parse_function_type()
+        operands = parser.resolve_operands(unresolved, function_type.inputs.data, position)
+        return cls.create(
+            operands=operands,
+            result_types=function_type.outputs.data,
+            properties=properties,
+            attributes=attributes,
+        )
+
+
+def _print_param(printer: Printer, value: Param) -> None:
+    if value is True:
+        return
+    if isinstance(value, tuple):
+        printer.print_string(f" [{', '.join(map(str, value))}]")
+    elif isinstance(value, str):
+        printer.print_string(" ")
+        printer.print_string_literal(value)
+    elif isinstance(value, float):
+        printer.print_string(f" {_float_text(value)}")
+    else:
+        printer.print_string(f" {value}")
+
+
+def _float_text(value: float) -> str:
+    """The shortest text that reads back as the same float, in a form the parser takes for a float."""
+    text = repr(value)
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}{e}{exponent}"
+
+
+def _parse_param(parser: Parser) -> Attribute:
+    values = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    if values is not None:
+        return encode(tuple(values))
+    text = parser.parse_optional_str_literal()
+    if text is not None:
+        return encode(text)
+    number = parser.parse_optional_number()
+    return _UNIT if number is None else encode(number)
+
+
+def same_element(*types: Tensor) -> Attribute:
+    """The one element type of several tensors; an error if they differ."""
+    first = types[0].element_type
+    for type in types[1:]:
+        if type.element_type != first:
+            raise VerifyException(f"element types differ: {first} and {type.element_type}")
+    return first

@@ -1,0 +1,35 @@
+"""Dropout."""
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.train.base import Tensor, TrainOp, Types, shape_text
+
+
+@irdl_op_definition
+class DropoutOp(TrainOp):
+    """
+    `train.dropout %x, %step p 0.1 seed 3`: x / (1 - p) where a random mask keeps it, else 0.
+
+    The mask is a function of seed and step alone, so the same operation on the gradient is the derivative.
+    """
+
+    name = "train.dropout"
+
+    x = operand_def(TensorType)
+    step = operand_def(TensorType)
+    p = prop_def(FloatAttr)
+    seed = prop_def(IntegerAttr)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, step: Tensor, p: float, seed: int) -> Types:
+        """0 <= p < 1; step is a scalar."""
+        if not 0.0 <= p < 1.0:
+            raise VerifyException(f"p is {p}, expected at least 0 and below 1")
+        if step.get_shape() != ():
+            raise VerifyException(f"step is {shape_text(step)}, expected a scalar")
+        return (x,)

@@ -1,0 +1,58 @@
+"""Embedding: rows of a table by index."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.train.base import Tensor, TrainOp, Types, shape_text
+
+
+def _check(ids: Tensor, table: Tensor) -> None:
+    if not isinstance(ids.element_type, IntegerType):
+        raise VerifyException(f"the indices have element type {ids.element_type}, expected i32 or i64")
+    if len(table.get_shape()) != 2:
+        raise VerifyException(f"the table must be [entries, width], got {shape_text(table)}")
+
+
+@irdl_op_definition
+class EmbeddingOp(TrainOp):
+    """`train.embedding %ids, %table`: the row of table [entries, width] for each index."""
+
+    name = "train.embedding"
+
+    ids = operand_def(TensorType)
+    table = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(ids: Tensor, table: Tensor) -> Types:
+        """The shape of the indices with the width appended."""
+        _check(ids, table)
+        return (TensorType(table.element_type, (*ids.get_shape(), table.get_shape()[1])),)
+
+
+@irdl_op_definition
+class EmbeddingDwOp(TrainOp):
+    """`train.embedding_dw %dy, %ids`: the gradient of the table: each row of dy added to the row of its index."""
+
+    name = "train.embedding_dw"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    dy = operand_def(TensorType)
+    ids = operand_def(TensorType)
+    dtable = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, ids: Tensor, results: tuple[Tensor, ...]) -> Types:
+        """Looking the indices up in the result gives dy's type."""
+        (table,) = results
+        _check(ids, table)
+        expected = (*ids.get_shape(), table.get_shape()[1])
+        if dy.get_shape() != expected:
+            raise VerifyException(f"dy is {shape_text(dy)}, the lookup's output is {'x'.join(map(str, expected))}")
+        return (TensorType(dy.element_type, table.get_shape()),)

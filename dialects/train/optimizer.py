@@ -1,0 +1,123 @@
+"""Optimizer updates. Each returns the new values of what it updates, in the order of its operands."""
+
+from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.train.base import Tensor, TrainOp, Types, encode, shape_text
+
+_ZERO = encode(0.0)
+
+
+def _check_like(param: Tensor, *others: Tensor) -> None:
+    for other in others:
+        if other.get_shape() != param.get_shape():
+            raise VerifyException(f"the parameter is {shape_text(param)}, its gradient or state {shape_text(other)}")
+
+
+@irdl_op_definition
+class SgdOp(TrainOp):
+    """
+    `%w1, %v1 = train.sgd %w, %dw, %v lr 0.1 momentum 0.9`: v1 = momentum v + g, w1 = w - lr v1 with g = dw + weight_decay w.
+
+    Without momentum there is no v, and w1 = w - lr g. Source: PyTorch's SGD.
+    """
+
+    name = "train.sgd"
+
+    param = operand_def(TensorType)
+    grad = operand_def(TensorType)
+    velocity = var_operand_def(TensorType)
+    lr = prop_def(FloatAttr)
+    momentum = prop_def(FloatAttr, default_value=_ZERO)
+    weight_decay = prop_def(FloatAttr, default_value=_ZERO)
+    new_param = result_def(TensorType)
+    new_velocity = var_result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(
+        param: Tensor, grad: Tensor, *velocity: Tensor, lr: float, momentum: float = 0.0, weight_decay: float = 0.0
+    ) -> Types:
+        """Equal shapes; a velocity if and only if there is momentum."""
+        _check_like(param, grad, *velocity)
+        if len(velocity) != (momentum != 0.0):
+            raise VerifyException(f"momentum is {momentum}, with {len(velocity)} velocities")
+        return (param, *velocity)
+
+
+class AdamBase(TrainOp):
+    """The operands and hyperparameters that adam and adamw share."""
+
+    param = operand_def(TensorType)
+    grad = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    square = operand_def(TensorType)
+    step = operand_def(TensorType)
+    lr = prop_def(FloatAttr)
+    beta1 = prop_def(FloatAttr, default_value=encode(0.9))
+    beta2 = prop_def(FloatAttr, default_value=encode(0.999))
+    eps = prop_def(FloatAttr, default_value=encode(1e-8))
+    weight_decay = prop_def(FloatAttr, default_value=_ZERO)
+    new_param = result_def(TensorType)
+    new_mean = result_def(TensorType)
+    new_square = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(
+        param: Tensor,
+        grad: Tensor,
+        mean: Tensor,
+        square: Tensor,
+        step: Tensor,
+        lr: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> Types:
+        """Equal shapes, a scalar step; both betas at least 0 and below 1."""
+        _check_like(param, grad, mean, square)
+        if step.get_shape() != ():
+            raise VerifyException(f"step is {shape_text(step)}, expected a scalar")
+        for name, beta in (("beta1", beta1), ("beta2", beta2)):
+            if not 0.0 <= beta < 1.0:
+                raise VerifyException(f"{name} is {beta}, expected at least 0 and below 1")
+        return (param, mean, square)
+
+
+@irdl_op_definition
+class AdamOp(AdamBase):
+    """
+    `%w1, %m1, %s1 = train.adam %w, %dw, %m, %s, %step lr 0.001`: Adam (Kingma, Ba 2015) with bias correction.
+
+    m1 = beta1 m + (1 - beta1) g, s1 = beta2 s + (1 - beta2) g^2, w1 = w - lr m1/(1 - beta1^t) / (sqrt(s1/(1 - beta2^t)) + eps),
+    g = dw + weight_decay w, t = step + 1.
+    """
+
+    name = "train.adam"
+
+
+@irdl_op_definition
+class AdamwOp(AdamBase):
+    """`train.adamw %w, %dw, %m, %s, %step …`: Adam on w - lr weight_decay w, g = dw (Loshchilov, Hutter 2019)."""
+
+    name = "train.adamw"
+
+
+@irdl_op_definition
+class IncrementOp(TrainOp):
+    """`train.increment %step`: step + 1."""
+
+    name = "train.increment"
+
+    step = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(step: Tensor) -> Types:
+        """The type of the operand."""
+        return (step,)

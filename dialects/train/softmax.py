@@ -1,0 +1,56 @@
+"""Softmax along one axis."""
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.train.base import Tensor, TrainOp, Types, encode, shape_text
+
+_LAST = encode(-1)
+
+
+def check_axis(x: Tensor, axis: int) -> None:
+    """The rule for an axis argument: -rank <= axis < rank."""
+    rank = len(x.get_shape())
+    if not -rank <= axis < rank:
+        raise VerifyException(f"axis is {axis}, expected {-rank} to {rank - 1} for {shape_text(x)}")
+
+
+@irdl_op_definition
+class SoftmaxOp(TrainOp):
+    """`train.softmax %x axis -1`: exp(x) over its sum along an axis."""
+
+    name = "train.softmax"
+
+    x = operand_def(TensorType)
+    axis = prop_def(IntegerAttr, default_value=_LAST)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, axis: int = -1) -> Types:
+        """The type of the operand."""
+        check_axis(x, axis)
+        return (x,)
+
+
+@irdl_op_definition
+class SoftmaxGradOp(TrainOp):
+    """`train.softmax_grad %dy, %y axis -1`: y (dy - sum(dy y))."""
+
+    name = "train.softmax_grad"
+
+    dy = operand_def(TensorType)
+    y = operand_def(TensorType)
+    axis = prop_def(IntegerAttr, default_value=_LAST)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, y: Tensor, axis: int = -1) -> Types:
+        """Both operands have the result's type."""
+        if dy != y:
+            raise VerifyException(f"dy is {dy}, y is {y}")
+        check_axis(y, axis)
+        return (y,)
