@@ -1,0 +1,1 @@
+"""Cost backends: `base` says what one is and finds them, `hardware` describes machines, each model has its folder."""

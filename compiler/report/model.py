@@ -1,0 +1,167 @@
+"""
+The report as frozen data: one `OpRow` an operation, `Totals` over them, `Report` around both.
+
+Names carry no unit only where the contract fixed them so: `*_bytes` are bytes, `seconds*` seconds, `energy_j` joules,
+`cycles` of the array's clock, `m`, `n`, `k`, `batch` elements of the forward product. None is "this backend does not
+model it", never 0.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+SCHEMA = "npuc.report/1"
+
+Phase = Literal["forward", "dx", "dw", "dxdw", "update", "comm"]
+Kind = Literal["matrix", "vector", "data", "comm"]
+Scalar = None | bool | int | float | str
+HardwareTable = dict[str, Scalar | list[Scalar | dict[str, Scalar]]]
+HardwareDict = dict[str, Scalar | HardwareTable]
+
+
+class TensorBytes(msgspec.Struct, frozen=True):
+    """Traffic of one tensor of an operation between DRAM and SPM, in bytes."""
+
+    read_bytes: int
+    write_bytes: int
+
+
+class Partition(msgspec.Struct, frozen=True):
+    """A dimension cut in parts, one after the other (`time`) or side by side (`cores`)."""
+
+    dim: str
+    parts: int
+    over: Literal["time", "cores"]
+
+
+class ScheduleRow(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    How a nest is run: loops outermost first, tile sizes, and the depth at which tensors stay in SPM.
+
+    `order` and `tile` name dimensions as the nest does (a matrix product: m, n, k).
+    """
+
+    program: Literal["sequential", "zip", "fused"] = "sequential"
+    order: list[str] = msgspec.field(default_factory=list[str])
+    tile: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    keep: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    partition: Partition | None = None
+
+
+class OpRow(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    What one operation costs; every count is for one of its `repeat` repetitions.
+
+    (`name`, `phase`, `op`, `index`) is unique. `limit` is the resource that sets the time: compute, dram, latency, …
+    `utilization` is the share of the array's peak that the MACs take.
+    """
+
+    index: int
+    name: str
+    op: str
+    loc: str | None = None
+    phase: Phase = "forward"
+    kind: Kind = "matrix"
+    repeat: int = 1
+    batch: int | None = None
+    m: int | None = None
+    n: int | None = None
+    k: int | None = None
+    macs: int | None = None
+    vector_ops: int | None = None
+    cycles: int | float | None = None
+    compute_cycles: int | float | None = None
+    stall_cycles: int | float | None = None
+    seconds: float | None = None
+    utilization: float | None = None
+    dram_read_bytes: int | None = None
+    dram_write_bytes: int | None = None
+    spm_bytes: int | None = None
+    energy_j: float | None = None
+    limit: str | None = None
+    lower_bound_bytes: int | None = None
+    lower_bound_seconds: float | None = None
+    schedule: ScheduleRow | None = None
+    tensors: dict[str, TensorBytes] = msgspec.field(default_factory=dict[str, TensorBytes])
+    native: dict[str, Scalar | list[Scalar]] = msgspec.field(default_factory=dict[str, Scalar | list[Scalar]])
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums of `repeat` x row over all rows, and ratios of those sums. `totals["cycles"]` reads a field by its name."""
+
+    cycles: int | float | None
+    seconds: float | None
+    macs: int | None
+    vector_ops: int | None
+    dram_read_bytes: int | None
+    dram_write_bytes: int | None
+    energy_j: float | None
+    utilization: float | None
+    lower_bound_seconds: float | None
+    lower_bound_bytes: int | None
+    seconds_by_phase: dict[str, float | None]
+    seconds_by_kind: dict[str, float | None]
+
+    def __getitem__(self, key: str) -> int | float | dict[str, float | None] | None:
+        """The total of that name; `KeyError` for any other."""
+        if key not in self.__struct_fields__:
+            raise KeyError(key)
+        value: int | float | dict[str, float | None] | None = getattr(self, key)
+        return value
+
+
+class ParallelLevel(msgspec.Struct, frozen=True, kw_only=True):
+    """One level of the tree of devices: what each layer does, and the elements one pair reads in one direction."""
+
+    level: str
+    choices: dict[str, str]
+    elements: int | str
+
+
+class ParallelTotal(msgspec.Struct, frozen=True):
+    """Movement of all levels; a number that is not whole is an exact string (`"3/2"`)."""
+
+    elements: int | str
+    bytes: int | str
+
+
+class Parallel(msgspec.Struct, frozen=True, kw_only=True):
+    """How the step is split over devices."""
+
+    strategy: str
+    convention: str
+    devices: int
+    levels: list[ParallelLevel]
+    total: ParallelTotal
+    lower_bound_elements: int | str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What one training step (or forward pass) costs on one backend and one hardware."""
+
+    schema: str = SCHEMA
+    npuc: str = ""
+    source: str = ""
+    network: str = ""
+    backend: str
+    hardware: HardwareDict
+    pipeline: str = ""
+    defines: dict[str, int | str] = msgspec.field(default_factory=dict[str, int | str])
+    warnings: list[str] = msgspec.field(default_factory=list[str])
+    totals: Totals
+    ops: list[OpRow]
+    parallel: Parallel | None = None
+
+    def to_json(self) -> str:
+        """The report as JSON text, one row a line; the same report always gives the same bytes."""
+        from npuc.compiler.report.write import to_json
+
+        return to_json(self)
+
+    def to_csv(self) -> str:
+        """The rows as CSV text, nested keys dotted, an empty cell for None."""
+        from npuc.compiler.report.write import to_csv
+
+        return to_csv([self])
