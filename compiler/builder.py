@@ -1,0 +1,272 @@
+"""
+The builder through which every frontend makes a program: one function of `train` operations with named arguments.
+
+    b = GraphBuilder("mlp")
+    x = b.input("x", TensorType(f32, [64, 784]))
+    with b.at("fc1", location):
+        h = linear(b, x, 512)                       # a language function of npuc.compiler.layers
+    module = b.finish(loss=loss, outputs=[("h", h)], optimizer=Optimizer("sgd", {"lr": 0.1}))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeVar
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f64,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+
+from npuc.compiler.errors import Location
+from npuc.dialects.provenance import Role, role_attr, source_location
+from npuc.dialects.train.arithmetic import constant
+from npuc.dialects.train.base import Tensor
+
+OpT = TypeVar("OpT", bound=Operation)
+MAX_OPS = 200_000
+
+
+class TooManyOps(Exception):
+    """The program grew beyond the limit on operations."""
+
+    def __init__(self, limit: int):
+        super().__init__(f"the network has more than {limit:,} operations")
+        self.limit = limit
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """An optimizer by name with its hyperparameters; `npuc.compiler.layers.optimizer` knows the names."""
+
+    kind: str
+    options: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass
+class _Argument:
+    value: BlockArgument
+    attributes: dict[str, Attribute]
+    update: SSAValue | None = None
+
+
+class GraphBuilder:
+    """
+    Builds the forward function of a network.
+
+    `training` tells layers whether to build the form for training (batch statistics, dropout) or for inference. `max_ops` limits
+    the number of operations; `emit` raises TooManyOps beyond it.
+    """
+
+    def __init__(self, name: str, *, training: bool = True, max_ops: int = MAX_OPS):
+        self.name = name
+        self.training = training
+        self.max_ops = max_ops
+        self._block = Block()
+        self._arguments: list[_Argument] = []
+        self._by_value: dict[SSAValue, _Argument] = {}
+        self._step: SSAValue | None = None
+        self._layer = ""
+        self._location: Location | None = None
+        self._frozen = False
+        self._layer_attr = StringAttr("")
+        self._location_attr = source_location("-", 1, 1)
+        self._names: set[str] = set()
+        self._seeds = 0
+        self.op_count = 0
+
+    # the layer under construction
+
+    @property
+    def layer(self) -> str:
+        """The name of the layer under construction."""
+        return self._layer
+
+    @contextmanager
+    def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> Iterator[None]:
+        """Name the layer and place of what is built inside; `frozen` keeps its parameters from being trained."""
+        saved = (self._layer, self._location, self._frozen, self._layer_attr, self._location_attr)
+        self._layer, self._location = layer, location
+        self._frozen = self._frozen or frozen
+        self._layer_attr = StringAttr(layer)
+        if location is not None:
+            self._location_attr = source_location(location.file, location.line, location.col)
+        try:
+            yield
+        finally:
+            self._layer, self._location, self._frozen, self._layer_attr, self._location_attr = saved
+
+    def emit(self, op: OpT, *, role: Role = Role.FORWARD) -> OpT:
+        """Append an operation; it gets the current layer, the role and the location."""
+        self.op_count += 1
+        if self.op_count > self.max_ops:
+            raise TooManyOps(self.max_ops)
+        op.attributes["layer"] = self._layer_attr
+        if role is not Role.FORWARD:
+            op.attributes["role"] = role_attr(role)
+        op.location = self._location_attr
+        self._block.add_op(op)
+        return op
+
+    def constant(self, type: Tensor, value: float) -> SSAValue:
+        """A tensor filled with one value."""
+        return self.emit(constant(type, value)).out
+
+    def next_seed(self) -> int:
+        """A number that no other random operation of the network has."""
+        self._seeds += 1
+        return self._seeds
+
+    # arguments
+
+    def _argument(self, type: Tensor, attributes: dict[str, Attribute], hint: str) -> SSAValue:
+        value = self._block.insert_arg(type, len(self._block.args))
+        value.location = self._location_attr
+        value.name_hint = _hint(hint)
+        argument = _Argument(value, attributes)
+        self._arguments.append(argument)
+        self._by_value[value] = argument
+        return value
+
+    def _unique(self, name: str) -> str:
+        candidate, number = name, 2
+        while candidate in self._names:
+            candidate, number = f"{name}_{number}", number + 1
+        self._names.add(candidate)
+        return candidate
+
+    def input(self, name: str, type: Tensor, *, labels: bool = False) -> SSAValue:
+        """An input of the network, or its labels."""
+        attributes: dict[str, Attribute] = {"train.input": StringAttr(name)}
+        if labels:
+            attributes["train.labels"] = UnitAttr()
+        self._names.add(name)
+        return self._argument(type, attributes, name)
+
+    def param(
+        self,
+        suffix: str,
+        shape: Sequence[int],
+        element: Attribute,
+        *,
+        fill: float | None = None,
+        bound: float | None = None,
+        frozen: bool = False,
+    ) -> SSAValue:
+        """
+        A trained parameter named `<layer>.<suffix>` (the layer alone if the suffix is empty).
+
+        It starts as `fill` everywhere, or uniformly random in [-bound, bound]; by default bound = 1 / sqrt(fan-in), the fan-in
+        being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out, in, …] kernel.
+        """
+        name = self._unique(f"{self._layer}.{suffix}" if suffix else self._layer)
+        attributes: dict[str, Attribute] = {"train.param": StringAttr(name)}
+        if fill is not None:
+            attributes["train.fill"] = FloatAttr(float(fill), f64)
+        else:
+            attributes["train.bound"] = FloatAttr(_fan_in(shape) ** -0.5 if bound is None else float(bound), f64)
+        if frozen or self._frozen:
+            attributes["train.frozen"] = UnitAttr()
+        return self._argument(TensorType(element, shape), attributes, name)
+
+    def stat(self, suffix: str, shape: Sequence[int], element: Attribute, *, fill: float) -> SSAValue:
+        """A running statistic named `<layer>.<suffix>`, at first `fill`; `update` gives its next value."""
+        name = self._unique(f"{self._layer}.{suffix}")
+        attributes: dict[str, Attribute] = {"train.stat": StringAttr(name), "train.fill": FloatAttr(float(fill), f64)}
+        return self._argument(TensorType(element, shape), attributes, name)
+
+    def step(self) -> SSAValue:
+        """The number of steps done so far: one scalar i64 state of the whole network."""
+        if self._step is None:
+            attributes: dict[str, Attribute] = {"train.state": StringAttr("step"), "train.fill": FloatAttr(0.0, f64)}
+            self._step = self._argument(TensorType(i64, []), attributes, "step")
+        return self._step
+
+    def update(self, argument: SSAValue, new: SSAValue) -> None:
+        """`new` is the value of a statistic after this step."""
+        self._by_value[argument].update = new
+
+    def argument_name(self, value: SSAValue) -> str | None:
+        """The name of an argument of the network, or None for other values."""
+        argument = self._by_value.get(value)
+        if argument is None:
+            return None
+        return next(a.data for k, a in argument.attributes.items() if isinstance(a, StringAttr))
+
+    # the finished program
+
+    def finish(
+        self, *, loss: SSAValue | None, outputs: Sequence[tuple[str, SSAValue]], optimizer: Optimizer | None
+    ) -> ModuleOp:
+        """
+        The module with the one function built so far. The builder must not be used afterwards.
+
+        Results are the loss, the new statistics, the outputs. Operations that none of them needs are removed, and so are arguments
+        that are not used then.
+        """
+        values: list[SSAValue] = []
+        result_attrs: list[dict[str, Attribute]] = []
+        if loss is not None:
+            values.append(loss)
+            result_attrs.append({"train.loss": UnitAttr()})
+        updates = [a for a in self._arguments if a.update is not None and self.training]
+        kept_outputs = [(name, value) for name, value in outputs]
+        self._block.add_op(ReturnOp(*values, *(a.update for a in updates if a.update), *(v for _, v in kept_outputs)))
+        self._remove_unused()
+        number = {a.value: i for i, a in enumerate(self._arguments)}
+        for argument in updates:
+            if argument.update is not None:
+                values.append(argument.update)
+                result_attrs.append({"train.updates": IntegerAttr(number[argument.value], i64)})
+        for name, value in kept_outputs:
+            values.append(value)
+            result_attrs.append({"train.output": StringAttr(name)})
+        function = FuncOp(
+            self.name,
+            FunctionType.from_lists([a.value.type for a in self._arguments], [v.type for v in values]),
+            Region(self._block),
+            arg_attrs=ArrayAttr([DictionaryAttr(a.attributes) for a in self._arguments]),
+            res_attrs=ArrayAttr([DictionaryAttr(a) for a in result_attrs]),
+        )
+        if optimizer is not None:
+            function.attributes["train.optimizer"] = _optimizer_attr(optimizer)
+        return ModuleOp([function])
+
+    def _remove_unused(self) -> None:
+        for op in reversed(list(self._block.ops)):
+            if not isinstance(op, ReturnOp) and not any(result.uses for result in op.results):
+                op.detach()
+                op.erase()
+        for argument in [a for a in self._arguments if not a.value.uses]:
+            self._block.erase_arg(argument.value)
+            self._arguments.remove(argument)
+
+
+def _optimizer_attr(optimizer: Optimizer) -> DictionaryAttr:
+    entries: dict[str, Attribute] = {"kind": StringAttr(optimizer.kind)}
+    entries |= {name: FloatAttr(float(value), f64) for name, value in sorted(optimizer.options.items())}
+    return DictionaryAttr(entries)
+
+
+def _fan_in(shape: Sequence[int]) -> int:
+    if len(shape) < 2:
+        return max(1, prod(shape))
+    return max(1, shape[0] if len(shape) == 2 else prod(shape[1:]))
+
+
+def _hint(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)

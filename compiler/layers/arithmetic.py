@@ -1,0 +1,271 @@
+"""Arithmetic on tensors. Gradients of broadcast operands are summed over the axes that were added."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i32
+from xdsl.dialects.builtin import i64 as int64
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    Kind,
+    Layer,
+    OpT,
+    Operand,
+    Value,
+    Work,
+    elements,
+    result_elements,
+)
+from npuc.dialects.train.arithmetic import (
+    AddOp,
+    AffineOp,
+    BinaryOp,
+    CastOp,
+    ConstantOp,
+    DivOp,
+    MulOp,
+    ReduceOp,
+    SubOp,
+    retyped,
+)
+from npuc.dialects.train.base import Tensor, shape_of, tensor_type
+
+ELEMENT_TYPES = {"f32": f32, "bf16": bf16, "f16": f16, "f64": f64, "i32": i32, "i64": int64, "bool": i1}
+
+
+def reduce_to(value: SSAValue, target: SSAValue, emit: Emit[Any]) -> SSAValue:
+    """Sum a gradient over the axes that broadcasting `target` added."""
+    if shape_of(value) == shape_of(target):
+        return value
+    return emit(ReduceOp(value, results=[target.type])).out
+
+
+def scaled(grad: SSAValue, value: SSAValue, emit: Emit[Any]) -> SSAValue:
+    """`value` times a gradient of a scalar, or just `value` where that gradient is the constant 1."""
+    if isinstance(grad.owner, ConstantOp) and grad.owner.value.value.data == 1.0:
+        return value
+    return emit(MulOp(value, grad)).out
+
+
+def negated(value: SSAValue, emit: Emit[Any]) -> SSAValue:
+    """Minus a tensor."""
+    return emit(AffineOp(value, scale=-1.0)).out
+
+
+class _Elementwise(Layer[OpT]):
+    """One vector operation an element of the result."""
+
+    def work(self, op: OpT) -> Work:
+        return Work(vector_ops=result_elements(op))
+
+
+class AddLayer(_Elementwise[AddOp]):
+    """a + b."""
+
+    op = AddOp
+
+    def evaluate(self, op: AddOp, *arrays: Array) -> tuple[Array, ...]:
+        a, b = arrays
+        return (a + b,)
+
+    def vjp(self, op: AddOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [reduce_to(g, v, emit) if need else None for v, need in zip(op.operands, needs, strict=True)]
+
+
+class SubLayer(_Elementwise[SubOp]):
+    """a - b."""
+
+    op = SubOp
+
+    def evaluate(self, op: SubOp, *arrays: Array) -> tuple[Array, ...]:
+        a, b = arrays
+        return (a - b,)
+
+    def vjp(self, op: SubOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        da = reduce_to(g, op.lhs, emit) if needs[0] else None
+        db = negated(reduce_to(g, op.rhs, emit), emit) if needs[1] else None
+        return [da, db]
+
+
+class MulLayer(_Elementwise[MulOp]):
+    """a * b."""
+
+    op = MulOp
+
+    def evaluate(self, op: MulOp, *arrays: Array) -> tuple[Array, ...]:
+        a, b = arrays
+        return (a * b,)
+
+    def vjp(self, op: MulOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        da = reduce_to(emit(MulOp(g, op.rhs)).out, op.lhs, emit) if needs[0] else None
+        db = reduce_to(emit(MulOp(g, op.lhs)).out, op.rhs, emit) if needs[1] else None
+        return [da, db]
+
+
+class DivLayer(_Elementwise[DivOp]):
+    """a / b; d(a/b) = da / b - (a/b) db / b."""
+
+    op = DivOp
+
+    def evaluate(self, op: DivOp, *arrays: Array) -> tuple[Array, ...]:
+        a, b = arrays
+        return (a / b,)
+
+    def vjp(self, op: DivOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        scaled_grad = emit(DivOp(g, op.rhs)).out
+        da = reduce_to(scaled_grad, op.lhs, emit) if needs[0] else None
+        db = None
+        if needs[1]:
+            db = negated(reduce_to(emit(MulOp(scaled_grad, op.out)).out, op.rhs, emit), emit)
+        return [da, db]
+
+
+class AffineLayer(Layer[AffineOp]):
+    """x * scale + offset, one vector operation for each of the two that does something."""
+
+    op = AffineOp
+
+    def evaluate(self, op: AffineOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        scale, offset = op.scale.value.data, op.offset.value.data
+        y = x if scale == 1.0 else x * x.dtype.type(scale)
+        return (y if offset == 0.0 else y + x.dtype.type(offset),)
+
+    def vjp(self, op: AffineOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        if op.scale.value.data == 1.0:
+            return [g]
+        return [emit(AffineOp(g, scale=op.scale.value.data)).out]
+
+    def work(self, op: AffineOp) -> Work:
+        steps = (op.scale.value.data != 1.0) + (op.offset.value.data != 0.0)
+        return Work(vector_ops=steps * result_elements(op))
+
+
+class ReduceLayer(Layer[ReduceOp]):
+    """The sum over broadcast axes; one addition an element of the operand."""
+
+    op = ReduceOp
+
+    def evaluate(self, op: ReduceOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        shape = shape_of(op.out)
+        lead = x.ndim - len(shape)
+        kept = tuple(lead + i for i, size in enumerate(shape) if size == 1 and x.shape[lead + i] != 1)
+        return (x.sum(axis=(*range(lead), *kept)).reshape(shape),)
+
+    def work(self, op: ReduceOp) -> Work:
+        return Work(vector_ops=elements(op.x))
+
+
+class CastLayer(_Elementwise[CastOp]):
+    """The same values in another element type; the interpreter rounds to the result's type."""
+
+    op = CastOp
+
+    def evaluate(self, op: CastOp, *arrays: Array) -> tuple[Array, ...]:
+        return arrays
+
+    def vjp(self, op: CastOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(CastOp(g, results=[op.x.type])).out]
+
+
+class ConstantLayer(Layer[ConstantOp]):
+    """A tensor filled with one value; costs nothing."""
+
+    op = ConstantOp
+    kind = Kind.CONSTANT
+
+    def evaluate(self, op: ConstantOp, *arrays: Array) -> tuple[Array, ...]:
+        return (np.full(shape_of(op.out), op.value.value.data),)
+
+
+def _binary(b: GraphBuilder, op: type[BinaryOp], x: Operand, y: Operand) -> SSAValue:
+    if not isinstance(x, SSAValue) and not isinstance(y, SSAValue):
+        raise ArgumentError("y", "found two numbers, expected at least one tensor")
+    return b.emit(op(*(v if isinstance(v, SSAValue) else b.constant(_scalar(x, y), v) for v in (x, y)))).results[0]
+
+
+def _scalar(x: Operand, y: Operand) -> Tensor:
+    tensor = x if isinstance(x, SSAValue) else y
+    assert isinstance(tensor, SSAValue)
+    return type(tensor_type(tensor))(tensor_type(tensor).element_type, [])
+
+
+def add(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
+    """The sum of two tensors, or of a tensor and a number; shapes broadcast. Also written `x + y`."""
+    if isinstance(x, SSAValue) and isinstance(y, SSAValue):
+        return _binary(b, AddOp, x, y)
+    tensor, number = (x, y) if isinstance(x, SSAValue) else (y, x)
+    return _affine(b, tensor, number, 1.0, number)
+
+
+def sub(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
+    """The difference of two tensors, or of a tensor and a number; shapes broadcast. Also written `x - y`."""
+    if isinstance(x, SSAValue) and isinstance(y, SSAValue):
+        return _binary(b, SubOp, x, y)
+    if isinstance(x, SSAValue):
+        return _affine(b, x, y, 1.0, y, negate=True)
+    return _affine(b, y, x, -1.0, x)
+
+
+def mul(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
+    """The product of two tensors, or of a tensor and a number, elementwise; shapes broadcast. Also written `x * y`."""
+    if isinstance(x, SSAValue) and isinstance(y, SSAValue):
+        return _binary(b, MulOp, x, y)
+    tensor, number = (x, y) if isinstance(x, SSAValue) else (y, x)
+    return _affine(b, tensor, number, number, 0.0)
+
+
+def div(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
+    """The quotient of two tensors, or of a tensor and a number, elementwise; shapes broadcast. Also written `x / y`."""
+    return _binary(b, DivOp, x, y)
+
+
+def _affine(
+    b: GraphBuilder, tensor: Operand, number: Operand, scale: Operand, offset: Operand, *, negate: bool = False
+) -> SSAValue:
+    if not isinstance(tensor, SSAValue) or isinstance(number, SSAValue):
+        raise ArgumentError("y", "found two numbers, expected at least one tensor")
+    assert not isinstance(scale, SSAValue)
+    assert not isinstance(offset, SSAValue)
+    return b.emit(AffineOp(tensor, scale=float(scale), offset=float(-offset if negate else offset))).out
+
+
+def cast(b: GraphBuilder, x: Value, to: str) -> SSAValue:
+    """The same values in another element type: f32, bf16, f16, f64, i32, i64 or bool."""
+    if to not in ELEMENT_TYPES:
+        raise ArgumentError("to", f"found '{to}', expected one of {', '.join(ELEMENT_TYPES)}")
+    return b.emit(CastOp(x, results=[retyped(tensor_type(x), ELEMENT_TYPES[to])])).out
+
+
+LAYERS = (
+    AddLayer(),
+    SubLayer(),
+    MulLayer(),
+    DivLayer(),
+    AffineLayer(),
+    ReduceLayer(),
+    CastLayer(),
+    ConstantLayer(),
+)
+FUNCTIONS = (add, sub, mul, div, cast)
+OPERATORS = {"+": add, "-": sub, "*": mul, "/": div}
