@@ -1,10 +1,10 @@
 """
-The loop nest of a contraction as plain frozen data: dimensions, tensors with their index maps, statements, and a schedule.
+The loop nest of a contraction as plain frozen data: dimensions, tensors with index maps, statements, and a schedule.
 
     (m = 6, n = 4, k = 8) ins(X = [m, k], W = [k, n]) outs(Y[m, n]) do(Y += X * W)     a Nest
     loops [m : 2, k : 2, n : 2] keep(X = 1) spm 80                                   its Schedule
 
-Nothing here knows IR: analyses and searches work on these classes, and `npu.contract` carries one of each as an attribute.
+Nothing here knows IR: analyses and searches work on these classes, `npu.contract` carries one of each as an attribute.
 """
 
 from collections.abc import Iterator
@@ -80,8 +80,9 @@ class Nest:
     """
     A loop nest over named dimensions with one or more contraction statements.
 
-    `dims` are (name, size) pairs; `starts[i]` is what the sum `outs[i]` starts from (None: zero), named `<out>0` and indexed by
-    dimensions of that output. MACs of a statement are the product of all sizes, padding included.
+    `dims` are (name, size) pairs; `starts[i]` is what the sum `outs[i]` starts from (None: zero), named `<out>0`:
+    each of its axes indexes like one axis of that output. MACs of a statement are the product of all sizes, padding
+    included.
     """
 
     dims: tuple[tuple[str, int], ...]
@@ -157,7 +158,8 @@ class Nest:
         for s in self.statements:
             for name, place in ((s.lhs, ins), (s.rhs, ins), (s.out, outs)):
                 if name not in place:
-                    yield f"statement of {s.out} uses {name}, which is not among the {'outs' if place is outs else 'ins'}"
+                    kind = "outs" if place is outs else "ins"
+                    yield f"statement of {s.out} uses {name}, which is not among the {kind}"
                     return
             used = self.tensors[s.out].dims | self.tensors[s.lhs].dims | self.tensors[s.rhs].dims
             for dim in self.sizes:
@@ -167,8 +169,26 @@ class Nest:
             if sum(s.out == out.name for s in self.statements) != 1:
                 yield f"{out.name} must be the result of exactly one statement"
         for out, start in zip(self.outs, self.starts, strict=True):
-            if start is not None and not start.dims <= out.dims:
-                yield f"the start of {out.name} uses dimensions that {out.name} does not have"
+            if start is not None and start_axes(out, start) is None:
+                yield f"the start of {out.name} must index like some axes of {out.name}, got {start}"
+
+
+def start_axes(out: Tensor, start: Tensor) -> tuple[int, ...] | None:
+    """
+    The axis of `out` that each axis of its start follows; None if one follows none.
+
+    An axis follows one of the same index and size, so that elements of `out` that no statement reaches have a start
+    too.
+    """
+    free = [(axis.terms, axis.offset, size) for axis, size in zip(out.axes, out.shape, strict=True)]
+    found: list[int] = []
+    for axis, size in zip(start.axes, start.shape, strict=True):
+        key = (axis.terms, axis.offset, size)
+        numbers = [n for n, other in enumerate(free) if other == key and n not in found]
+        if not numbers:
+            return None
+        found.append(numbers[0])
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -187,8 +207,9 @@ class Schedule:
     """
     How a nest is run: loops outermost first, what stays in SPM, and the promised budget.
 
-    A dimension that is not listed is whole. `keep` maps a tensor to the number of innermost loops whose block of it stays in
-    SPM (0 for tensors not listed: one tile). `spm` is the budget in elements of the nest's widest type; None promises nothing.
+    A dimension that is not listed is whole. `keep` maps a tensor to the number of innermost loops whose block of it
+    stays in SPM (0 for tensors not listed: one tile). `spm` is the budget in elements of the nest's widest type; None
+    promises nothing.
     """
 
     loops: tuple[Loop, ...] = ()

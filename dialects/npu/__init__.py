@@ -1,0 +1,34 @@
+"""The `npu` dialect: matrix work as scheduled loop nests, the rest as vector work and moves; tiles in DRAM and SPM."""
+
+from xdsl.ir import Dialect
+
+from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
+from npuc.dialects.npu.contract import ContractOp, operand_tensors
+from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
+from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp, ViewOp
+
+__all__ = [
+    "NPU",
+    "BlockType",
+    "BoxAttr",
+    "Col2ImOp",
+    "ConstantOp",
+    "ContractOp",
+    "DimsAttr",
+    "Im2ColOp",
+    "MapAttr",
+    "MoveOp",
+    "NestAttr",
+    "Range",
+    "ScheduleAttr",
+    "TensorWorkOp",
+    "VectorOp",
+    "ViewOp",
+    "operand_tensors",
+]
+
+NPU = Dialect(
+    "npu",
+    [ContractOp, VectorOp, MoveOp, ViewOp, ConstantOp, Im2ColOp, Col2ImOp],
+    [NestAttr, ScheduleAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
+)

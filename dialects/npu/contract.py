@@ -1,0 +1,199 @@
+"""
+`npu.contract`: matrix work as a loop nest over named dimensions, with its schedule.
+
+    %y = npu.contract (m = 64, n = 512, k = 784) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n] from %b[n]) do(Y += X * W)
+         loops [m : 64, n : 128, k : 128] keep(W = 1) spm 40000
+         {layer = "fc1"} : (tensor<64x784xf32>, tensor<784x512xf32>, tensor<512xf32>) -> tensor<64x512xf32>
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Nest, Schedule, Tensor
+from npuc.dialects.npu.syntax import (
+    ParsedTensor,
+    parse_nest,
+    parse_schedule,
+    parse_types,
+    print_nest,
+    print_tail,
+    schedule_text,
+)
+
+_EMPTY = Schedule()
+
+
+@lru_cache(maxsize=4096)
+def _schedule_problem(nest: Nest, schedule: Schedule) -> str | None:
+    """The first thing that is wrong with a schedule of a right nest."""
+    for problem in schedule.problems(nest):
+        return problem
+    if schedule.spm is not None:
+        held = footprint(nest, schedule)
+        total = sum(held.values())
+        if total > schedule.spm:
+            parts = ", ".join(f"{name} {elements}" for name, elements in held.items())
+            return f"blocks take {total} elements ({parts}), spm promises {schedule.spm}"
+    return None
+
+
+@irdl_op_definition
+class ContractOp(IRDLOperation):
+    """
+    One or more contraction statements over one loop nest.
+
+    Operands are the nest's inputs in order, then the starts of the outputs that have one; results are the outputs.
+    Without a schedule the nest is one tile.
+    """
+
+    name = "npu.contract"
+
+    args = var_operand_def(AnyAttr())
+    outs = var_result_def(AnyAttr())
+    nest_attr = prop_def(NestAttr, prop_name="nest")
+    schedule_attr = opt_prop_def(ScheduleAttr, prop_name="schedule")
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        operands: Sequence[SSAValue | Operation],
+        nest: Nest | NestAttr,
+        element_types: Attribute | Sequence[Attribute],
+        schedule: Schedule | ScheduleAttr | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
+    ):
+        """`element_types` is one for all results or one each; a `NestAttr` or `ScheduleAttr` is shared, not copied."""
+        nest_attr = nest if isinstance(nest, NestAttr) else NestAttr(nest)
+        outs = nest_attr.data.outs
+        elements = [element_types] * len(outs) if isinstance(element_types, Attribute) else element_types
+        properties: dict[str, Attribute] = {"nest": nest_attr}
+        if schedule is not None:
+            properties["schedule"] = schedule if isinstance(schedule, ScheduleAttr) else ScheduleAttr(schedule)
+        # Not the generic initialisation of xDSL, which sorts arguments into groups: there is one group of each here.
+        Operation.__init__(
+            self,
+            operands=[SSAValue.get(operand) for operand in operands],
+            result_types=[TensorType(e, out.shape) for e, out in zip(elements, outs, strict=True)],
+            properties=properties,
+            attributes={} if attributes is None else attributes,
+        )
+
+    @property
+    def nest(self) -> Nest:
+        """The loop nest."""
+        return self.nest_attr.data
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule; the empty one if there is none."""
+        attr = self.schedule_attr
+        return _EMPTY if attr is None else attr.data
+
+    @schedule.setter
+    def schedule(self, schedule: Schedule | ScheduleAttr | None) -> None:
+        if isinstance(schedule, Schedule):
+            schedule = ScheduleAttr(schedule)
+        self.schedule_attr = schedule
+
+    def operand_of(self, tensor: str) -> SSAValue:
+        """The operand of an input or a start, by the tensor's name in the nest."""
+        return self.operands[[t.name for t in operand_tensors(self.nest)].index(tensor)]
+
+    def result_of(self, tensor: str) -> SSAValue:
+        """The result of an output, by its name in the nest."""
+        return self.results[[t.name for t in self.nest.outs].index(tensor)]
+
+    def verify_(self) -> None:
+        attr = self.nest_attr
+        nest = attr.data
+        tensors = operand_tensors(nest)
+        if len(tensors) != len(self.operands):
+            raise VerifyException(f"the nest has {len(tensors)} inputs and starts, got {len(self.operands)} operands")
+        if len(nest.outs) != len(self.results):
+            raise VerifyException(f"the nest has {len(nest.outs)} outputs, got {len(self.results)} results")
+        if attr.problems:
+            raise VerifyException(attr.problems[0])
+        for tensor, value in zip((*tensors, *nest.outs), (*self.operands, *self.results), strict=True):
+            _check_shape(tensor, value)
+        schedule = self.schedule_attr
+        if schedule is not None:
+            problem = _schedule_problem(nest, schedule.data)
+            if problem is not None:
+                raise VerifyException(problem)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "ContractOp":
+        def no_place() -> UnresolvedOperand | None:
+            return None
+
+        def operand() -> UnresolvedOperand | None:
+            return parser.parse_unresolved_operand()
+
+        parsed = parse_nest(parser, operand, no_place)
+        schedule = parse_schedule(parser, [name for name, _ in parsed.dims])
+        attributes = parser.parse_optional_attr_dict()
+        inputs, outputs, start = parse_types(parser)
+        starts = [t for t in parsed.starts if t is not None]
+        placed = [*parsed.ins, *starts]
+        unresolved = [t.place for t in placed if t.place is not None]
+        values = parser.resolve_operands(unresolved, inputs, start)
+        if len(outputs) != len(parsed.outs):
+            parser.raise_error(f"expected {len(parsed.outs)} result types but had {len(outputs)}", start, parser.pos)
+        types = {t.name: type_ for t, type_ in zip((*placed, *parsed.outs), (*inputs, *outputs), strict=True)}
+
+        def shape_of(tensor: ParsedTensor[UnresolvedOperand | None]) -> tuple[int, ...]:
+            type_ = types[tensor.name]
+            if not isinstance(type_, TensorType):
+                parser.raise_error(f"{tensor.name} must be a tensor, got {type_}", start, parser.pos)
+            return cast(TensorType[Attribute], type_).get_shape()
+
+        properties: dict[str, Attribute] = {"nest": NestAttr(parsed.nest(shape_of))}
+        if schedule is not None:
+            properties["schedule"] = ScheduleAttr(schedule)
+        return cls.create(operands=values, result_types=outputs, properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        values = dict(zip((t.name for t in operand_tensors(self.nest)), self.operands, strict=True))
+        printer.print_string(" ")
+        print_nest(printer, self.nest, lambda t: printer.print_operand(values[t.name]), lambda t: None)
+        if self.schedule_attr is not None and (text := schedule_text(self.schedule)):
+            printer.print_string(f" {text}")
+        print_tail(printer, self)
+
+
+def operand_tensors(nest: Nest) -> tuple[Tensor, ...]:
+    """The tensors of a nest that are operands of its contraction, in their order: inputs, then starts."""
+    return (*nest.ins, *(s for s in nest.starts if s is not None))
+
+
+def _check_shape(tensor: Tensor, value: SSAValue) -> None:
+    """Raise unless `value` is a tensor of the shape that the nest says."""
+    type_ = value.type
+    if not isinstance(type_, TensorType):
+        raise VerifyException(f"{tensor.name} must be a tensor, got {type_}")
+    shape = cast(TensorType[Attribute], type_).get_shape()
+    if shape != tensor.shape:
+        raise VerifyException(
+            f"{tensor.name} has shape {'x'.join(map(str, tensor.shape))} in the nest, its type is {type_}"
+        )
