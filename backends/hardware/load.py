@@ -1,0 +1,188 @@
+"""
+Reading a hardware description: a preset's name, a TOML file, or a mapping, then overrides.
+
+Everything is checked against the schema; the first thing wrong is a `UsageError` that names the file and the key,
+with the line and a caret where the key can be found.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from npuc.backends.hardware.machine import Hardware
+from npuc.backends.hardware.place import find_key
+from npuc.backends.hardware.schema import KEYS, TABLES, Rows, Text, Value, WrongValue
+from npuc.compiler.errors import Location, UsageError, did_you_mean, nearest
+
+PRESETS = Path(__file__).parent / "presets"
+SIZE_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where values came from: a file with its text, or a phrase for messages."""
+
+    name: str
+    text: str | None = None
+
+    def error(self, message: str, path: str, hint: str | None = None) -> UsageError:
+        """An error about the key `path`."""
+        place = None if self.text is None else find_key(self.text, path)
+        if place is None or self.text is None:
+            return UsageError(f"{self.name}: {message}", hint=hint)
+        return self.at(message, *place, hint)
+
+    def at(self, message: str, line: int, col: int, hint: str | None = None) -> UsageError:
+        """An error at a place of the file."""
+        lines = (self.text or "").splitlines()
+        source_line = lines[line - 1] if 0 < line <= len(lines) else ""
+        return UsageError(message, location=Location(self.name, line, col), hint=hint, source_line=source_line)
+
+
+def preset_names() -> list[str]:
+    """The machines that ship with npuc, sorted."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def load_hardware(
+    hardware: str | os.PathLike[str] | Mapping[str, object], overrides: Mapping[str, object] | None = None
+) -> Hardware:
+    """
+    The machine that `hardware` names (a preset, a `.toml` file) or describes (a mapping, nested or with dotted keys).
+
+    `overrides` win over it, key by key. Raises `UsageError` for an unknown name, a file that cannot be read, and
+    every value that the schema does not allow.
+    """
+    if isinstance(hardware, Mapping):
+        values = _checked(hardware, _Origin("hardware"))
+    else:
+        values = _read(os.fspath(hardware))
+    if overrides:
+        values |= _checked(overrides, _Origin("hardware override"))
+    _check_together(values)
+    return Hardware({path: values[path] for path in KEYS if path in values})
+
+
+def parse_setting(text: str) -> tuple[str, object]:
+    """`KEY=VALUE` as a key and a value: VALUE as TOML writes it, or a bare string. Raises `UsageError`."""
+    key, equals, value = text.partition("=")
+    key = key.strip()
+    if not equals or not key or not value.strip():
+        raise UsageError(f"--set {text}: expected KEY=VALUE", hint="for example --set array.rows=64")
+    if key in KEYS and isinstance(KEYS[key].kind, Text):
+        return key, value.strip().strip('"')
+    try:
+        parsed = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
+        return key, value.strip()
+    return key, parsed["value"] if list(parsed) == ["value"] else value.strip()
+
+
+def _read(name: str) -> dict[str, Value]:
+    """The values of a preset or file."""
+    if name in preset_names():
+        path = PRESETS / f"{name}.toml"
+    elif name.endswith(".toml"):
+        path = Path(name)
+    else:
+        hint = did_you_mean(name, preset_names())
+        raise UsageError(f"unknown hardware '{name}', expected a preset or a .toml file", hint=hint)
+    text = _text(path, name)
+    origin = _Origin(name, text)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        message, line, col = _toml_error(str(e), text)
+        raise origin.at(message, line, col) from e
+    except ValueError as e:
+        raise UsageError(f"{name}: a number that cannot be read: {e}") from e
+    except RecursionError as e:
+        raise UsageError(f"{name}: values are nested too deeply") from e
+    return _checked(data, origin)
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        if path.stat().st_size > SIZE_LIMIT:
+            raise UsageError(f"{name}: a hardware file is at most {SIZE_LIMIT >> 20} MiB")
+        data = path.read_bytes()
+    except (OSError, ValueError) as e:
+        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
+        raise UsageError(f"cannot read hardware file '{name}': {reason}") from e
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as e:
+        line = data[: e.start].count(b"\n") + 1
+        raise UsageError(f"{name}:{line}: not UTF-8: byte 0x{data[e.start]:02x}") from e
+
+
+def _toml_error(message: str, text: str) -> tuple[str, int, int]:
+    """The reader's message without its position, and that position."""
+    found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if found is None:
+        return message, 1, 1
+    message = message[: found.start()]
+    if found.group(1) is None:
+        lines = text.splitlines() or [""]
+        return f"{message} at the end of the file", len(lines), len(lines[-1]) + 1
+    return message, int(found.group(1)), int(found.group(2))
+
+
+def _flat(data: Mapping[str, object], origin: _Origin, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Dotted keys and values of nested tables. A table is opened only where the schema has one."""
+    for key, value in data.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping) and path in TABLES:
+            yield from _flat(cast("Mapping[str, object]", value), origin, f"{path}.")
+        elif path in TABLES:
+            example = next(k for k in KEYS if k.startswith(f"{path}."))
+            raise origin.error(f"{path}: expected a table", path, f"for example {example} = …")
+        else:
+            yield path, value
+
+
+def _checked(data: Mapping[str, object], origin: _Origin) -> dict[str, Value]:
+    """The values that `data` gives, by dotted key, each checked by its kind."""
+    result: dict[str, Value] = {}
+    for path, value in _flat(data, origin):
+        key = KEYS.get(path)
+        if key is None:
+            raise origin.error(f"unknown key '{path}'", path, _hint(path))
+        try:
+            result[path] = key.kind.read(value)
+        except WrongValue as e:
+            hint = f"{path} is: {key.meaning}" if not isinstance(key.kind, Rows) else None
+            raise origin.error(f"{path}: {e}", path, hint) from None
+    return result
+
+
+def _hint(path: str) -> str:
+    """What an unknown key most likely means: a key of its own table first."""
+    table, dot, leaf = path.partition(".")
+    inside = [key.partition(".")[2] for key in KEYS if key.startswith(f"{table}.")]
+    if dot and inside:
+        match = nearest(leaf, inside)
+        if match:
+            return f"did you mean '{table}.{match}'?"
+    match = nearest(path, [*KEYS, *TABLES])
+    if match is None:
+        same = [key for key in KEYS if key.rpartition(".")[2] == path.rpartition(".")[2]]
+        match = same[0] if same else None
+    if match:
+        return f"did you mean '{match}'?"
+    known = inside if dot and inside else ["name", "clock_mhz", *TABLES]
+    return f"known: {', '.join(known)}"
+
+
+def _check_together(values: Mapping[str, Value]) -> None:
+    """What no single key can say."""
+    if values.get("scalesim.bandwidth_mode") == "USER":
+        for key in ("scalesim.ifmap_bw", "scalesim.filter_bw", "scalesim.ofmap_bw"):
+            if key not in values:
+                raise UsageError(f"scalesim.bandwidth_mode = 'USER' needs {key}")
