@@ -1,0 +1,160 @@
+"""Arithmetic on the numbers, lists and strings of a program; what is wrong is raised as a Fault."""
+
+import operator
+from collections.abc import Callable
+from math import isfinite, sqrt
+from typing import TypeAlias
+
+from npuc.frontends.dsl.values import MAX_INTEGER, Fault, Value, checked_list, describe, is_number
+
+Number: TypeAlias = int | float
+
+_ARITHMETIC: dict[str, Callable[[Number, Number], Number]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+_ORDER: dict[str, Callable[[Number, Number], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def checked_number(value: Number) -> Number:
+    """A result that is small enough: integers below 2**63, finite floats."""
+    if isinstance(value, int):
+        if abs(value) >= MAX_INTEGER:
+            raise Fault("the result is too large, integers are below 2**63")
+    elif not isfinite(value):
+        raise Fault("the result is not a finite number")
+    return value
+
+
+def combine(symbol: str, a: Value, b: Value) -> Value:
+    """`a symbol b` for two values that are not tensors."""
+    if symbol in ("==", "!="):
+        return _equal(a, b) == (symbol == "==")
+    if isinstance(a, list) and isinstance(b, list) and symbol == "+":
+        return checked_list(a + b)
+    left, right = _number(symbol, a), _number(symbol, b)
+    if symbol in _ORDER:
+        return _ORDER[symbol](left, right)
+    if right == 0 and symbol in ("/", "//", "%"):
+        raise Fault(f"division by zero: {left!r} {symbol} {right!r}")
+    match symbol:
+        case "/":
+            return _divide(left, right)
+        case "**":
+            return _power(left, right)
+        case _:
+            return checked_number(_ARITHMETIC[symbol](left, right))
+
+
+def _equal(a: Value, b: Value) -> bool:
+    both = (a, b)
+    return a == b and all(isinstance(v, bool) for v in both) == any(isinstance(v, bool) for v in both)
+
+
+def _number(symbol: str, value: Value) -> Number:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Fault(f"found {describe(value)} beside '{symbol}', expected a number")
+    return value
+
+
+def _divide(a: Number, b: Number) -> Number:
+    if isinstance(a, int) and isinstance(b, int):
+        if a % b:
+            raise Fault(f"{a} / {b} is not an integer", f"{a} // {b} rounds down to {a // b}")
+        return a // b
+    return checked_number(a / b)
+
+
+def _power(a: Number, b: Number) -> Number:
+    if a == 0 and b < 0:
+        raise Fault(f"division by zero: {a!r} ** {b!r}")
+    if a < 0 and b != int(b):
+        raise Fault(f"{a!r} ** {b!r} is not a real number")
+    if isinstance(a, int) and isinstance(b, int) and b >= 0:
+        if abs(a) > 1 and b >= 64:
+            raise Fault(f"{a} ** {b} is too large, integers are below 2**63")
+        return checked_number(a**b)
+    try:
+        return checked_number(float(a) ** b)
+    except OverflowError:
+        raise Fault(f"{a!r} ** {b!r} is not a finite number") from None
+
+
+def negate(value: Value) -> Value:
+    """`-value`."""
+    return -_number("-", value)
+
+
+def boolean(value: Value) -> bool:
+    """A condition."""
+    if not isinstance(value, bool):
+        raise Fault(f"found {describe(value)}, expected true or false")
+    return value
+
+
+def integer(value: Value, what: str) -> int:
+    """An integer; `what` says what it is for."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Fault(f"found {describe(value)} as {what}, expected an integer")
+    return value
+
+
+def item(sequence: Value, index: Value) -> Value:
+    """`sequence[index]`; negative indices count from the end."""
+    if not isinstance(sequence, list):
+        raise Fault(f"found {describe(sequence)} in front of '[', expected a list")
+    position = integer(index, "an index")
+    if not -len(sequence) <= position < len(sequence):
+        raise Fault(f"found index {position}, expected one below {len(sequence)}, the length of the list")
+    return sequence[position]
+
+
+# ---- functions of numbers: evaluated while the network is built
+
+
+def _extreme(name: str, choose: Callable[[list[Number]], Number]) -> Callable[[list[Value]], Value]:
+    def function(arguments: list[Value]) -> Value:
+        only = arguments[0] if len(arguments) == 1 else None
+        values = only if isinstance(only, list) else arguments
+        if not values:
+            raise Fault(f"{name} of nothing: expected numbers or a list of numbers")
+        return choose([_number(name, v) for v in values])
+
+    return function
+
+
+def _sqrt(arguments: list[Value]) -> Value:
+    (value,) = arguments
+    number = _number("sqrt", value)
+    if number < 0:
+        raise Fault(f"sqrt({number!r}) is not a real number")
+    return sqrt(number)
+
+
+def _len(arguments: list[Value]) -> Value:
+    (value,) = arguments
+    if not isinstance(value, list):
+        raise Fault(f"found {describe(value)}, expected a list")
+    return len(value)
+
+
+NUMBER_FUNCTIONS: dict[str, tuple[int | None, Callable[[list[Value]], Value]]] = {
+    "len": (1, _len),
+    "max": (None, _extreme("max", max)),
+    "min": (None, _extreme("min", min)),
+    "sqrt": (1, _sqrt),
+}
+"""The functions of numbers and lists by name, each with the number of its arguments (None: any)."""
+
+
+def takes_numbers(arguments: list[Value]) -> bool:
+    """True when all arguments are numbers or lists: what a function of numbers takes, unlike a layer of the same name."""
+    return all(is_number(v) or isinstance(v, list | str | bool) or v is None for v in arguments)

@@ -1,0 +1,76 @@
+"""A source text with its name: turns places into locations and located errors."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+from npuc.compiler.errors import Location, SourceError, SourceErrors
+
+MAX_ERRORS = 20
+
+
+class Place(NamedTuple):
+    """A position in a source text; both count from 1, `col` in characters."""
+
+    line: int
+    col: int
+
+
+class Source:
+    """The text of one file, without byte order mark and with plain line feeds."""
+
+    def __init__(self, text: str, filename: str):
+        self.text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        self.filename = filename
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text, split at line feeds only."""
+        return self.text.split("\n")
+
+    def location(self, at: Place) -> Location:
+        """The location of a place in this file."""
+        return Location(self.filename, at.line, at.col)
+
+    def error(self, at: Place, message: str, hint: str | None = None) -> SourceError:
+        """An error at a place, with its source line."""
+        line = self.lines[at.line - 1] if at.line <= len(self.lines) else ""
+        return SourceError(message, location=self.location(at), hint=hint, source_line=line)
+
+
+class Diagnostics:
+    """
+    The mistakes found so far, one a place.
+
+    A place is reported once: a statement in a loop, or in a block that is used often, is one mistake of the author.
+    """
+
+    def __init__(self) -> None:
+        self._errors: dict[Location | None, SourceError] = {}
+
+    def __len__(self) -> int:
+        return len(self._errors)
+
+    @property
+    def full(self) -> bool:
+        """True when as many mistakes are known as one run reports."""
+        return len(self._errors) >= MAX_ERRORS
+
+    def add(self, error: SourceError) -> None:
+        """Note a mistake, unless its place already has one."""
+        for single in error.errors if isinstance(error, SourceErrors) else (error,):
+            assert isinstance(single, SourceError)
+            if not self.full:
+                self._errors.setdefault(single.location, single)
+
+    def raise_if_any(self) -> None:
+        """Raise what was found, in the order of the source."""
+        found = sorted(self._errors.values(), key=_position)
+        if len(found) == 1:
+            raise found[0]
+        if found:
+            raise SourceErrors(found)
+
+
+def _position(error: SourceError) -> tuple[str, int, int]:
+    at = error.location
+    return (at.file, at.line, at.col) if at is not None else ("", 0, 0)

@@ -1,0 +1,110 @@
+"""What expressions of the language evaluate to, and how messages name it."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Attribute, SSAValue
+
+from npuc.dialects.train.base import tensor_type
+
+Value: TypeAlias = "int | float | bool | str | None | SSAValue | list[Value] | tuple[Value, ...]"
+"""A number, string, boolean, none, tensor, list, or (a tuple) the several results of one call."""
+
+MAX_INTEGER = 2**63
+MAX_ITEMS = 10_000
+
+
+class Poison:
+    """Stands for the value of a statement that was wrong; using it is no further mistake."""
+
+
+POISON = Poison()
+
+
+class Poisoned(Exception):
+    """A poisoned value was used."""
+
+
+class Fault(Exception):
+    """A mistake whose place the caller knows."""
+
+    def __init__(self, message: str, hint: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def type_text(type: TensorType[Attribute]) -> str:
+    """A tensor type as the language writes it: `f32[64, 784]`."""
+    element = "bool" if type.element_type == i1 else str(type.element_type)
+    return f"{element}[{', '.join(map(str, type.get_shape()))}]"
+
+
+def literal_text(value: Value) -> str:
+    """A value as the language writes it."""
+    match value:
+        case None | True | False:
+            return {None: "none", True: "true", False: "false"}[value]
+        case str():
+            return f'"{value}"'
+        case list() | tuple():
+            shown = [literal_text(item) for item in value[:8]]
+            return f"[{', '.join(shown)}{', …' if len(value) > 8 else ''}]"
+        case SSAValue():
+            return type_text(tensor_type(value))
+        case _:
+            return repr(value)
+
+
+def describe(value: Value) -> str:
+    """The kind and value of something, for messages: `integer 3`, `tensor f32[64, 784]`."""
+    match value:
+        case None:
+            return "none"
+        case tuple():
+            return f"{len(value)} values"
+        case _:
+            return f"{kind_of(value)} {literal_text(value)}"
+
+
+def kind_of(value: Value) -> str:
+    """The kind of a value in one word."""
+    match value:
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "float"
+        case str():
+            return "string"
+        case SSAValue():
+            return "tensor"
+        case list():
+            return "list"
+        case tuple():
+            return "several values"
+        case None:
+            return "none"
+
+
+def is_number(value: Value) -> bool:
+    """True for integers and floats; booleans are no numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def item_count(items: Sequence[Value]) -> int:
+    """The number of values in a list, nested ones included."""
+    return sum(1 + (item_count(item) if isinstance(item, list) else 0) for item in items)
+
+
+def checked_list(items: list[Value]) -> list[Value]:
+    """A new list, within the limit on its size."""
+    for item in items:
+        if isinstance(item, tuple):
+            raise Fault(f"found {describe(item)} as one item of a list, expected one value")
+    count = item_count(items)
+    if count > MAX_ITEMS:
+        raise Fault(f"found a list of {count:,} values, the limit is {MAX_ITEMS:,}")
+    return items
