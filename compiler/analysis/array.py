@@ -1,0 +1,95 @@
+"""
+A systolic array: cycles and SPM accesses of a matrix product in closed form.
+
+A product Y[M, N] = X[M, K] W[K, N] is cut in *folds* of the array's size; two dimensions lie on rows and columns,
+the third streams through (T steps):
+
+    dataflow   rows   columns   streamed T   cycles of a fold P
+    os         M      N         K            T + R + C - 2   (drain "hidden"), 2R + C + T - 2 ("full")
+    ws         K      N         M            2R + C + T - 2
+    is         K      M         N            2R + C + T - 2
+
+These are SCALE-Sim 3.0.0's cycles. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With
+`fill = "overlap"` the fill and drain of a fold hide behind its neighbours: folds x T, plus P - T once an operation.
+All sizes may be numpy arrays.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+Dataflow = Literal["os", "ws", "is"]
+Fill = Literal["per-fold", "overlap"]
+Drain = Literal["hidden", "full"]
+Numbers: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+Group = Literal["m", "n", "k"]
+
+PLACES: dict[Dataflow, tuple[Group, Group, Group]] = {
+    "os": ("m", "n", "k"),
+    "ws": ("k", "n", "m"),
+    "is": ("k", "m", "n"),
+}
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """Elements that the array reads from and writes to SPM; later partial sums add up where they are written."""
+
+    lhs_read: int
+    rhs_read: int
+    out_write: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.lhs_read + self.rhs_read + self.out_write
+
+
+@dataclass(frozen=True)
+class Array:
+    """`rows` x `cols` processing elements, each one multiply-accumulate a cycle."""
+
+    rows: int
+    cols: int
+    dataflow: Dataflow = "os"
+    fill: Fill = "overlap"
+    drain: Drain = "hidden"
+
+    @property
+    def elements(self) -> int:
+        """The number of processing elements."""
+        return self.rows * self.cols
+
+    @property
+    def places(self) -> tuple[Group, Group, Group]:
+        """Which of m, n, k lie on rows and on columns, and which is streamed."""
+        return PLACES[self.dataflow]
+
+    @property
+    def latency(self) -> int:
+        """Fill and drain: the cycles of a fold beyond those it streams (P - T)."""
+        if self.dataflow == "os" and self.drain == "hidden":
+            return self.rows + self.cols - 2
+        return 2 * self.rows + self.cols - 2
+
+    @property
+    def fold_overhead(self) -> int:
+        """What every fold pays beyond the streamed steps."""
+        return self.latency if self.fill == "per-fold" else 0
+
+    @property
+    def op_overhead(self) -> int:
+        """What an operation pays once, whatever its number of folds."""
+        return self.latency if self.fill == "overlap" else 0
+
+    def folds(self, m: int | Numbers, n: int | Numbers, k: int | Numbers) -> int | Numbers:
+        """The number of folds of one product."""
+        sizes = {"m": m, "n": n, "k": k}
+        rows, cols, _ = self.places
+        return -(-sizes[rows] // self.rows) * -(-sizes[cols] // self.cols)
+
+    def cycles(self, m: int | Numbers, n: int | Numbers, k: int | Numbers) -> int | Numbers:
+        """The cycles of one product, without what an operation pays once."""
+        streamed = {"m": m, "n": n, "k": k}[self.places[2]]
+        return self.folds(m, n, k) * (streamed + self.fold_overhead)

@@ -1,0 +1,44 @@
+"""The closed form of traffic equals a walk of the tiles, tensor by tensor."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Protocol
+
+import pytest
+
+from npuc.compiler.analysis.traffic import traffic
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Nest, Schedule
+
+Draw = Callable[..., tuple[Nest, Schedule]]
+
+
+class Moves(Protocol):
+    read: dict[str, int]
+    write: dict[str, int]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_closed_form_equals_walk(seed: int, draw: Draw, explicit_walk: Callable[[Nest, Schedule], Moves]) -> None:
+    r = Random(seed)
+    for _ in range(150):
+        nest, schedule = draw(r, big=5)
+        assert not [*nest.problems(), *schedule.problems(nest)]
+        moves = explicit_walk(nest, schedule)
+        closed = traffic(nest, schedule)
+        context = f"{nest}\n{schedule}"
+        assert {t: v.read for t, v in closed.items()} == moves.read, context
+        assert {t: v.write for t, v in closed.items()} == moves.write, context
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_conservation(seed: int, draw: Draw) -> None:
+    """Every accumulator is written once more than it is read back; nothing held exceeds a tensor."""
+    r = Random(1000 + seed)
+    for _ in range(100):
+        nest, schedule = draw(r, big=40)
+        moved = traffic(nest, schedule)
+        for out in nest.outs:
+            assert moved[out.name].write - moved[out.name].read == out.elements
+        for name, held in footprint(nest, schedule).items():
+            assert held <= nest.tensors[name].elements
