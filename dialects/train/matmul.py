@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType, UnitAttr
+from xdsl.dialects.builtin import StringAttr, TensorType, UnitAttr
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -12,13 +12,18 @@ from npuc.dialects.train.arithmetic import broadcast
 from npuc.dialects.train.base import Tensor, TrainOp, Types, same_element, shape_text
 
 
+PRODUCTS = ("X W", "dY W", "W dY", "X dY", "dY X")
+"""The operands of a product of the training step, in the names of the forward product Y = X W."""
+
+
 @irdl_op_definition
 class MatmulOp(TrainOp):
     """
     `train.matmul %a t, %b : (tensor<6x8>, tensor<6x4>) -> tensor<8x4>`: the product of the last two axes.
 
-    `t` behind an operand reads its last two axes exchanged, without a copy. Leading (batch) axes broadcast; those that the
-    result lacks, or has at size 1, are summed, which is how the gradient of a shared weight is one product.
+    `t` behind an operand reads its last two axes exchanged, without a copy. Leading (batch) axes broadcast; those
+    that the result lacks, or has at size 1, are summed, which is how the gradient of a shared weight is one product.
+    `names "X dY"` says which tensors of the forward product Y = X W the operands are, where the role leaves it open.
     """
 
     name = "train.matmul"
@@ -29,14 +34,22 @@ class MatmulOp(TrainOp):
     rhs = operand_def(TensorType)
     transpose_lhs = opt_prop_def(UnitAttr)
     transpose_rhs = opt_prop_def(UnitAttr)
+    names = opt_prop_def(StringAttr)
     out = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
     def infer(
-        lhs: Tensor, rhs: Tensor, results: tuple[Tensor, ...], transpose_lhs: bool = False, transpose_rhs: bool = False
+        lhs: Tensor,
+        rhs: Tensor,
+        results: tuple[Tensor, ...],
+        transpose_lhs: bool = False,
+        transpose_rhs: bool = False,
+        names: str = "X W",
     ) -> Types:
         """Inner sizes agree; the result's batch axes broadcast to the operands'."""
+        if names not in PRODUCTS:
+            raise VerifyException(f"names is '{names}', expected one of {', '.join(map(repr, PRODUCTS))}")
         (full,) = product_type(lhs, rhs, transpose_lhs=transpose_lhs, transpose_rhs=transpose_rhs)
         (out,) = results
         shape, whole = out.get_shape(), full.get_shape()

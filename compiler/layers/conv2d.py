@@ -1,0 +1,257 @@
+"""
+Two-dimensional convolution: meaning, derivatives, and loop nests without im2col.
+
+All three products of a layer run over the same dimensions: b batch, o output channels, i input channels (of a group), y and x
+output positions, r and s window positions, g groups. A dimension of size 1 among y, x, r, s is left out.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    IntOrInts,
+    Kind,
+    Layer,
+    OptInt,
+    OptValue,
+    Padding,
+    Value,
+    Work,
+    channels_of,
+    pair,
+    rank_at_least,
+)
+from npuc.compiler.layers.window import window_padding, windows
+from npuc.dialects.npu.contract import ContractOp
+from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+from npuc.dialects.train.arithmetic import AddOp
+from npuc.dialects.train.base import ints, shape_of, tensor_type
+from npuc.dialects.train.conv2d import Conv2dBase, Conv2dDwOp, Conv2dDxOp, Conv2dOp
+from npuc.dialects.train.shape import ReshapeOp
+
+
+def window_params(op: Conv2dBase) -> dict[str, Any]:
+    """The window arguments of a convolution, to build one like it."""
+    return {
+        "stride": ints(op.stride),
+        "padding": ints(op.padding),
+        "dilation": ints(op.dilation),
+        "groups": int(op.groups.value.data),
+    }
+
+
+def _grouped(array: Array, axis: int, groups: int) -> Array:
+    """Split the channel axis in [groups, channels of a group]."""
+    shape = list(array.shape)
+    shape[axis : axis + 1] = [groups, shape[axis] // groups]
+    return array.reshape(shape)
+
+
+def _positions(op: Conv2dBase, kernel: tuple[int, int], out: tuple[int, int]) -> Iterator[tuple[int, int, Any]]:
+    """Each window position r, s and the index into the padded input [b, g, i, h, w] that it reads."""
+    for r, s, rows, columns in windows(kernel, out, ints(op.stride), ints(op.dilation)):
+        yield r, s, (slice(None), slice(None), slice(None), rows, columns)
+
+
+def _padded(op: Conv2dBase, x: Array) -> Array:
+    top, bottom, left, right = ints(op.padding)
+    return _grouped(np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right))), 1, int(op.groups.value.data))
+
+
+class Conv2dLayer(Layer[Conv2dOp]):
+    """One matrix product a window position: y[b, o] += w[o, i, r, s] x[b, i] shifted by (r, s)."""
+
+    op = Conv2dOp
+    kind = Kind.MATRIX
+
+    def evaluate(self, op: Conv2dOp, *arrays: Array) -> tuple[Array, ...]:
+        x, w = arrays
+        groups = int(op.groups.value.data)
+        b, o, h, width = shape_of(op.out)
+        padded, kernels = _padded(op, x), _grouped(w, 0, groups)
+        y = np.zeros((b, groups, o // groups, h * width), dtype=x.dtype)
+        for r, s, index in _positions(op, (w.shape[2], w.shape[3]), (h, width)):
+            y += kernels[..., r, s] @ padded[index].reshape(b, groups, -1, h * width)
+        return (y.reshape(b, o, h, width),)
+
+    def vjp(self, op: Conv2dOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        params = window_params(op)
+        dx = emit(Conv2dDxOp(g, op.w, results=[op.x.type], **params)).dx if needs[0] else None
+        dw = emit(Conv2dDwOp(op.x, g, results=[op.w.type], **params)).dw if needs[1] else None
+        return [dx, dw]
+
+    def work(self, op: Conv2dOp) -> Work:
+        return Work(macs=conv_nest(op, "forward").points)
+
+    def lower(self, op: Conv2dOp, emit: Emit[Any]) -> list[SSAValue]:
+        return _contract(op, conv_nest(op, "forward"), emit)
+
+
+class Conv2dDxLayer(Layer[Conv2dDxOp]):
+    """dx shifted by (r, s) += w[o, i, r, s]ᵀ dy[b, o]."""
+
+    op = Conv2dDxOp
+    kind = Kind.MATRIX
+
+    def evaluate(self, op: Conv2dDxOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, w = arrays
+        groups = int(op.groups.value.data)
+        b, c, height, width = shape_of(op.dx)
+        top, bottom, left, right = ints(op.padding)
+        out = (dy.shape[2], dy.shape[3])
+        kernels = np.swapaxes(np.moveaxis(_grouped(w, 0, groups), (-2, -1), (0, 1)), -1, -2)
+        rows = _grouped(dy, 1, groups).reshape(b, groups, -1, out[0] * out[1])
+        dx = np.zeros((b, groups, c // groups, height + top + bottom, width + left + right), dtype=dy.dtype)
+        for r, s, index in _positions(op, (w.shape[2], w.shape[3]), out):
+            dx[index] += (kernels[r, s] @ rows).reshape(b, groups, c // groups, *out)
+        return (dx[..., top : top + height, left : left + width].reshape(b, c, height, width),)
+
+    def work(self, op: Conv2dDxOp) -> Work:
+        return Work(macs=conv_nest(op, "dx").points)
+
+    def lower(self, op: Conv2dDxOp, emit: Emit[Any]) -> list[SSAValue]:
+        return _contract(op, conv_nest(op, "dx"), emit)
+
+
+class Conv2dDwLayer(Layer[Conv2dDwOp]):
+    """dw[o, i, r, s] = sum over batch and positions of dy[b, o] times x[b, i] shifted by (r, s)."""
+
+    op = Conv2dDwOp
+    kind = Kind.MATRIX
+
+    def evaluate(self, op: Conv2dDwOp, *arrays: Array) -> tuple[Array, ...]:
+        x, dy = arrays
+        groups = int(op.groups.value.data)
+        o, i, kernel_h, kernel_w = shape_of(op.dw)
+        b, out = dy.shape[0], (dy.shape[2], dy.shape[3])
+        padded = _padded(op, x)
+        rows = _grouped(dy, 1, groups).reshape(b, groups, o // groups, -1)
+        dw = np.zeros((groups, o // groups, i, kernel_h, kernel_w), dtype=x.dtype)
+        for r, s, index in _positions(op, (kernel_h, kernel_w), out):
+            columns = padded[index].reshape(b, groups, i, -1)
+            dw[..., r, s] = (rows @ np.swapaxes(columns, -1, -2)).sum(axis=0)
+        return (dw.reshape(o, i, kernel_h, kernel_w),)
+
+    def work(self, op: Conv2dDwOp) -> Work:
+        return Work(macs=conv_nest(op, "dw").points)
+
+    def lower(self, op: Conv2dDwOp, emit: Emit[Any]) -> list[SSAValue]:
+        return _contract(op, conv_nest(op, "dw"), emit)
+
+
+def _contract(op: Conv2dBase, nest: Nest, emit: Emit[Any]) -> list[SSAValue]:
+    element = tensor_type(op.results[0]).element_type
+    return list(emit(ContractOp(op.operands, nest, element)).results)
+
+
+def conv_nest(op: Conv2dBase, product: str) -> Nest:
+    """The loop nest of one of a convolution's products: `forward`, `dx` or `dw`."""
+    values = {
+        "forward": lambda: (op.operands[0], op.operands[1], op.results[0]),
+        "dx": lambda: (op.results[0], op.operands[1], op.operands[0]),
+        "dw": lambda: (op.operands[0], op.results[0], op.operands[1]),
+    }
+    x, w, y = values[product]()
+    dims, (x_axes, w_axes, y_axes) = _conv_axes(op, shape_of(x), shape_of(w), shape_of(y))
+    gradient = product != "forward"
+    tensors = {
+        "X": Tensor("dX" if product == "dx" else "X", shape_of(x), x_axes),
+        "W": Tensor("dW" if product == "dw" else "W", shape_of(w), w_axes),
+        "Y": Tensor("dY" if gradient else "Y", shape_of(y), y_axes),
+    }
+    ins, out = {"forward": (("X", "W"), "Y"), "dx": (("Y", "W"), "X"), "dw": (("X", "Y"), "W")}[product]
+    lhs, rhs = (tensors[name] for name in ins)
+    statement = Statement(tensors[out].name, lhs.name, rhs.name)
+    return Nest(dims, (lhs, rhs), (tensors[out],), (None,), (statement,))
+
+
+def _conv_axes(
+    op: Conv2dBase, x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...]
+) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[Axis, ...], tuple[Axis, ...], tuple[Axis, ...]]]:
+    """Dimensions of a convolution's nest and the indices of x, w and y."""
+    groups = int(op.groups.value.data)
+    stride, padding, dilation = ints(op.stride), ints(op.padding), ints(op.dilation)
+    o, i = w[0] // groups, w[1]
+    group = ("g" if i > 1 else "i") if groups > 1 else ""
+    sizes = {"b": y[0]}
+    if group:
+        sizes[group] = groups
+    if o > 1 or not group:
+        sizes["o"] = o
+    if i > 1 or not group:
+        sizes["i"] = i
+    sizes |= {d: s for d, s in zip("yxrs", (y[2], y[3], w[2], w[3]), strict=True) if s > 1}
+
+    def axis(*terms: tuple[str, int], offset: int = 0) -> Axis:
+        return Axis(tuple((d, c) for d, c in terms if d in sizes), offset)
+
+    channels = axis((group, i), ("i", 1)) if group != "i" else axis(("i", 1))
+    features = axis((group, o), ("o", 1))
+    window = (
+        axis(("y", stride[0]), ("r", dilation[0]), offset=-padding[0]),
+        axis(("x", stride[1]), ("s", dilation[1]), offset=-padding[2]),
+    )
+    inner = axis(("i", 1)) if group != "i" else Axis(())
+    return tuple(sizes.items()), (
+        (axis(("b", 1)), channels, *window),
+        (features, inner, axis(("r", 1)), axis(("s", 1))),
+        (axis(("b", 1)), features, axis(("y", 1)), axis(("x", 1))),
+    )
+
+
+def conv2d(
+    b: GraphBuilder,
+    x: Value,
+    channels: OptInt = None,
+    kernel: IntOrInts = 1,
+    stride: IntOrInts = 1,
+    padding: Padding = 0,
+    dilation: IntOrInts = 1,
+    groups: int = 1,
+    bias: bool = True,
+    weight: OptValue = None,
+) -> SSAValue:
+    """
+    Convolution of x [batch, channels, height, width] with a weight [out, in / groups, kernel, kernel].
+
+    `padding` is one integer, [top, bottom, left, right] or "same"; `groups` equal to the input channels is depthwise.
+    """
+    rank = rank_at_least("x", x, 4, "[batch, channels, height, width]")
+    element = tensor_type(x).element_type
+    if weight is None:
+        if channels is None:
+            raise ArgumentError("channels", "missing, expected the number of output channels, or weight=")
+        if groups < 1 or rank[1] % groups or channels % groups:
+            raise ArgumentError(
+                "groups", f"found {groups}, expected a divisor of {rank[1]} input and {channels} output channels"
+            )
+        if channels < 1:
+            raise ArgumentError("channels", f"found {channels}, expected at least 1")
+        size = pair("kernel", kernel)
+        if min(size) < 1:
+            raise ArgumentError("kernel", f"found {kernel}, expected at least 1")
+        weight = b.param("weight", [channels, rank[1] // groups, *size], element)
+    shape = rank_at_least("weight", weight, 4, "[out, in / groups, kernel, kernel]")
+    strides, dilations = pair("stride", stride), pair("dilation", dilation)
+    pads = window_padding(padding, (rank[2], rank[3]), (shape[2], shape[3]), strides, dilations)
+    y = b.emit(Conv2dOp(x, weight, stride=strides, padding=pads, dilation=dilations, groups=groups)).out
+    if bias:
+        fan_in = shape[1] * shape[2] * shape[3]
+        shift = b.param("bias", [channels_of("x", y)], element, bound=fan_in**-0.5)
+        column = b.emit(ReshapeOp(shift, results=[type(tensor_type(x))(element, [shape[0], 1, 1])])).out
+        y = b.emit(AddOp(y, column)).out
+    return y
+
+
+LAYERS = (Conv2dLayer(), Conv2dDxLayer(), Conv2dDwLayer())
+FUNCTIONS = (conv2d,)

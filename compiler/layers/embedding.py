@@ -1,0 +1,86 @@
+"""Embedding: a lookup moves the rows it reads; its gradient adds rows into a dense table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    Kind,
+    Layer,
+    OptInt,
+    OptValue,
+    Value,
+    Work,
+    elements,
+    result_elements,
+)
+from npuc.dialects.train.base import shape_of
+from npuc.dialects.train.embedding import EmbeddingDwOp, EmbeddingOp
+
+
+class EmbeddingLayer(Layer[EmbeddingOp]):
+    """Rows of the table by index; only the rows that are looked up are read."""
+
+    op = EmbeddingOp
+    kind = Kind.DATA
+
+    def evaluate(self, op: EmbeddingOp, *arrays: Array) -> tuple[Array, ...]:
+        ids, table = arrays
+        return (table[_checked(ids, table.shape[0])],)
+
+    def vjp(
+        self, op: EmbeddingOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [None, emit(EmbeddingDwOp(g, op.ids, results=[op.table.type])).dtable if needs[1] else None]
+
+    def work(self, op: EmbeddingOp) -> Work:
+        return Work(reads=(elements(op.ids), result_elements(op)), writes=(result_elements(op),))
+
+
+class EmbeddingDwLayer(Layer[EmbeddingDwOp]):
+    """Rows of dy added into the rows of the table; the whole table is written."""
+
+    op = EmbeddingDwOp
+
+    def evaluate(self, op: EmbeddingDwOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, ids = arrays
+        table = np.zeros(shape_of(op.dtable), dtype=dy.dtype)
+        np.add.at(table, _checked(ids, table.shape[0]).reshape(-1), dy.reshape(-1, table.shape[1]))
+        return (table,)
+
+    def work(self, op: EmbeddingDwOp) -> Work:
+        return Work(vector_ops=elements(op.dy))
+
+
+def _checked(ids: Array, entries: int) -> Array:
+    if ids.size and (ids.min() < 0 or ids.max() >= entries):
+        raise ValueError(f"an index is {ids.min() if ids.min() < 0 else ids.max()}, the table has {entries} entries")
+    return ids
+
+
+def embedding(
+    b: GraphBuilder, ids: Value, entries: OptInt = None, width: OptInt = None, weight: OptValue = None
+) -> SSAValue:
+    """The row of a table [entries, width] for each index; `weight=` shares a table made by `param`."""
+    if weight is None:
+        for name, size in (("entries", entries), ("width", width)):
+            if size is None or size < 1:
+                raise ArgumentError(name, f"found {'nothing' if size is None else size}, expected a size of at least 1")
+        assert entries is not None
+        assert width is not None
+        weight = b.param("weight", [entries, width], f32, bound=width**-0.5)
+    return b.emit(EmbeddingOp(ids, weight)).out
+
+
+LAYERS = (EmbeddingLayer(), EmbeddingDwLayer())
+FUNCTIONS = (embedding,)

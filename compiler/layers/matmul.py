@@ -1,0 +1,175 @@
+"""
+Matrix products: linear layers, batched products, their gradients, and their loop nests.
+
+A product of the training step is named after the forward product Y[m, n] = X[m, k] W[k, n] that it derives from, so that dX and
+dW of a layer run over the same dimensions.
+"""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    Kind,
+    Layer,
+    OptInt,
+    OptValue,
+    Value,
+    Work,
+    rank_at_least,
+)
+from npuc.dialects.npu.contract import ContractOp
+from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+from npuc.dialects.provenance import Role, role_of
+from npuc.dialects.train.arithmetic import AddOp
+from npuc.dialects.train.base import shape_of, tensor_type
+from npuc.dialects.train.matmul import MatmulOp, product_type
+
+_LETTERS = {"X W": "mkn", "dY W": "mnk", "W dY": "knm", "X dY": "kmn", "dY X": "nmk"}
+"""Rows of the result, contracted, columns of the result, for the operands of each product."""
+_DEFAULT_NAMES = {Role.DX: "dY W", Role.DW: "X dY"}
+_RESULT = {"X W": "Y", "dY W": "dX", "W dY": "dX", "X dY": "dW", "dY X": "dW"}
+
+
+class MatmulLayer(Layer[MatmulOp]):
+    """out = lhs rhs over the last two axes; dX = dY Wᵀ and dW = Xᵀ dY are products of the same kind."""
+
+    op = MatmulOp
+    kind = Kind.MATRIX
+
+    def evaluate(self, op: MatmulOp, *arrays: Array) -> tuple[Array, ...]:
+        a, b = arrays
+        a = np.swapaxes(a, -1, -2) if op.transpose_lhs else a
+        b = np.swapaxes(b, -1, -2) if op.transpose_rhs else b
+        target = shape_of(op.out)
+        if len(target) == 2 and a.ndim == b.ndim > 2 and a.shape[:-2] == b.shape[:-2]:
+            rows, columns = (
+                np.moveaxis(a, -2, 0).reshape(a.shape[-2], -1),
+                np.moveaxis(b, -1, 0).reshape(b.shape[-1], -1),
+            )
+            return (rows @ columns.T,)
+        full = a @ b
+        lead = full.ndim - len(target)
+        kept = [lead + i for i, size in enumerate(target[:-2]) if size == 1 and full.shape[lead + i] != 1]
+        return (full.sum(axis=(*range(lead), *kept)).reshape(target),)
+
+    def vjp(self, op: MatmulOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        ta, tb = op.transpose_lhs is not None, op.transpose_rhs is not None
+        da = db = None
+        if needs[0]:
+            if ta:
+                new = MatmulOp(op.rhs, g, results=[op.lhs.type], transpose_lhs=tb, transpose_rhs=True, names="W dY")
+            else:
+                new = MatmulOp(g, op.rhs, results=[op.lhs.type], transpose_rhs=not tb, names="dY W")
+            da = emit(new).out
+        if needs[1]:
+            if tb:
+                new = MatmulOp(g, op.lhs, results=[op.rhs.type], transpose_lhs=True, transpose_rhs=ta, names="dY X")
+            else:
+                new = MatmulOp(op.lhs, g, results=[op.rhs.type], transpose_lhs=not ta, names="X dY")
+            db = emit(new).out
+        return [da, db]
+
+    def work(self, op: MatmulOp) -> Work:
+        return Work(macs=matmul_nest(op).points)
+
+    def lower(self, op: MatmulOp, emit: Emit[Any]) -> list[SSAValue]:
+        contract = ContractOp(op.operands, matmul_nest(op), tensor_type(op.out).element_type)
+        return list(emit(contract).results)
+
+
+def product_names(op: MatmulOp) -> str:
+    """Which tensors of the forward product the operands are: as written, else by the role."""
+    return op.names.data if op.names is not None else _DEFAULT_NAMES.get(role_of(op), "X W")
+
+
+def matmul_nest(op: MatmulOp) -> Nest:
+    """
+    The loop nest of a product, over m, n, k of the forward product and its batch axes b (b0, b1, … if several).
+
+    An operand or result that lacks a batch axis, or has it at size 1, is not indexed by it: that is broadcasting, and for a
+    result the sum over the batch.
+    """
+    names = product_names(op)
+    rows, inner, columns = _LETTERS[names]
+    lhs_name, rhs_name = names.split()
+    (full,) = product_type(
+        tensor_type(op.lhs),
+        tensor_type(op.rhs),
+        transpose_lhs=op.transpose_lhs is not None,
+        transpose_rhs=op.transpose_rhs is not None,
+    )
+    shape = full.get_shape()
+    batch_sizes = shape[:-2]
+    batch = ["b"] if len(batch_sizes) == 1 else [f"b{i}" for i in range(len(batch_sizes))]
+    lhs = shape_of(op.lhs)
+    contracted = lhs[-2] if op.transpose_lhs else lhs[-1]
+    sizes = {rows: shape[-2], inner: contracted, columns: shape[-1]}
+    dims = (*((d, s) for d, s in zip(batch, batch_sizes, strict=True) if s > 1), *((d, sizes[d]) for d in "mnk"))
+
+    def tensor(name: str, value: SSAValue, last: str) -> Tensor:
+        own = shape_of(value)
+        lead = [
+            Axis(((dim, 1),)) if size > 1 else Axis(())
+            for dim, size in reversed(list(zip_longest(reversed(batch), reversed(own[:-2]), fillvalue=0)))
+            if size and dim
+        ]
+        return Tensor(name, own, (*lead, Axis(((last[0], 1),)), Axis(((last[1], 1),))))
+
+    ins = (
+        tensor(lhs_name, op.lhs, inner + rows if op.transpose_lhs else rows + inner),
+        tensor(rhs_name, op.rhs, columns + inner if op.transpose_rhs else inner + columns),
+    )
+    out = tensor(_RESULT[names], op.out, rows + columns)
+    return Nest(dims, ins, (out,), (None,), (Statement(out.name, lhs_name, rhs_name),))
+
+
+def linear(b: GraphBuilder, x: Value, features: OptInt = None, bias: bool = True, weight: OptValue = None) -> SSAValue:
+    """x W + bias over the last axis of x. The weight is [in, features]; `weight=` shares one made by `param`."""
+    shape = rank_at_least("x", x, 1, "[…, features]")
+    element = tensor_type(x).element_type
+    width = _width("features", features, None if weight is None else shape_of(weight), 1)
+    if weight is None:
+        weight = b.param("weight", [shape[-1], width], element)
+    if len(shape) == 1:
+        raise ArgumentError("x", "found a tensor of rank 1, expected [batch, features] or more axes")
+    (out,) = product_type(tensor_type(x), tensor_type(weight))
+    y = b.emit(MatmulOp(x, weight, results=[out])).out
+    if bias:
+        y = b.emit(AddOp(y, b.param("bias", [width], element, bound=shape[-1] ** -0.5))).out
+    return y
+
+
+def _width(argument: str, given: int | None, weight: tuple[int, ...] | None, axis: int) -> int:
+    """The output size of a layer, from the argument or the shared weight."""
+    if weight is None:
+        if given is None:
+            raise ArgumentError(argument, "missing, expected the number of output features, or weight=")
+        if given < 1:
+            raise ArgumentError(argument, f"found {given}, expected at least 1")
+        return given
+    if len(weight) <= axis:
+        raise ArgumentError("weight", f"found a weight of rank {len(weight)}, expected rank {axis + 1} or more")
+    if given is not None and given != weight[axis]:
+        raise ArgumentError(argument, f"found {given}, the weight has {weight[axis]}")
+    return weight[axis]
+
+
+def matmul(b: GraphBuilder, x: Value, y: Value, transpose_a: bool = False, transpose_b: bool = False) -> SSAValue:
+    """The product of the last two axes of two tensors; leading axes broadcast. A transposed operand is not copied."""
+    (out,) = product_type(tensor_type(x), tensor_type(y), transpose_lhs=transpose_a, transpose_rhs=transpose_b)
+    return b.emit(MatmulOp(x, y, results=[out], transpose_lhs=transpose_a, transpose_rhs=transpose_b)).out
+
+
+LAYERS = (MatmulLayer(),)
+FUNCTIONS = (linear, matmul)

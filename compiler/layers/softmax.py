@@ -1,0 +1,68 @@
+"""Softmax: 5 vector operations an element forward (max, subtract, exp, sum, divide) and 5 backward."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    Array,
+    Emit,
+    Gradients,
+    Layer,
+    OpT,
+    Value,
+    Work,
+    normal_axis,
+    result_elements,
+)
+from npuc.dialects.train.base import shape_of
+from npuc.dialects.train.softmax import SoftmaxGradOp, SoftmaxOp
+
+
+class _Softmax(Layer[OpT]):
+    def work(self, op: OpT) -> Work:
+        return Work(vector_ops=5 * result_elements(op))
+
+
+class SoftmaxLayer(_Softmax[SoftmaxOp]):
+    """exp(x - max) over its sum along the axis."""
+
+    op = SoftmaxOp
+
+    def evaluate(self, op: SoftmaxOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        return (softmax_of(x, int(op.axis.value.data)),)
+
+    def vjp(self, op: SoftmaxOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(SoftmaxGradOp(g, op.out, axis=int(op.axis.value.data))).dx]
+
+
+class SoftmaxGradLayer(_Softmax[SoftmaxGradOp]):
+    """y (dy - sum(dy y)) along the axis; the Jacobian is never built."""
+
+    op = SoftmaxGradOp
+
+    def evaluate(self, op: SoftmaxGradOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, y = arrays
+        return (y * (dy - (dy * y).sum(axis=int(op.axis.value.data), keepdims=True)),)
+
+
+def softmax_of(x: Array, axis: int) -> Array:
+    """Softmax of an array along an axis."""
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def softmax(b: GraphBuilder, x: Value, axis: int = -1) -> SSAValue:
+    """exp(x) over its sum along an axis."""
+    normal_axis("axis", axis, len(shape_of(x)))
+    return b.emit(SoftmaxOp(x, axis=axis)).out
+
+
+LAYERS = (SoftmaxLayer(), SoftmaxGradLayer())
+FUNCTIONS = (softmax,)
