@@ -1,0 +1,1 @@
+"""Runs every level of the IR on numpy."""

@@ -1,0 +1,83 @@
+"""
+The npu dialect on numpy: contractions by `contract`, everything else by the meaning of the train operation it stands
+for.
+
+Values are numpy arrays.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+
+from npuc.compiler.interpreter.contraction import Array, View, contract, gather, scatter
+from npuc.compiler.layers import get_layer, get_op_class
+from npuc.dialects import npu
+
+
+def evaluate(op: npu.TensorWorkOp, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """The results of vector work, a move, a view or a constant: those of its train operation."""
+    kind = get_op_class(op.kind)
+    if kind is None:
+        raise InterpretationError(f"{op.name} {op.kind}: there is no operation train.{op.kind}")
+    detached = kind.create(result_types=[r.type for r in op.results], properties=dict(op.params))
+    return get_layer(kind).evaluate(detached, *arrays)
+
+
+@register_impls
+class NpuFunctions(InterpreterFunctions):
+    """Implementations of the npu operations on whole tensors."""
+
+    @impl(npu.ContractOp)
+    def run_contract(self, interpreter: Interpreter, op: npu.ContractOp, args: PythonValues) -> PythonValues:
+        names = [tensor.name for tensor in npu.operand_tensors(op.nest)]
+        return contract(op.nest, dict(zip(names, args, strict=True)))
+
+    @impl(npu.VectorOp)
+    def run_vector(self, interpreter: Interpreter, op: npu.VectorOp, args: PythonValues) -> PythonValues:
+        return evaluate(op, args)
+
+    @impl(npu.MoveOp)
+    def run_move(self, interpreter: Interpreter, op: npu.MoveOp, args: PythonValues) -> PythonValues:
+        return evaluate(op, args)
+
+    @impl(npu.ViewOp)
+    def run_view(self, interpreter: Interpreter, op: npu.ViewOp, args: PythonValues) -> PythonValues:
+        return evaluate(op, args)
+
+    @impl(npu.ConstantOp)
+    def run_constant(self, interpreter: Interpreter, op: npu.ConstantOp, args: PythonValues) -> PythonValues:
+        return evaluate(op, args)
+
+    @impl(npu.Im2ColOp)
+    def run_im2col(self, interpreter: Interpreter, op: npu.Im2ColOp, args: PythonValues) -> PythonValues:
+        image = cast(Array, args[0])
+        sizes, order = _matrix_dims(op)
+        view = View(op.axes, image, (0,) * image.ndim)
+        ranges = {dim: (0, size) for dim, size in sizes.items()}
+        windows = gather(view, ranges).transpose([view.dims.index(dim) for dim in order])
+        return (windows.reshape(_shape(op.result.type)),)
+
+    @impl(npu.Col2ImOp)
+    def run_col2im(self, interpreter: Interpreter, op: npu.Col2ImOp, args: PythonValues) -> PythonValues:
+        matrix = cast(Array, args[0])
+        image = np.zeros(_shape(op.result.type), matrix.dtype)
+        sizes, order = _matrix_dims(op)
+        view = View(op.axes, image, (0,) * image.ndim)
+        windows = matrix.reshape([sizes[dim] for dim in order]).transpose([order.index(dim) for dim in view.dims])
+        scatter(view, {dim: (0, size) for dim, size in sizes.items()}, windows)
+        return (image,)
+
+
+def _matrix_dims(op: npu.Im2ColOp | npu.Col2ImOp) -> tuple[dict[str, int], list[str]]:
+    """The size of each dimension of a window matrix, and their order in it."""
+    sizes = {dim: size for group in op.groups for dim, size in group}
+    return sizes, list(sizes)
+
+
+def _shape(type_: Attribute) -> tuple[int, ...]:
+    return cast(TensorType[Attribute], type_).get_shape()
