@@ -1,0 +1,77 @@
+"""
+npuc's public interface: compile a network, run it, look at it.
+
+    from npuc.compiler import compile_file, run_file
+    report = compile_file("net.dsl", backend="cycle", hardware="igo-large", defines={"batch": 8})
+    report.totals["seconds"]
+
+Names are imported when they are first used, so that a program pays only for what it needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from npuc.compiler.driver import compile_file, compile_source
+    from npuc.compiler.errors import (
+        CapacityError,
+        CheckError,
+        InternalError,
+        Location,
+        NpucError,
+        SourceError,
+        SourceErrors,
+        UsageError,
+    )
+    from npuc.compiler.interpreter.run import Run, describe_file, describe_source, run_file, run_source
+    from npuc.compiler.report import Report
+
+_HOMES = {
+    "CapacityError": "errors",
+    "CheckError": "errors",
+    "InternalError": "errors",
+    "Location": "errors",
+    "NpucError": "errors",
+    "Report": "report",
+    "Run": "interpreter.run",
+    "SourceError": "errors",
+    "SourceErrors": "errors",
+    "UsageError": "errors",
+    "compile_file": "driver",
+    "compile_source": "driver",
+    "describe_file": "interpreter.run",
+    "describe_source": "interpreter.run",
+    "run_file": "interpreter.run",
+    "run_source": "interpreter.run",
+}
+
+__all__ = [
+    "CapacityError",
+    "CheckError",
+    "InternalError",
+    "Location",
+    "NpucError",
+    "Report",
+    "Run",
+    "SourceError",
+    "SourceErrors",
+    "UsageError",
+    "compile_file",
+    "compile_source",
+    "describe_file",
+    "describe_source",
+    "run_file",
+    "run_source",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,28 @@
+"""
+npuc's passes, as factories that import only what is asked for.
+
+One pass a file: `lower_to_npu.py` holds the pass `lower-to-npu`, class `LowerToNpuPass`. Files are found by
+themselves; those whose name begins with an underscore are helpers of passes.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+
+from xdsl.passes import ModulePass
+
+
+def _factory(module: str) -> Callable[[], type[ModulePass]]:
+    name = "".join(part.capitalize() for part in module.split("_")) + "Pass"
+
+    def load() -> type[ModulePass]:
+        found: type[ModulePass] = getattr(import_module(f"{__name__}.{module}"), name)
+        return found
+
+    return load
+
+
+def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """npuc's own passes by name, sorted."""
+    modules = sorted(info.name for info in iter_modules(__path__) if not info.ispkg and not info.name.startswith("_"))
+    return {module.replace("_", "-"): _factory(module) for module in modules}

@@ -1,0 +1,81 @@
+"""
+Checking a program: every operation's verifier, every message, at its place in the source.
+
+`ModuleOp.verify` stops at the first mistake and prints the whole module with it; `verify_module` reports up to
+`MAX_ERRORS` of them, one line each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.compiler.errors import Location, SourceError, SourceErrors
+from npuc.dialects.provenance import layer_of
+
+MAX_ERRORS = 20
+
+
+@dataclass
+class SourceTexts:
+    """The texts of source files by name, for the lines that errors are about. Files not given are read when needed."""
+
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+
+    def line(self, location: Location) -> str | None:
+        """The line that `location` names, or None when its file cannot be read."""
+        if location.file not in self.texts:
+            try:
+                self.texts[location.file] = Path(location.file).read_text(encoding="utf-8-sig")
+            except (OSError, ValueError):
+                self.texts[location.file] = ""
+        lines = self.texts[location.file].splitlines()
+        return lines[location.line - 1] if 0 < location.line <= len(lines) else None
+
+
+def location_of(op: Operation) -> Location | None:
+    """The place in the source that an operation came from, or None where it is unknown."""
+    loc = op.location
+    if isinstance(loc, FileLineColLoc):
+        return Location(loc.filename.data, loc.line.data, loc.column.data)
+    return None
+
+
+def error_at(op: Operation, message: str, sources: SourceTexts, hint: str | None = None) -> SourceError:
+    """An error about an operation, at its place in the source; the layer is named where the place is unknown."""
+    location = location_of(op)
+    if location is None:
+        layer = layer_of(op)
+        return SourceError(f"{message}{f' (layer {layer})' if layer else ''}", hint=hint)
+    return SourceError(message, location=location, hint=hint, source_line=sources.line(location))
+
+
+def raise_all(errors: list[SourceError]) -> None:
+    """Raise the errors found, if any, as one."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise SourceErrors(errors)
+
+
+def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None = None) -> None:
+    """
+    Check the invariants of every operation.
+
+    Raises `SourceErrors` with a message for each that is broken. `after` names the pass that just ran, whose fault it
+    then is.
+    """
+    errors: list[SourceError] = []
+    blame = "" if after is None else f" (after pass '{after}')"
+    for op in module.walk():
+        try:
+            op.verify_()
+        except VerifyException as e:
+            errors.append(error_at(op, f"'{op.name}' {e}{blame}", sources))
+            if len(errors) == MAX_ERRORS:
+                break
+    raise_all(errors)
