@@ -1,0 +1,191 @@
+"""
+The facts of a machine that schedules and their costs depend on, and their form in the IR.
+
+The module carries them as the dictionary attribute `npu.target`, so that a pass needs nothing but the program:
+
+    builtin.module attributes {npu.target = {rows = 128 : i64, cols = 128 : i64, dataflow = "os", …}} { … }
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import cast
+
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i1, i64
+from xdsl.ir import Attribute
+
+from npuc.compiler.analysis.array import PLACES, Array, Drain, Fill
+from npuc.compiler.errors import UsageError, did_you_mean
+
+TARGET = "npu.target"
+Fact = bool | int | float | str | list[dict[str, bool | int | float | str]]
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Picojoules: a MAC, a byte from or to SPM, a byte from or to DRAM."""
+
+    mac_pj: float
+    spm_pj_per_byte: float
+    dram_pj_per_byte: float
+
+    def joules(self, macs: int, spm_bytes: int, dram_bytes: int) -> float:
+        """Energy of that much work, in joules."""
+        return 1e-12 * (macs * self.mac_pj + spm_bytes * self.spm_pj_per_byte + dram_bytes * self.dram_pj_per_byte)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """
+    One core: its array, SPM, DRAM channel and vector unit.
+
+    `spm_bytes` is what a schedule may use: half of the SPM where it is double buffered, since the other half is being
+    filled. `bytes_per_cycle` is exact. `element_bytes` counts for every float element; None: the size of its type.
+    `energy` is None where the machine does not say all three values.
+    """
+
+    array: Array
+    spm_bytes: int
+    bytes_per_cycle: Fraction
+    clock_mhz: float
+    lanes: int
+    double_buffer: bool = True
+    element_bytes: int | None = None
+    energy: Energy | None = None
+
+    def transfer_cycles(self, moved: int) -> int:
+        """The cycles in which the DRAM channel moves that many bytes."""
+        rate = self.bytes_per_cycle
+        return -(-moved * rate.denominator // rate.numerator)
+
+    def seconds(self, cycles: int) -> float:
+        """The time of that many cycles."""
+        return cycles / (self.clock_mhz * 1e6)
+
+
+REQUIRED: dict[str, type[bool] | type[int] | type[float] | type[str]] = {
+    "rows": int,
+    "cols": int,
+    "dataflow": str,
+    "fill": str,
+    "drain": str,
+    "spm_bytes": int,
+    "double_buffer": bool,
+    "clock_mhz": float,
+    "gb_per_s": float,
+    "lanes": int,
+}
+ENERGIES = ("mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
+OPTIONAL = ("name", "element_bytes", *ENERGIES)
+
+
+def machine_from(facts: Mapping[str, Fact]) -> Machine:
+    """
+    The machine that flat facts describe: keys and units as in a hardware file, the last part of each name.
+
+    `spm_bytes` is what a schedule may use. Raises `UsageError` for a fact that is missing, unknown or of a wrong type.
+    """
+    for key in facts:
+        if key not in REQUIRED and key not in OPTIONAL:
+            raise UsageError(f"{TARGET} has an unknown key '{key}'", hint=did_you_mean(key, [*REQUIRED, *OPTIONAL]))
+    dataflow = _text(facts, "dataflow", PLACES)
+    fills: dict[str, Fill] = {"per-fold": "per-fold", "overlap": "overlap"}
+    drains: dict[str, Drain] = {"hidden": "hidden", "full": "full"}
+    energies = [facts[key] for key in ENERGIES if key in facts]
+    element = facts.get("element_bytes")
+    return Machine(
+        array=Array(
+            _whole(facts, "rows"),
+            _whole(facts, "cols"),
+            next(d for d in PLACES if d == dataflow),
+            fills[_text(facts, "fill", fills)],
+            drains[_text(facts, "drain", drains)],
+        ),
+        spm_bytes=_whole(facts, "spm_bytes"),
+        bytes_per_cycle=_exact(_real(facts, "gb_per_s")) * 1000 / _exact(_real(facts, "clock_mhz")),
+        clock_mhz=_real(facts, "clock_mhz"),
+        lanes=_whole(facts, "lanes"),
+        double_buffer=_fact(facts, "double_buffer") is True,
+        element_bytes=None if element is None else _whole(facts, "element_bytes"),
+        energy=Energy(*(_real(facts, key) for key in ENERGIES)) if len(energies) == len(ENERGIES) else None,
+    )
+
+
+def _fact(facts: Mapping[str, Fact], key: str) -> Fact:
+    if key not in facts:
+        raise UsageError(f"{TARGET} has no {key}", hint=f"it needs {', '.join(REQUIRED)}")
+    return facts[key]
+
+
+def _text(facts: Mapping[str, Fact], key: str, known: Mapping[str, object]) -> str:
+    value = _fact(facts, key)
+    if value not in known:
+        raise UsageError(f"{key} is '{value}', expected {', '.join(known)}")
+    return str(value)
+
+
+def _whole(facts: Mapping[str, Fact], key: str) -> int:
+    value = _fact(facts, key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{key} is {value}, expected an integer from 1 on")
+    return value
+
+
+def _real(facts: Mapping[str, Fact], key: str) -> float:
+    value = _fact(facts, key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        raise UsageError(f"{key} is {value}, expected a number")
+    if value == 0 and key not in ENERGIES:
+        raise UsageError(f"{key} is 0, expected a number above 0")
+    return float(value)
+
+
+def _exact(value: float) -> Fraction:
+    """The decimal number that was written."""
+    return Fraction(repr(value))
+
+
+def target_attr(facts: Mapping[str, Fact]) -> DictionaryAttr:
+    """The facts as an attribute."""
+
+    def attribute(value: Fact) -> Attribute:
+        match value:
+            case bool():
+                return IntegerAttr(int(value), i1)
+            case int():
+                return IntegerAttr(value, i64)
+            case float():
+                return FloatAttr(value, f64)
+            case _:
+                return StringAttr(str(value))
+
+    return DictionaryAttr({key: attribute(value) for key, value in facts.items()})
+
+
+@lru_cache(maxsize=64)
+def machine_of_attr(attr: DictionaryAttr) -> Machine:
+    """The machine of an `npu.target` attribute. Raises `UsageError` as `machine_from` does."""
+    facts: dict[str, Fact] = {}
+    for key, value in attr.data.items():
+        match value:
+            case IntegerAttr():
+                number = cast("IntegerAttr", value)
+                facts[key] = bool(number.value.data) if number.type == i1 else number.value.data
+            case FloatAttr():
+                facts[key] = cast("FloatAttr", value).value.data
+            case StringAttr():
+                facts[key] = value.data
+            case _:
+                raise UsageError(f"{TARGET}: {key} is {value}, expected a number, a string or a boolean")
+    return machine_from(facts)
+
+
+def machine_of(module: ModuleOp) -> Machine | None:
+    """The machine that a module was compiled for, None where it does not say."""
+    attr = module.attributes.get(TARGET)
+    if attr is None:
+        return None
+    if not isinstance(attr, DictionaryAttr):
+        raise UsageError(f"{TARGET} is {attr}, expected a dictionary")
+    return machine_of_attr(attr)

@@ -1,0 +1,313 @@
+"""
+The tile operations of a scheduled nest as a compressed sequence.
+
+A schedule runs one tile operation an iteration of all its loops. When loop p steps, the loops inside start again,
+and the operation that follows brings the blocks which that step changed: it reads the new ones and first writes
+back the blocks of accumulators that they displace. So the sequence is a tree: a node is what the loops from one
+depth on do, as a list of (node, bytes moved before its first operation, repetitions). Equal nodes are one object,
+found again by what they depend on: the extents of the dimensions, the tables of the axes with halos or borders, and
+which accumulators still see their first visit. Building costs what distinct nodes there are, not trips; axes with
+windows are walked along their own tiles.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.blocks import Stream, inside, is_plain, streams, touched
+from npuc.compiler.analysis.compute import tile_cycles
+from npuc.dialects.npu.footprint import positions
+from npuc.dialects.npu.nest import Axis, Nest, Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """
+    Tile operations that follow each other.
+
+    `items` are (node, bytes, count): `bytes` move before each of the `count` runs; those of the first item's first
+    run are the caller's, and it stands alone. A leaf has none and is one tile operation. `cycles` is the compute of
+    all operations, `first` that of the first one; `moved` counts the bytes inside and `loads` the operations that
+    move any.
+    """
+
+    items: tuple[tuple["Node", int, int], ...]
+    cycles: int
+    first: int
+    moved: int = 0
+    loads: int = 0
+
+
+@dataclass(frozen=True)
+class TileSequence:
+    """The operations, the bytes that the first one waits for, and those written after the last."""
+
+    root: Node
+    head: int
+    tail: int
+
+    @property
+    def moved(self) -> int:
+        """All bytes."""
+        return self.head + self.root.moved + self.tail
+
+
+@dataclass(frozen=True, eq=False)
+class AxisTable:
+    """
+    The tiles of one axis of one tensor from some loop on: a tree, one level a loop of the axis.
+
+    `first` and `last` are (distinct positions inside the tensor, those not reached by an earlier tile of the axis)
+    of the first and last tile.
+    """
+
+    children: tuple["AxisTable", ...]
+    first: tuple[int, int]
+    last: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a node stands: extents by dimension, tables by tensor axis, and which tensors see their first visit."""
+
+    extents: tuple[int, ...]
+    tables: tuple[AxisTable | None, ...]
+    first: tuple[bool, ...]
+
+
+def tile_sequence(nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...]) -> TileSequence:
+    """The tile operations of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`."""
+    return _Builder(nest, schedule, array, widths).sequence()
+
+
+@dataclass
+class _Tables:
+    """Builds the tables of axes; equal ones are one object."""
+
+    known: dict[object, AxisTable] = field(default_factory=dict[object, AxisTable])
+
+    def build(self, axis: Axis, size: int, sizes: dict[str, int], loops: list[tuple[str, int]]) -> AxisTable:
+        """The table of an axis of a tensor, `loops` being the (dimension, step) of those loops that cut it."""
+        reached = 0
+        ranges = {d: (0, sizes[d]) for d in axis.dims}
+
+        def table(number: int) -> AxisTable:
+            nonlocal reached
+            if number == len(loops):
+                base = axis.offset + sum(c * ranges[d][0] for d, c in axis.terms)
+                mask = inside(positions(tuple((c, ranges[d][1]) for d, c in axis.terms)), base, size)
+                counts = (mask.bit_count(), (mask & ~reached).bit_count())
+                reached |= mask
+                return self._intern(counts, (), counts, counts)
+            dim, step = loops[number]
+            low, extent = ranges[dim]
+            children: list[AxisTable] = []
+            for at in range(0, extent, step):
+                ranges[dim] = (low + at, min(step, extent - at))
+                children.append(table(number + 1))
+            ranges[dim] = (low, extent)
+            key = tuple(id(child) for child in children)
+            return self._intern(key, tuple(children), children[0].first, children[-1].last)
+
+        return table(0)
+
+    def _intern(
+        self, key: object, children: tuple[AxisTable, ...], first: tuple[int, int], last: tuple[int, int]
+    ) -> AxisTable:
+        found = self.known.get((len(children), key))
+        if found is None:
+            found = self.known[(len(children), key)] = AxisTable(children, first, last)
+        return found
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """A tensor that moves, prepared: bytes an element, and per axis its dimension and the loops that cut it."""
+
+    stream: Stream
+    width: int
+    plain: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+    """Of each axis that is one dimension: the dimension's number, and (loop, step) of what cuts it here."""
+    tables: tuple[int, ...]
+    """The numbers of the tables of the other axes."""
+    cuts: tuple[tuple[int, int, int], ...]
+    """(loop, dimension's number, step) of the loops that index the tensor."""
+
+
+class _Builder:
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...]):
+        self.nest, self.loops, self.array = nest, schedule.loops, array
+        self.numbers = {dim: number for number, dim in enumerate(nest.sizes)}
+        self.nodes: dict[tuple[int, _Place], Node] = {}
+        self.leaves: dict[tuple[int, ...], int] = {}
+        self.table_loops: list[frozenset[int]] = []
+        self.table_depth: list[int] = []
+        self.roots: list[AxisTable] = []
+        tables = _Tables()
+        by_name = dict(zip(nest.tensors, widths, strict=True))
+        self.moved = [self._prepare(s, by_name[s.tensor.name], tables) for s in streams(nest, schedule)]
+
+    def _prepare(self, stream: Stream, width: int, tables: _Tables) -> _Moved:
+        plain: list[tuple[int, tuple[tuple[int, int], ...]]] = []
+        numbers: list[int] = []
+        for axis, size in zip(stream.tensor.axes, stream.tensor.shape, strict=True):
+            cuts = [p for p in stream.loops if self.loops[p].dim in axis.dims]
+            if is_plain(axis):
+                plain.append((self.numbers[axis.terms[0][0]], tuple((p, self.loops[p].step) for p in cuts)))
+                continue
+            numbers.append(len(self.roots))
+            self.table_loops.append(frozenset(cuts))
+            self.table_depth.append(stream.depth)
+            steps = [(self.loops[p].dim, self.loops[p].step) for p in cuts]
+            self.roots.append(tables.build(axis, size, self.nest.sizes, steps))
+        index = tuple(
+            (p, self.numbers[self.loops[p].dim], self.loops[p].step)
+            for p in stream.loops
+            if self.loops[p].dim in stream.tensor.dims
+        )
+        return _Moved(stream, width, tuple(plain), tuple(numbers), index)
+
+    def sequence(self) -> TileSequence:
+        place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
+        root = self._node(0, place)
+        head = tail = 0
+        for number, moved in enumerate(self.moved):
+            tensor = moved.stream.tensor
+            head += moved.width * self._loaded(number, moved, -1, place)
+            missed = tensor.elements - touched(tensor, self.nest.sizes)
+            if moved.stream.kind == "accumulator":
+                tail += moved.width * (self._block(moved, -1, place, last=True)[0] + missed)
+            elif moved.stream.kind == "start":
+                tail += moved.width * missed
+        return TileSequence(root, head, tail)
+
+    def _node(self, level: int, place: _Place) -> Node:
+        """What the loops from `level` on do at this place."""
+        if level == len(self.loops):
+            return self._leaf(place)
+        key = (level, place)
+        found = self.nodes.get(key)
+        if found is not None:
+            return found
+        items: list[tuple[Node, int, int]] = []
+        later = self._later(level, place.first)
+        previous: _Place | None = None
+        for inner, count in self._iterations(level, place):
+            if previous is None:
+                items.append((self._child(level, inner, place.first), 0, 1))
+                previous, count = inner, count - 1
+            if count and previous is not inner:
+                items.append((self._child(level, inner, later), self._step(level, place, previous, inner), 1))
+                previous, count = inner, count - 1
+            if count:
+                items.append((self._child(level, inner, later), self._step(level, place, inner, inner), count))
+        node = Node(
+            tuple(items),
+            sum(child.cycles * count for child, _, count in items),
+            items[0][0].first,
+            sum((child.moved + moved) * count for child, moved, count in items),
+            sum((child.loads + (moved > 0)) * count for child, moved, count in items),
+        )
+        self.nodes[key] = node
+        return node
+
+    def _leaf(self, place: _Place) -> Node:
+        key = (len(self.loops), place)
+        node = self.nodes.get(key)
+        if node is None:
+            cycles = tile_cycles(self.nest, self.array, dict(zip(self.nest.sizes, place.extents, strict=True)))
+            node = self.nodes[key] = Node((), cycles, cycles)
+        return node
+
+    def _iterations(self, level: int, place: _Place) -> Iterator[tuple[_Place, int]]:
+        """The places of the iterations of a loop, in order, with how often each repeats."""
+        loop = self.loops[level]
+        number = self.numbers[loop.dim]
+        whole, rest = divmod(place.extents[number], loop.step)
+        tables = [n for n, loops in enumerate(self.table_loops) if level in loops and place.tables[n] is not None]
+
+        def at(extent: int, index: int) -> _Place:
+            chosen = list(place.tables)
+            for n in tables:
+                table = chosen[n]
+                chosen[n] = None if table is None else table.children[index]
+            extents = (*place.extents[:number], extent, *place.extents[number + 1 :])
+            return _Place(extents, tuple(chosen), place.first)
+
+        if not tables:
+            if whole:
+                yield at(loop.step, 0), whole
+            if rest:
+                yield at(rest, 0), 1
+            return
+        run: tuple[_Place, int] | None = None
+        for index in range(whole + (rest > 0)):
+            inner = at(loop.step if index < whole else rest, index)
+            if run is not None and inner == run[0]:
+                run = (run[0], run[1] + 1)
+                continue
+            if run is not None:
+                yield run
+            run = (inner, 1)
+        if run is not None:
+            yield run
+
+    def _child(self, level: int, inner: _Place, first: tuple[bool, ...]) -> Node:
+        """The node inside one iteration; what no deeper loop asks for is forgotten, so that more nodes are equal."""
+        tables = tuple(t if self.table_depth[n] > level + 1 else None for n, t in enumerate(inner.tables))
+        flags = tuple(f if m.stream.depth > level + 1 else True for f, m in zip(first, self.moved, strict=True))
+        return self._node(level + 1, _Place(inner.extents, tables, flags))
+
+    def _later(self, level: int, first: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which tensors still see their first visit after a first iteration of a loop."""
+        dim = self.loops[level].dim
+        return tuple(
+            m.stream.kind == "input" or (f and dim in m.stream.out.dims) for f, m in zip(first, self.moved, strict=True)
+        )
+
+    def _step(self, level: int, place: _Place, previous: _Place, inner: _Place) -> int:
+        """The bytes that move when a loop steps from one place to another."""
+        dim = self.loops[level].dim
+        total = 0
+        for number, moved in enumerate(self.moved):
+            stream = moved.stream
+            if level >= stream.depth:
+                continue
+            if stream.kind == "start" and (dim not in stream.out.dims or not place.first[number]):
+                continue
+            changes = dim in stream.tensor.dims or any(
+                p > level and place.extents[n] > step for p, n, step in moved.cuts
+            )
+            if not changes:
+                continue
+            total += moved.width * self._loaded(number, moved, level, inner)
+            if stream.kind == "accumulator":
+                total += moved.width * self._block(moved, level, previous, last=True)[0]
+        return total
+
+    def _loaded(self, number: int, moved: _Moved, level: int, inner: _Place) -> int:
+        """The elements read when the first block inside an iteration comes in."""
+        elements, new = self._block(moved, level, inner, last=False)
+        if moved.stream.kind != "accumulator":
+            return elements
+        dim = None if level < 0 else self.loops[level].dim
+        fresh = inner.first[number] and (dim is None or dim in moved.stream.tensor.dims)
+        return elements - new if fresh else elements
+
+    def _block(self, moved: _Moved, level: int, place: _Place, *, last: bool) -> tuple[int, int]:
+        """Elements of the first or last block of a tensor inside an iteration of `level`, and those new to it."""
+        elements = new = 1
+        for dim, cuts in moved.plain:
+            extent = place.extents[dim]
+            for p, step in cuts:
+                if p > level:
+                    extent = ((extent - 1) % step) + 1 if last else min(extent, step)
+            elements *= extent
+            new *= extent
+        for n in moved.tables:
+            table = place.tables[n]
+            assert table is not None, "the tables of a tensor are kept down to its load depth"
+            count, fresh = table.last if last else table.first
+            elements *= count
+            new *= fresh
+        return elements, new

@@ -1,0 +1,130 @@
+"""The pipeline's time equals a plain simulation of the tile operations, one by one, and keeps its bounds."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from typing import Protocol
+
+import pytest
+
+from npuc.compiler.analysis.array import PLACES, Array
+from npuc.compiler.analysis.compute import tile_cycles
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.traffic import traffic
+from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule
+
+Draw = Callable[..., tuple[Nest, Schedule]]
+
+
+class Moves(Protocol):
+    by_tile: list[dict[str, int]]
+    tail: dict[str, int]
+    tiles: list[dict[str, int]]
+
+
+Walk = Callable[[Nest, Schedule], Moves]
+
+
+def draw_machine(r: Random) -> Machine:
+    fill, drain = r.choice(["per-fold", "overlap"]), r.choice(["hidden", "full"])
+    array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(list(PLACES)))
+    array = replace(array, fill=fill, drain=drain)
+    rate = Fraction(r.randint(1, 60), r.randint(1, 20))
+    return Machine(array, r.choice([1, 8, 20, 50, 120, 400, 3000]), rate, 1000.0, 8, r.random() < 0.9)
+
+
+def simulate(nest: Nest, machine: Machine, moves: Moves, widths: dict[str, int]) -> Fraction:
+    """The recurrence as it is written, a tile operation at a time."""
+    load_end = comp_end = Fraction(0)
+    ends = [Fraction(0)]
+    moved = [sum(widths[t] * n for t, n in tile.items()) for tile in moves.by_tile]
+    for t, (size, extents) in enumerate(zip(moved, moves.tiles, strict=True)):
+        s, total = t, size
+        while s > 0 and total + moved[s - 1] <= machine.spm_bytes:
+            s, total = s - 1, total + moved[s - 1]
+        load_end = max(load_end, ends[s]) + size / machine.bytes_per_cycle
+        comp_end = max(comp_end, load_end) + tile_cycles(nest, machine.array, extents)
+        ends.append(comp_end)
+    tail = sum(widths[t] * n for t, n in moves.tail.items())
+    return comp_end + machine.array.op_overhead + tail / machine.bytes_per_cycle
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_equals_simulation(seed: int, draw: Draw, explicit_walk: Walk) -> None:
+    r = Random(seed)
+    for _ in range(60):
+        nest, schedule = draw(r, big=r.choice([4, 6, 12]))
+        machine = draw_machine(r)
+        widths = {name: r.choice([1, 2, 4]) for name in nest.tensors}
+        moves = explicit_walk(nest, schedule)
+        timing = pipeline(nest, schedule, machine, tuple(widths.values()))
+        context = f"{nest}\n{schedule}\n{machine}\n{widths}"
+        elements = traffic(nest, schedule)
+        assert timing.moved == sum(widths[t] * (v.read + v.write) for t, v in elements.items()), context
+        comp = sum(tile_cycles(nest, machine.array, e) for e in moves.tiles) + machine.array.op_overhead
+        assert timing.compute == comp, context
+        if machine.double_buffer:
+            assert timing.time == simulate(nest, machine, moves, widths), context
+        else:
+            assert timing.time == comp + timing.moved / machine.bytes_per_cycle, context
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_gemms_equal_simulation(seed: int, draw: Draw, explicit_walk: Walk) -> None:
+    """Many trips of one loop, so that states repeat and phases without waiting are long."""
+    r = Random(100 + seed)
+    for _ in range(6):
+        nest, _ = draw(r, big=3)
+        dim, _ = r.choice(nest.dims)
+        nest = replace(
+            nest,
+            dims=tuple((d, 1500 if d == dim else n) for d, n in nest.dims),
+            ins=tuple(replace(t, shape=stretch(t.shape, t.axes, dim)) for t in nest.ins),
+            outs=tuple(replace(t, shape=stretch(t.shape, t.axes, dim)) for t in nest.outs),
+            starts=tuple(s and replace(s, shape=stretch(s.shape, s.axes, dim)) for s in nest.starts),
+        )
+        assert not list(nest.problems())
+        loops = one_loop(nest, dim, r)
+        machine = replace(draw_machine(r), double_buffer=True, spm_bytes=r.choice([30, 200, 2000]))
+        ratio = work_over_bytes(nest, loops, machine)
+        machine = replace(machine, bytes_per_cycle=ratio * r.choice([1, Fraction(101, 100), Fraction(99, 100), 3]))
+        widths = {name: 2 for name in nest.tensors}
+        timing = pipeline(nest, loops, machine, tuple(widths.values()))
+        assert timing.time == simulate(nest, machine, explicit_walk(nest, loops), widths), f"{nest}\n{loops}\n{machine}"
+
+
+def stretch(shape: tuple[int, ...], axes: tuple[Axis, ...], dim: str) -> tuple[int, ...]:
+    """The shape with every axis that `dim` indexes made long."""
+    return tuple(1500 if dim in axis.dims else size for axis, size in zip(axes, shape, strict=True))
+
+
+def one_loop(nest: Nest, dim: str, r: Random) -> Schedule:
+    others = [d for d, n in nest.dims if n > 1 and d != dim]
+    loops = [Loop(d, 1) for d in r.sample(others, min(len(others), r.randint(0, 1)))] + [Loop(dim, 1)]
+    r.shuffle(loops)
+    return Schedule(tuple(loops))
+
+
+def work_over_bytes(nest: Nest, schedule: Schedule, machine: Machine) -> Fraction:
+    """The bandwidth at which loads take as long as the computation."""
+    timing = pipeline(nest, schedule, machine, tuple(2 for _ in nest.tensors))
+    return Fraction(timing.moved, timing.compute)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds(seed: int, draw: Draw) -> None:
+    """Between the larger of both works and their sum; never slower with more bandwidth or a larger SPM."""
+    r = Random(500 + seed)
+    for _ in range(60):
+        nest, schedule = draw(r, big=40)
+        machine = replace(draw_machine(r), double_buffer=True)
+        widths = tuple(r.choice([1, 2]) for _ in nest.tensors)
+        timing = pipeline(nest, schedule, machine, widths)
+        memory = timing.moved / machine.bytes_per_cycle
+        assert max(timing.compute, memory) <= timing.time <= timing.compute + memory
+        faster = replace(machine, bytes_per_cycle=machine.bytes_per_cycle * Fraction(r.randint(10, 30), 10))
+        assert pipeline(nest, schedule, faster, widths).time <= timing.time
+        larger = replace(machine, spm_bytes=machine.spm_bytes * r.randint(1, 5))
+        assert pipeline(nest, schedule, larger, widths).time <= timing.time
