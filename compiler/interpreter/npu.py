@@ -15,43 +15,49 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.interpreter.contraction import Array, View, contract, gather, scatter
-from npuc.compiler.layers import get_layer, get_op_class
+from npuc.compiler.interpreter import train
+from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.layers import get_op_class
 from npuc.dialects import npu
 
 
-def evaluate(op: npu.TensorWorkOp, arrays: Sequence[Array]) -> tuple[Array, ...]:
+def evaluate(numbers: Numbers, op: npu.TensorWorkOp, arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The results of vector work, a move, a view or a constant: those of its train operation."""
     kind = get_op_class(op.kind)
     if kind is None:
         raise InterpretationError(f"{op.name} {op.kind}: there is no operation train.{op.kind}")
     detached = kind.create(result_types=[r.type for r in op.results], properties=dict(op.params))
-    return get_layer(kind).evaluate(detached, *arrays)
+    return train.evaluate(numbers, detached, arrays)
 
 
 @register_impls
 class NpuFunctions(InterpreterFunctions):
-    """Implementations of the npu operations on whole tensors."""
+    """Implementations of the npu operations on whole tensors, in the given representation of numbers."""
+
+    def __init__(self, numbers: Numbers = Numbers(double=True)):
+        self.numbers = numbers
 
     @impl(npu.ContractOp)
     def run_contract(self, interpreter: Interpreter, op: npu.ContractOp, args: PythonValues) -> PythonValues:
         names = [tensor.name for tensor in npu.operand_tensors(op.nest)]
-        return contract(op.nest, dict(zip(names, args, strict=True)))
+        values = self.numbers.operands(args)
+        return self.numbers.results(op, contract(op.nest, dict(zip(names, values, strict=True))))
 
     @impl(npu.VectorOp)
     def run_vector(self, interpreter: Interpreter, op: npu.VectorOp, args: PythonValues) -> PythonValues:
-        return evaluate(op, args)
+        return evaluate(self.numbers, op, args)
 
     @impl(npu.MoveOp)
     def run_move(self, interpreter: Interpreter, op: npu.MoveOp, args: PythonValues) -> PythonValues:
-        return evaluate(op, args)
+        return evaluate(self.numbers, op, args)
 
     @impl(npu.ViewOp)
     def run_view(self, interpreter: Interpreter, op: npu.ViewOp, args: PythonValues) -> PythonValues:
-        return evaluate(op, args)
+        return evaluate(self.numbers, op, args)
 
     @impl(npu.ConstantOp)
     def run_constant(self, interpreter: Interpreter, op: npu.ConstantOp, args: PythonValues) -> PythonValues:
-        return evaluate(op, args)
+        return evaluate(self.numbers, op, args)
 
     @impl(npu.Im2ColOp)
     def run_im2col(self, interpreter: Interpreter, op: npu.Im2ColOp, args: PythonValues) -> PythonValues:

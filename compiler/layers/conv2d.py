@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -25,7 +26,6 @@ from npuc.compiler.layers.base import (
     Padding,
     Value,
     Work,
-    channels_of,
     pair,
     rank_at_least,
 )
@@ -244,11 +244,11 @@ def conv2d(
     shape = rank_at_least("weight", weight, 4, "[out, in / groups, kernel, kernel]")
     strides, dilations = pair("stride", stride), pair("dilation", dilation)
     pads = window_padding(padding, (rank[2], rank[3]), (shape[2], shape[3]), strides, dilations)
-    y = b.emit(Conv2dOp(x, weight, stride=strides, padding=pads, dilation=dilations, groups=groups)).out
+    conv = Conv2dOp(x, weight, stride=strides, padding=pads, dilation=dilations, groups=groups)
+    y = b.emit(conv).out
     if bias:
-        fan_in = shape[1] * shape[2] * shape[3]
-        shift = b.param("bias", [channels_of("x", y)], element, bound=fan_in**-0.5)
-        column = b.emit(ReshapeOp(shift, results=[type(tensor_type(x))(element, [shape[0], 1, 1])])).out
+        shift = b.param("bias", [shape[0]], element, bound=(shape[1] * shape[2] * shape[3]) ** -0.5)
+        column = b.emit(ReshapeOp(shift, results=[TensorType(element, [shape[0], 1, 1])])).out
         y = b.emit(AddOp(y, column)).out
     return y
 

@@ -12,13 +12,14 @@ from xdsl.ir import Dialect
 from npuc.dialects.train.base import TrainOp
 
 
-def _operations() -> list[type[TrainOp]]:
+def _operations() -> tuple[type[TrainOp], ...]:
     found: dict[str, type[TrainOp]] = {}
     for module in sorted(info.name for info in iter_modules(__path__)):
         for value in vars(import_module(f"{__name__}.{module}")).values():
             if isinstance(value, type) and issubclass(value, TrainOp) and hasattr(value, "name"):
                 found[value.name] = value
-    return [found[name] for name in sorted(found)]
+    return tuple(found[name] for name in sorted(found))
 
 
-TRAIN = Dialect("train", _operations())
+OPERATIONS = _operations()
+TRAIN = Dialect("train", [*OPERATIONS])

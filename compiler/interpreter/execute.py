@@ -1,0 +1,167 @@
+"""
+Executing a training step: named values in, named values out.
+
+The function's arguments and results are found by their `train.*` attributes, so the same call runs every level of the IR.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.interpreter import Interpreter, PythonValues
+from xdsl.interpreters.arith import ArithFunctions
+from xdsl.interpreters.func import FuncFunctions
+from xdsl.interpreters.scf import ScfFunctions
+from xdsl.ir import Operation
+
+from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.interpreter.npu import NpuFunctions
+from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.interpreter.tiles import TileFunctions
+from npuc.compiler.interpreter.train import TrainFunctions
+from npuc.compiler.layers.base import Array
+from npuc.compiler.layers.optimizer import OPTIMIZERS
+from npuc.dialects.npu import VectorOp
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.train.base import Tensor, shape_text, tensor_type
+from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, results_of, training_functions
+
+_UPDATES = frozenset(rule.op.name for rule in OPTIMIZERS.values())
+
+
+@dataclass
+class StepResult:
+    """
+    What one or several training steps computed, arrays by name.
+
+    `losses` holds the loss of each step and `loss` the last one (None in inference); `outputs` are the last step's, `params` the
+    values before the first, `gradients` the first step's, `updated` the parameters, states and statistics after the last.
+    """
+
+    losses: list[float] = field(default_factory=list[float])
+    outputs: dict[str, Array] = field(default_factory=dict[str, Array])
+    params: dict[str, Array] = field(default_factory=dict[str, Array])
+    gradients: dict[str, Array] = field(default_factory=dict[str, Array])
+    updated: dict[str, Array] = field(default_factory=dict[str, Array])
+
+    @property
+    def loss(self) -> float | None:
+        """The loss of the last step."""
+        return self.losses[-1] if self.losses else None
+
+
+@dataclass
+class _Gradients(Interpreter.Listener):
+    """Notes the gradient that each optimizer update reads."""
+
+    found: dict[str, Array] = field(default_factory=dict[str, Array])
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        kind = f"train.{op.kind}" if isinstance(op, VectorOp) else op.name
+        if kind in _UPDATES:
+            self.found.setdefault(layer_of(op), args[1])
+
+
+def the_function(module: ModuleOp) -> FuncOp:
+    """The one training function of a module."""
+    functions = list(training_functions(module))
+    if len(functions) != 1:
+        raise SourceError(f"found {len(functions)} functions with train.* arguments, expected one")
+    return functions[0]
+
+
+def argument_type(func: FuncOp, argument: Argument) -> Tensor:
+    """The tensor type of an argument."""
+    return tensor_type(func.body.block.args[argument.index])
+
+
+def initial_value(argument: Argument, type: Tensor, seed: int) -> Array:
+    """The value an argument starts with: its fill, or uniform in its bound, drawn from the seed and its name."""
+    if argument.bound is None:
+        return np.full(type.get_shape(), 0.0 if argument.fill is None else argument.fill)
+    random = np.random.default_rng([seed, crc32(argument.name.encode())])
+    return random.uniform(-argument.bound, argument.bound, type.get_shape())
+
+
+def bind(func: FuncOp, given: Mapping[str, Array], numbers: Numbers, seed: int) -> list[Array]:
+    """
+    The values of all arguments: the given ones by name, the others their initial value.
+
+    An unknown name, a wrong shape or a missing input is a UsageError.
+    """
+    arguments = arguments_of(func)
+    if len(arguments) != len(func.body.block.args):
+        raise SourceError("a function argument has no train.* name, so that no value can be given for it")
+    names = [a.name for a in arguments]
+    for name in given:
+        if name not in names:
+            raise UsageError(f"unknown input '{name}'", hint=did_you_mean(name, names))
+    values: list[Array] = []
+    for argument in arguments:
+        type = argument_type(func, argument)
+        if argument.name in given:
+            value = np.asarray(given[argument.name])
+            _check_given(argument.name, value, type)
+        elif argument.kind is ArgumentKind.INPUT:
+            raise UsageError(f"no value for input '{argument.name}'", hint=f"give an array of {shape_text(type)}")
+        else:
+            value = initial_value(argument, type, seed)
+        values.append(numbers.hold(value, type.element_type))
+    return values
+
+
+def _check_given(name: str, value: Array, type: Tensor) -> None:
+    if value.shape != type.get_shape():
+        found = "x".join(map(str, value.shape)) or "scalar"
+        raise UsageError(f"input '{name}' has shape {found}, expected {shape_text(type)}")
+    if value.dtype.kind not in "biuf":
+        raise UsageError(f"input '{name}' has element type {value.dtype}, expected numbers")
+    if isinstance(type.element_type, IntegerType) and value.dtype.kind == "f" and np.any(value != np.trunc(value)):
+        raise UsageError(f"input '{name}' has fractions, expected integers")
+
+
+def call(module: ModuleOp, func: FuncOp, values: Sequence[Array], numbers: Numbers, *listeners: Interpreter.Listener) -> PythonValues:
+    """Run a function on values of all its arguments."""
+    interpreter = Interpreter(module, listeners=listeners)
+    for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions()):
+        interpreter.register_implementations(functions)
+    interpreter.register_implementations(NpuFunctions(numbers))
+    interpreter.register_implementations(TrainFunctions(numbers))
+    try:
+        return interpreter.call_op(func, tuple(values))
+    except ValueError as error:
+        raise SourceError(f"the program cannot run on this data: {error}") from error
+
+
+def execute(
+    module: ModuleOp, given: Mapping[str, Array], *, steps: int = 1, seed: int = 0, double: bool = False
+) -> StepResult:
+    """
+    Run `steps` training steps (or one inference) on the same inputs, each from the updated values of the one before.
+
+    `given` holds values of any arguments by name; missing parameters are drawn from `seed`.
+    """
+    func, numbers = the_function(module), Numbers(double)
+    values = bind(func, given, numbers, seed)
+    arguments, results = arguments_of(func), results_of(func)
+    run = StepResult(params={a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM})
+    by_index = {a.index: a.name for a in arguments}
+    for step in range(steps):
+        gradients = _Gradients()
+        out = call(module, func, values, numbers, gradients)
+        if step == 0:
+            run.gradients = dict(sorted(gradients.found.items()))
+            run.gradients |= {by_index[r.gradient]: out[r.index] for r in results if r.gradient is not None}
+        for result in results:
+            if result.loss:
+                run.losses.append(float(out[result.index]))
+            if result.output is not None:
+                run.outputs[result.output] = out[result.index]
+            if result.updates is not None:
+                values[result.updates] = out[result.index]
+    changed = {r.updates for r in results if r.updates is not None}
+    run.updated = {a.name: values[a.index] for a in arguments if a.index in changed}
+    return run

@@ -1,0 +1,64 @@
+"""
+How element types are held in numpy, and the rounding each implies.
+
+f16 is held as float16 and computed in float32; bf16 is held as float32 whose low 16 bits are zero. With `double` every float is
+held and computed in float64, casts inside the program included.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Type, IntegerType, TensorType
+from xdsl.ir import Attribute, Operation
+
+from npuc.compiler.layers.base import Array
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The representation of element types; `double` computes every float in float64."""
+
+    double: bool = False
+
+    def dtype(self, element: Attribute) -> np.dtype[Any]:
+        """The numpy type that holds an element type."""
+        if isinstance(element, AnyFloat):
+            if self.double or isinstance(element, Float64Type):
+                return np.dtype(np.float64)
+            return np.dtype(np.float16 if isinstance(element, Float16Type) else np.float32)
+        assert isinstance(element, IntegerType)
+        if element.width.data == 1:
+            return np.dtype(np.bool_)
+        return np.dtype(np.int64 if element.width.data > 32 else np.int32)
+
+    def hold(self, value: npt.ArrayLike, element: Attribute) -> Array:
+        """A value rounded to an element type and held as it is."""
+        dtype = self.dtype(element)
+        array = np.asarray(value)
+        if dtype.kind in "iub" and array.dtype.kind == "f":
+            array = np.trunc(array)
+        array = np.asarray(array, dtype=dtype)
+        if isinstance(element, BFloat16Type) and not self.double:
+            array = round_to_bfloat16(array)
+        return array
+
+    def operands(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Operand values as they are computed with."""
+        return tuple(a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays)
+
+    def results(self, op: Operation, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
+        """The results of an operation rounded to their types."""
+        held: list[Array] = []
+        for result, array in zip(op.results, arrays, strict=True):
+            assert isinstance(result.type, TensorType)
+            held.append(self.hold(array, result.type.element_type))
+        return tuple(held)
+
+
+def round_to_bfloat16(array: Array) -> Array:
+    """float32 values rounded to the nearest bfloat16, ties to even; NaN stays NaN."""
+    bits = np.ascontiguousarray(array, dtype=np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(array), np.float32(np.nan), rounded.view(np.float32)).reshape(array.shape)

@@ -1,0 +1,81 @@
+"""Convolutions as matrix products over an explicit matrix of windows (im2col), with the traffic that inflates."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from npuc.compiler.layers.base import Emit
+from npuc.compiler.layers.conv2d import conv_nest
+from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, ViewOp
+from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+from npuc.dialects.train.base import shape_of, tensor_type
+from npuc.dialects.train.conv2d import Conv2dBase, Conv2dDwOp, Conv2dDxOp
+
+_PRODUCTS: dict[type[Conv2dBase], str] = {Conv2dDxOp: "dx", Conv2dDwOp: "dw"}
+
+
+def lower_by_im2col(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue] | None:
+    """
+    One product of a convolution as a product of matrices; None where the window is a single element.
+
+    The matrix of windows is [groups, batch, positions, window]; w is seen as [groups, features, window] and y as [batch,
+    groups, features, positions], which are views of the tensors as they are. The gradient of x is added up by col2im.
+    """
+    product = _PRODUCTS.get(type(op), "forward")
+    nest = conv_nest(op, product)
+    sizes = nest.sizes
+    image = next(t for t in (*nest.ins, *nest.outs) if t.name in ("X", "dX"))
+    group = _group_of(nest)
+    rows = [(d, sizes[d]) for d in "byx" if d in sizes]
+    cols = [(d, sizes[d]) for d in "irs" if d in sizes and d != group]
+    if not cols:
+        return None
+    batch = [(group, sizes[group])] if group else []
+    gemm = _gemm(product, sizes["b"], _size(rows) // sizes["b"], _size(batch), sizes.get("o", 1), _size(cols))
+    element = tensor_type(op.results[0]).element_type
+
+    def view(value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        return emit(ViewOp("reshape", [value], [TensorType(element, shape)])).results[0]
+
+    operands: list[SSAValue] = []
+    for tensor, value in zip(gemm.ins, op.operands, strict=True):
+        source = emit(Im2ColOp(value, rows, cols, image.axes, batch)).result if tensor.name == "X" else value
+        operands.append(view(source, tensor.shape))
+    out = emit(ContractOp(operands, gemm, element)).results[0]
+    if product != "dx":
+        return [view(out, shape_of(op.results[0]))]
+    matrix = view(out, [_size(g) for g in (batch, rows, cols) if g])
+    return [emit(Col2ImOp(matrix, rows, cols, image.axes, shape_of(op.results[0]), batch)).result]
+
+
+def _group_of(nest: Nest) -> str | None:
+    """The dimension of the groups: the one that all three tensors have, other than in the batch."""
+    shared = frozenset.intersection(*(t.dims for t in (*nest.ins, *nest.outs)))
+    return next(iter(shared), None)
+
+
+def _size(dims: Sequence[tuple[str, int]]) -> int:
+    return prod(size for _, size in dims)
+
+
+def _gemm(product: str, b: int, m: int, g: int, n: int, k: int) -> Nest:
+    """The product over windows in the names of the forward product."""
+    sizes = {"b": b, "g": g, "m": m, "n": n, "k": k}
+    dims = tuple((d, s) for d, s in sizes.items() if d != "g" or g > 1)
+
+    def tensor(name: str, order: str) -> Tensor:
+        kept = [d for d in order if d != "g" or g > 1]
+        return Tensor(name, tuple(sizes[d] for d in kept), tuple(Axis(((d, 1),)) for d in kept))
+
+    x, w, y = (
+        tensor("dX" if product == "dx" else "X", "gbmk"),
+        tensor("dW" if product == "dw" else "W", "gnk"),
+        tensor("Y" if product == "forward" else "dY", "bgnm"),
+    )
+    lhs, rhs, out = {"forward": (x, w, y), "dx": (y, w, x), "dw": (x, y, w)}[product]
+    return Nest(dims, (lhs, rhs), (out,), (None,), (Statement(out.name, lhs.name, rhs.name),))
+
+
