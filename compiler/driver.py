@@ -1,0 +1,258 @@
+"""
+From a source to reports: read, verify, lower as far as each backend needs, score.
+
+    report = compile_file("net.dsl", backend="cycle", hardware="igo-large", defines={"batch": 8})
+
+`compile_program` is the whole job; `compile_file` and `compile_source` are the public functions around it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, overload
+
+from typing_extensions import Unpack
+
+from npuc.backends.base import DEFAULT, default_hardware, get_backend
+from npuc.backends.hardware import Hardware, load_hardware, machine_target
+from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.options import MAX_OPS, CompileOptions, Say
+from npuc.compiler.report import Report
+from npuc.compiler.source import Source, open_source, text_source
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.backends.base import Backend
+    from npuc.compiler.verify import SourceTexts
+
+UNSUPPORTED_SHOWN = 20
+
+
+@dataclass
+class Compilation:
+    """What one run made: a report and the final module for each backend."""
+
+    reports: list[Report] = field(default_factory=list[Report])
+    modules: list[ModuleOp] = field(default_factory=list["ModuleOp"])
+
+
+@overload
+def compile_file(
+    path: str | os.PathLike[str], *, backend: str | None = None, **options: Unpack[CompileOptions]
+) -> Report: ...
+@overload
+def compile_file(
+    path: str | os.PathLike[str], *, backend: list[str] | tuple[str, ...], **options: Unpack[CompileOptions]
+) -> list[Report]: ...
+def compile_file(
+    path: str | os.PathLike[str],
+    *,
+    backend: str | list[str] | tuple[str, ...] | None = None,
+    **options: Unpack[CompileOptions],
+) -> Report | list[Report]:
+    """
+    Score the program in a file (`.dsl`, `.mlir`, `samples:NAME`); with a list of backends, a list of reports.
+
+    `hardware` is a preset's name, a `.toml` file or a mapping, `overrides` replace keys of it (`{"memory.spm_kib":
+    4096}`), `defines` set the network's parameters, `pipeline` replaces the passes of `opt_level`, `inference`
+    compiles the forward pass only, `only` keeps the layers that match. Raises `NpucError`s.
+    """
+    return _reports(open_source(path), backend, options)
+
+
+@overload
+def compile_source(
+    text: str,
+    *,
+    format: str = "dsl",
+    filename: str = "<string>",
+    backend: str | None = None,
+    **options: Unpack[CompileOptions],
+) -> Report: ...
+@overload
+def compile_source(
+    text: str,
+    *,
+    format: str = "dsl",
+    filename: str = "<string>",
+    backend: list[str] | tuple[str, ...],
+    **options: Unpack[CompileOptions],
+) -> list[Report]: ...
+def compile_source(
+    text: str,
+    *,
+    format: str = "dsl",
+    filename: str = "<string>",
+    backend: str | list[str] | tuple[str, ...] | None = None,
+    **options: Unpack[CompileOptions],
+) -> Report | list[Report]:
+    """Score the program that a text holds; everything else as `compile_file`."""
+    return _reports(text_source(text, format, filename), backend, options)
+
+
+def _reports(
+    source: Source, backend: str | list[str] | tuple[str, ...] | None, options: CompileOptions
+) -> Report | list[Report]:
+    names = [backend] if isinstance(backend, str) else list(backend or [DEFAULT])
+    result = compile_program(source, names, options)
+    return result.reports[0] if backend is None or isinstance(backend, str) else result.reports
+
+
+def _silent(_: str) -> None:
+    return None
+
+
+def compile_program(
+    source: Source, backends: Sequence[str], options: CompileOptions, say: Say = _silent
+) -> Compilation:
+    """
+    Score a source on each backend.
+
+    `say` gets the lines that are for people and no result: IR after passes, defaults that were taken.
+    """
+    from npuc.compiler.verify import SourceTexts
+
+    _check_options(options)
+    models = [get_backend(name) for name in backends]
+    machines = [_machine(model, options, say) for model in models]
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, options, sources)
+    result = Compilation()
+    for model, machine in zip(models, machines, strict=True):
+        copy = module.clone() if len(models) > 1 else module
+        result.reports.append(_score(copy, model, machine, source, options, sources, say))
+        result.modules.append(copy)
+    return result
+
+
+def _check_options(options: CompileOptions) -> None:
+    """Raise `UsageError` for a choice that does not exist."""
+    level = options.get("opt_level")
+    if level not in (None, 0):
+        raise UsageError(f"unknown optimisation level {level}", hint="known: 0")
+    objective = options.get("objective", "time")
+    if objective not in ("time", "latency"):
+        raise UsageError(f"unknown objective '{objective}'", hint="known: time")
+
+
+def _machine(model: Backend, options: CompileOptions, say: Say) -> Hardware:
+    """The hardware to score on: what was asked for, else the backend's default, which is then said."""
+    hardware = options.get("hardware")
+    if hardware is None:
+        hardware = default_hardware(model)
+        say(f"backend {model.name} on its default hardware, {hardware}")
+    return load_hardware(hardware, options.get("overrides"))
+
+
+def read_program(source: Source, options: CompileOptions, sources: SourceTexts) -> ModuleOp:
+    """The module that a source holds, verified, whatever its level."""
+    from npuc.compiler.verify import verify_module
+    from npuc.frontends import read_source
+
+    module = read_source(
+        source.text,
+        format=source.format,
+        filename=source.filename,
+        defines=dict(options.get("defines") or {}),
+        training=not options.get("inference"),
+        max_ops=options.get("max_ops", MAX_OPS),
+    )
+    verify_module(module, sources)
+    return module
+
+
+def _score(
+    module: ModuleOp,
+    model: Backend,
+    machine: Hardware,
+    source: Source,
+    options: CompileOptions,
+    sources: SourceTexts,
+    say: Say,
+) -> Report:
+    """Lower `module` to what `model` scores, in place, and score it."""
+    from npuc.compiler.lowering import check_budgets, lower
+    from npuc.compiler.pipeline import write_pipeline
+    from npuc.compiler.verify import verify_module
+
+    warnings: list[str] = []
+    if model.level == "npu":
+        stamp_target(module, machine, model.name)
+    passes = lower(module, model, machine, options, sources, warnings, say)
+    if not options.get("verify_each"):
+        verify_module(module, sources)
+    check_budgets(module, machine, sources)
+    check_supported(module, model, sources)
+    report = model.score(module, machine)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    return _complete(report, module, source, write_pipeline(passes), options, warnings)
+
+
+def stamp_target(module: ModuleOp, machine: Hardware, backend: str) -> None:
+    """Write the facts of `machine` that schedules depend on into the module."""
+    from npuc.compiler.analysis.machine import TARGET, target_attr
+
+    module.attributes[TARGET] = target_attr(machine_target(machine, backend=backend))
+
+
+def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> None:
+    """Raise `SourceErrors` for the operations that `model` cannot score."""
+    from npuc.compiler.verify import error_at, raise_all
+
+    errors: list[SourceError] = []
+    for op in module.walk():
+        if op.name in ("builtin.module", "func.func", "func.return"):
+            continue
+        reason = model.supports(op)
+        if reason is not None:
+            hint = "the pipeline must end at the npu level: lower-to-npu" if op.name.startswith("train.") else None
+            errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources, hint))
+            if len(errors) == UNSUPPORTED_SHOWN:
+                break
+    raise_all(errors)
+
+
+def _complete(
+    report: Report,
+    module: ModuleOp,
+    source: Source,
+    pipeline: str,
+    options: CompileOptions,
+    warnings: list[str],
+) -> Report:
+    """A backend's report with what only the driver knows."""
+    import msgspec
+
+    rows = [msgspec.structs.replace(row, loc=source.report_location(row.loc)) for row in report.ops]
+    return msgspec.structs.replace(
+        report,
+        npuc=version(),
+        source=source.shown,
+        network=report.network or network_name(module),
+        pipeline=pipeline,
+        defines=dict(sorted((options.get("defines") or {}).items())),
+        warnings=[*warnings, *report.warnings],
+        ops=rows,
+    )
+
+
+def network_name(module: ModuleOp) -> str:
+    """The name of the program's first function; empty without one."""
+    from xdsl.dialects.func import FuncOp
+
+    return next((op.sym_name.data for op in module.ops if isinstance(op, FuncOp)), "")
+
+
+def version() -> str:
+    """The version of npuc that is installed; `unknown` when it runs from a folder."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("npuc")
+    except PackageNotFoundError:
+        return "unknown"

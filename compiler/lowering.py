@@ -1,0 +1,184 @@
+"""
+Choosing and running the passes between a program and a backend, and showing what each did.
+
+Where `-p` says nothing, the passes of `-O0` that the program still needs are run. `--only` drops the other layers as
+soon as the whole step exists, so that they are neither scheduled nor scored.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, TensorType
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+
+from npuc.compiler.analysis.machine import machine_of
+from npuc.compiler.errors import CapacityError, NpucError, UsageError, did_you_mean
+from npuc.compiler.pipeline import (
+    AUTODIFF,
+    available_passes,
+    preset,
+    read_pipeline,
+    run_pipeline,
+    state_of,
+    write_pipeline,
+)
+from npuc.compiler.report import Totals
+from npuc.compiler.selection import keep_layers
+from npuc.compiler.verify import SourceTexts, location_of
+from npuc.dialects.npu import ContractOp
+from npuc.frontends.mlir import make_context
+
+if TYPE_CHECKING:
+    from npuc.backends.base import Backend
+    from npuc.backends.hardware import Hardware
+    from npuc.compiler.options import CompileOptions, Say
+
+
+_UNITS = {"cycles": "cycles", "seconds": "s", "dram_read_bytes": "B read", "dram_write_bytes": "B written"}
+
+
+def lower(
+    module: ModuleOp,
+    model: Backend,
+    machine: Hardware,
+    options: CompileOptions,
+    sources: SourceTexts,
+    warnings: list[str],
+    say: Say,
+) -> list[ModulePass]:
+    """Run the passes that the options ask for, in place; returns them. Adds to `warnings`."""
+    available = available_passes(options.get("load", ()))
+    asked = options.get("pipeline")
+    text = asked if asked is not None else ",".join(_preset(module, model, options, warnings))
+    passes = read_pipeline(text, available)
+    trace = _trace(passes, module, model, machine, options, say)
+    context = make_context()
+    verify_each = options.get("verify_each", False)
+    only = options.get("only")
+    patterns = [str(only)] if isinstance(only, str | int) else list(only or ())
+    if patterns:
+        whole = _through_autodiff(passes)
+        run_pipeline(module, passes[:whole], context, sources, verify_each=verify_each, observe=trace)
+        keep_layers(module, patterns)
+        run_pipeline(module, passes[whole:], context, sources, verify_each=verify_each, observe=trace)
+    else:
+        run_pipeline(module, passes, context, sources, verify_each=verify_each, observe=trace)
+    return passes
+
+
+def _through_autodiff(passes: Sequence[ModulePass]) -> int:
+    """The number of passes up to and with autodiff: after them the whole step exists."""
+    return max((i + 1 for i, p in enumerate(passes) if p.name == AUTODIFF), default=0)
+
+
+def _preset(module: ModuleOp, model: Backend, options: CompileOptions, warnings: list[str]) -> list[str]:
+    state = state_of(module)
+    training = not options.get("inference")
+    if state.has_train and training and not state.has_loss and not state.is_step:
+        if options.get("inference") is False:
+            raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
+        warnings.append("the program has no loss: forward pass only")
+        training = False
+    if state.scheduled and model.level == "npu":
+        warnings.append("-O leaves the schedules that the source sets as they are")
+    return preset(state, model.level, training=training)
+
+
+@dataclass
+class _Trace:
+    """Prints the IR after passes, with what each did to the cost where the program can be scored."""
+
+    model: Backend
+    machine: Hardware
+    wanted: str
+    say: Say
+    before: Totals | None
+
+    def __call__(self, step: ModulePass, module: ModuleOp) -> None:
+        """Called after `step` has run."""
+        after = score_totals(module, self.model, self.machine)
+        if self.wanted in ("all", step.name):
+            text = io.StringIO()
+            Printer(text).print_op(module)
+            self.say(f"// after {step}: {describe_change(self.before, after)}\n{text.getvalue()}")
+        self.before = after
+
+
+def _trace(
+    passes: Sequence[ModulePass],
+    module: ModuleOp,
+    model: Backend,
+    machine: Hardware,
+    options: CompileOptions,
+    say: Say,
+) -> _Trace | None:
+    wanted = options.get("print_after")
+    if wanted is None:
+        return None
+    names = [p.name for p in passes]
+    if wanted != "all" and wanted not in names:
+        hint = did_you_mean(wanted, ["all", *names])
+        text = write_pipeline(passes) or "(empty)"
+        raise UsageError(f"--print-after {wanted}: the pipeline {text} has no such pass", hint=hint)
+    return _Trace(model, machine, wanted, say, score_totals(module, model, machine))
+
+
+def score_totals(module: ModuleOp, model: Backend, machine: Hardware) -> Totals | None:
+    """The totals of a program as it stands, None while the backend cannot score it."""
+    for op in module.walk():
+        if op.name not in ("builtin.module", "func.func", "func.return") and model.supports(op) is not None:
+            return None
+    try:
+        return model.score(module, machine).totals
+    except NpucError:
+        return None
+
+
+def describe_change(before: Totals | None, after: Totals | None) -> str:
+    """What a pass did to the cost, in one line."""
+    if after is None:
+        return "cannot be scored yet"
+    parts: list[str] = []
+    for name, unit in _UNITS.items():
+        new = after[name]
+        if not isinstance(new, int | float) or (name == "seconds" and after.cycles is not None):
+            continue
+        old = None if before is None else before[name]
+        shown = f"{new:,} {unit}"
+        if isinstance(old, int | float):
+            shown = f"{old:,} -> {shown}" + (f" ({(new - old) / old:+.1%})" if old else "")
+        parts.append(shown)
+    return ", ".join(parts) or "no cost"
+
+
+def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> None:
+    """Raise `CapacityError` for a schedule that promises more SPM than the machine has."""
+    facts = machine_of(module)
+    if facts is None:
+        return
+    for op in module.walk():
+        if not isinstance(op, ContractOp) or op.schedule.spm is None:
+            continue
+        size = max(_element_bytes(value.type, facts.element_bytes) for value in (*op.operands, *op.results))
+        if op.schedule.spm * size > facts.spm_bytes:
+            location = location_of(op)
+            raise CapacityError(
+                f"the schedule takes {op.schedule.spm * size:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,}",
+                location=location,
+                source_line=None if location is None else sources.line(location),
+                hint="smaller steps, less to keep, or a larger memory.spm_kib",
+            )
+
+
+def _element_bytes(tensor: Attribute, float_bytes: int | None) -> int:
+    """Bytes of an element of a tensor type; `float_bytes` are those of every float, where the machine says."""
+    element = cast("TensorType[Attribute]", tensor).element_type if isinstance(tensor, TensorType) else tensor
+    if isinstance(element, AnyFloat) and float_bytes is not None:
+        return float_bytes
+    return max(1, element.bitwidth // 8) if isinstance(element, AnyFloat | IntegerType) else 1

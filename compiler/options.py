@@ -1,0 +1,28 @@
+"""The choices of a compilation, under the names that the public functions give them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypedDict
+
+MAX_OPS = 200_000
+HardwareLike = str | os.PathLike[str] | Mapping[str, object]
+Say = Callable[[str], None]
+
+
+class CompileOptions(TypedDict, total=False):
+    """The keywords of `compile_file` and `compile_source`; what is left out has the command line's default."""
+
+    hardware: HardwareLike | None
+    overrides: Mapping[str, object] | None
+    defines: Mapping[str, int | str] | None
+    opt_level: int | None
+    pipeline: str | None
+    inference: bool | None
+    only: str | int | Sequence[str] | None
+    objective: str
+    load: Sequence[str]
+    max_ops: int
+    verify_each: bool
+    print_after: str | None
