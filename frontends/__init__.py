@@ -1,5 +1,97 @@
 """
 Readers of source files: the network language, and npuc's own IR as text.
 
-Every reader turns text into a module and raises `NpucError`s that name the place. Readers are loaded when they are used.
+Every reader turns text into a module and raises `NpucError`s that name the place. A reader is loaded when it is used.
 """
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npuc.compiler.errors import Location, SourceError, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.frontends.dsl.values import Value
+
+FORMATS = ("dsl", "mlir")
+SAMPLES = "samples:"
+
+
+def sample_names() -> list[str]:
+    """The networks that ship with npuc."""
+    names = (entry.name for entry in files("npuc.samples").iterdir())
+    return sorted(name.removesuffix(".dsl") for name in names if name.endswith(".dsl"))
+
+
+def read_text(path: str) -> str:
+    """
+    The text of a file; `-` is the standard input, `samples:NAME` a network that ships with npuc.
+
+    Raises UsageError if it cannot be read and SourceError, with the place, if it is not UTF-8.
+    """
+    if path == "-":
+        return _decode(sys.stdin.buffer.read(), "<stdin>")
+    if path.startswith(SAMPLES):
+        name = path.removeprefix(SAMPLES).removesuffix(".dsl")
+        known = sample_names()
+        if name not in known:
+            raise UsageError(f"unknown sample '{name}'", hint=did_you_mean(name, known))
+        return _decode((files("npuc.samples") / f"{name}.dsl").read_bytes(), path)
+    try:
+        return _decode(Path(path).read_bytes(), path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"cannot read '{path}': {reason}", hint=_near_file(path)) from None
+
+
+def _near_file(path: str) -> str | None:
+    try:
+        beside = sorted(os.listdir(os.path.dirname(path) or "."))
+    except (OSError, ValueError):
+        return None
+    hint = did_you_mean(os.path.basename(path), beside)
+    return hint if hint.startswith("did you mean") else None
+
+
+def _decode(data: bytes, filename: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig")
+        line, col = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"found the byte 0x{data[error.start]:02x}, which is not UTF-8"
+        hint = "source files are UTF-8 text"
+        raise SourceError(message, location=Location(filename, line, col), hint=hint) from None
+
+
+def read_source(
+    text: str,
+    *,
+    format: str = "dsl",
+    filename: str = "<string>",
+    defines: Mapping[str, Value] | None = None,
+    training: bool = True,
+    max_ops: int = 200_000,
+) -> ModuleOp:
+    """
+    The module that a source text stands for.
+
+    For `dsl`, `defines` replace defaults of network parameters, `training` says whether losses count, and `max_ops`
+    limits the operations. Raises SourceError for a wrong program, UsageError for an unknown format or wrong defines.
+    """
+    if format == "dsl":
+        from npuc.frontends.dsl.elaborate import read_dsl
+
+        return read_dsl(text, filename, defines=defines, training=training, max_ops=max_ops)
+    if format == "mlir":
+        from npuc.frontends.mlir import read_mlir
+
+        return read_mlir(text, filename)
+    raise UsageError(f"unknown source format '{format}'", hint=did_you_mean(format, FORMATS))

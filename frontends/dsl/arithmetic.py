@@ -1,11 +1,15 @@
 """Arithmetic on the numbers, lists and strings of a program; what is wrong is raised as a Fault."""
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Callable
 from math import isfinite, sqrt
 from typing import TypeAlias
 
-from npuc.frontends.dsl.values import MAX_INTEGER, Fault, Value, checked_list, describe, is_number
+from xdsl.ir import SSAValue
+
+from npuc.frontends.dsl.values import MAX_INTEGER, Fault, Value, checked_list, describe
 
 Number: TypeAlias = int | float
 
@@ -13,7 +17,7 @@ _ARITHMETIC: dict[str, Callable[[Number, Number], Number]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "//": operator.floordiv,
+    "//": lambda a, b: a // b,
     "%": operator.mod,
 }
 _ORDER: dict[str, Callable[[Number, Number], bool]] = {
@@ -55,8 +59,7 @@ def combine(symbol: str, a: Value, b: Value) -> Value:
 
 
 def _equal(a: Value, b: Value) -> bool:
-    both = (a, b)
-    return a == b and all(isinstance(v, bool) for v in both) == any(isinstance(v, bool) for v in both)
+    return isinstance(a, bool) == isinstance(b, bool) and a == b
 
 
 def _number(symbol: str, value: Value) -> Number:
@@ -156,5 +159,5 @@ NUMBER_FUNCTIONS: dict[str, tuple[int | None, Callable[[list[Value]], Value]]] =
 
 
 def takes_numbers(arguments: list[Value]) -> bool:
-    """True when all arguments are numbers or lists: what a function of numbers takes, unlike a layer of the same name."""
-    return all(is_number(v) or isinstance(v, list | str | bool) or v is None for v in arguments)
+    """True when no argument is a tensor: a function of numbers is meant, not the layer of the same name."""
+    return not any(isinstance(v, SSAValue) for v in arguments)

@@ -67,7 +67,7 @@ def parse(source: Source) -> File:
     """
     The syntax tree of a text.
 
-    After a syntax error its statement is left out and the rest is parsed again, so that further errors are found; all are
+    After a syntax error its statement is left out and the rest is parsed again, so that further ones are found. All are
     raised together.
     """
     diagnostics = Diagnostics()

@@ -182,7 +182,8 @@ class If:
     otherwise: tuple[Statement, ...]
 
 
-Statement: TypeAlias = Declaration | Assignment | Return | Loss | Output | Optimizer | For | If
+NetworkStatement: TypeAlias = Declaration | Loss | Output | Optimizer
+Statement: TypeAlias = Assignment | Return | For | If | NetworkStatement
 
 # ---- files
 

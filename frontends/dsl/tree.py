@@ -139,7 +139,7 @@ class TreeBuilder(Transformer[Token, File]):
         return Call(call.at, call.function, call.arguments, frozen=True)
 
     def index(self, children: Children) -> Index:
-        sequence, _, index = children
+        sequence, index = children
         return Index(sequence.at, sequence, index)
 
     def unary(self, children: Children) -> Unary:

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from npuc.dialects.train.base import tensor_type
 
-Value: TypeAlias = "int | float | bool | str | None | SSAValue | list[Value] | tuple[Value, ...]"
+Value: TypeAlias = "int | float | bool | str | SSAValue | list[Value] | tuple[Value, ...] | None"
 """A number, string, boolean, none, tensor, list, or (a tuple) the several results of one call."""
 
 MAX_INTEGER = 2**63
@@ -44,8 +44,10 @@ def type_text(type: TensorType[Attribute]) -> str:
 def literal_text(value: Value) -> str:
     """A value as the language writes it."""
     match value:
-        case None | True | False:
-            return {None: "none", True: "true", False: "false"}[value]
+        case None:
+            return "none"
+        case bool():
+            return "true" if value else "false"
         case str():
             return f'"{value}"'
         case list() | tuple():

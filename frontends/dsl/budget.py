@@ -1,0 +1,52 @@
+"""Limits that keep every elaboration short: on statements executed and on nesting."""
+
+from dataclasses import dataclass, field
+
+from npuc.frontends.dsl.source import Diagnostics, Place, Source
+
+MAX_STEPS = 2_000_000
+MAX_NESTING = 100
+
+
+class Abort(Exception):
+    """Elaboration cannot go on; the reason is among the diagnostics."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop under way."""
+
+    source: Source
+    at: Place
+    trips: int
+
+
+@dataclass
+class Budget:
+    """What elaboration has used so far."""
+
+    diagnostics: Diagnostics
+    loops: list[Loop] = field(default_factory=list[Loop])
+    steps: int = 0
+    nesting: int = 0
+
+    def spend(self, source: Source, at: Place, steps: int = 1) -> None:
+        """Count statements, iterations and list items; too many end the elaboration."""
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            self.abort(source, at, f"the program takes more than {MAX_STEPS:,} steps to build", None)
+
+    def enter(self, source: Source, at: Place) -> None:
+        """Go one level deeper into expressions, statements or blocks."""
+        self.nesting += 1
+        if self.nesting > MAX_NESTING:
+            self.abort(source, at, f"expressions, statements and blocks are nested more than {MAX_NESTING} deep", None)
+
+    def abort(self, source: Source, at: Place, message: str, hint: str | None) -> None:
+        """End the elaboration; the place reported is the longest loop under way, or `at` outside of loops."""
+        if self.loops:
+            loop = max(self.loops, key=lambda one: one.trips)
+            source, at = loop.source, loop.at
+            message = f"{message} (this loop has {loop.trips:,} iterations)"
+        self.diagnostics.add(source.error(at, message, hint))
+        raise Abort

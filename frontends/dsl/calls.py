@@ -1,0 +1,257 @@
+"""Calls: language functions, blocks, `param`, `shape` and the functions of numbers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.compiler.builder import GraphBuilder, TooManyOps
+from npuc.compiler.errors import SourceError, did_you_mean
+from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
+from npuc.compiler.layers.arithmetic import ELEMENT_TYPES
+from npuc.compiler.layers.base import ArgumentError
+from npuc.dialects.train.base import shape_of
+from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
+from npuc.frontends.dsl.binding import (
+    Formal,
+    Signature,
+    convert,
+    match_arguments,
+    signature_of,
+    takes_strings,
+)
+from npuc.frontends.dsl.budget import Budget
+from npuc.frontends.dsl.expressions import Expressions
+from npuc.frontends.dsl.naming import Frame, Names, Slot
+from npuc.frontends.dsl.program import Routine
+from npuc.frontends.dsl.source import Place
+from npuc.frontends.dsl.syntax import Argument, Call, Expr, Name
+from npuc.frontends.dsl.values import Fault, Poisoned, Value, describe, is_number, literal_text
+
+PARAM = Signature(
+    "param",
+    (
+        Formal("shape", list[int]),
+        Formal("type", str, '"f32"'),
+        Formal("fill", float | None, "none"),
+        Formal("bound", float | None, "none"),
+    ),
+)
+SHAPE = Signature("shape", (Formal("x", SSAValue),))
+BUILT_IN = frozenset({PARAM.function, SHAPE.function, *NUMBER_FUNCTIONS})
+
+
+@dataclass
+class LossCalls:
+    """The first argument of each call of a loss function inside a loss statement: the default outputs."""
+
+    under_way: bool = False
+    predictions: list[tuple[str, SSAValue]] = field(default_factory=list[tuple[str, SSAValue]])
+
+
+class Calls(Expressions):
+    """Evaluates calls; running a block's body is the subclass's."""
+
+    def __init__(self, budget: Budget, builder: GraphBuilder, blocks: Mapping[str, Routine]):
+        super().__init__(budget)
+        self.builder = builder
+        self.blocks = blocks
+        self.names = Names()
+        self.losses = LossCalls()
+
+    @abstractmethod
+    def run_block(self, routine: Routine, frame: Frame) -> Value:
+        """The value that a block returns; its arguments are in the frame."""
+
+    def call(self, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
+        """The value of a call."""
+        name = call.function
+        if name in self.blocks:
+            return self._call_block(self.blocks[name], call, frame, slot, outermost)
+        if name == PARAM.function:
+            return self._param(call, frame, slot, outermost)
+        functions = get_functions()
+        if name in NUMBER_FUNCTIONS or name == SHAPE.function:
+            if call.frozen:
+                raise frame.source.error(call.at, f"found 'frozen' before {name}, which makes no parameters")
+            if name == SHAPE.function:
+                return self._shape(call, frame, slot)
+            return self._number_function(call, frame, slot, functions.get(name), outermost)
+        if name not in functions:
+            raise Poisoned  # the checks before elaboration have reported it
+        return self._call_layer(functions[name], call, frame, slot, outermost)
+
+    # layers
+
+    def _call_layer(self, function: Function, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
+        signature = signature_of(function)
+        matched = match_arguments(signature, call, frame.source)
+        values = {name: self._argument(signature, name, matched[name], frame, slot) for name in matched}
+        layer = slot.layer(call.function, outermost)
+        try:
+            result = self._build(function, values, frame, call.at, layer, call.frozen)
+        except ArgumentError as error:
+            message = f"argument '{error.argument}' of {call.function} (layer '{layer}'): {error.message}"
+            at = matched[error.argument].at if error.argument in matched else call.at
+            raise frame.source.error(at, message, error.hint or f"signature: {signature.text}") from None
+        except VerifyException as error:
+            raise _shape_error(error, call.function, list(values.values()), layer, frame, call.at) from None
+        if self.losses.under_way and call.function in get_losses():
+            self._note_prediction(signature, matched, values)
+        return result
+
+    def _build(
+        self, function: Function, values: Mapping[str, Value], frame: Frame, at: Place, layer: str, frozen: bool
+    ) -> Value:
+        try:
+            with self.builder.at(layer, frame.source.location(at), frozen=frozen or frame.frozen):
+                return function(self.builder, **values)
+        except TooManyOps as error:
+            hint = "--max-ops raises the limit"
+            self.budget.abort(frame.source, at, f"the network has more than {error.limit:,} operations", hint)
+            raise
+
+    def _note_prediction(
+        self, signature: Signature, matched: Mapping[str, Argument], values: Mapping[str, Value]
+    ) -> None:
+        first = signature.formals[0].name
+        value, expr = values[first], matched[first].value
+        if isinstance(value, SSAValue):
+            name = expr.text if isinstance(expr, Name) else "prediction"
+            self.losses.predictions.append((name, value))
+
+    def _argument(self, signature: Signature, name: str, argument: Argument, frame: Frame, slot: Slot) -> Value:
+        formal = signature.formal(name)
+        expr: Expr = argument.value
+        value: Value
+        if isinstance(expr, Name) and expr.text not in frame.variables and takes_strings(formal.kind):
+            value = expr.text
+        else:
+            value = self.evaluate(expr, frame, slot)
+        try:
+            return convert(value, formal.kind)
+        except Fault as fault:
+            message = f"argument '{name}' of {signature.function}: {fault.message}"
+            raise frame.source.error(argument.at, message, f"signature: {signature.text}") from None
+
+    # operators on tensors
+
+    def operator_name(self, symbol: str) -> str:
+        """The name of the function that an operator on tensors stands for."""
+        function = get_operators().get(symbol)
+        if function is None:
+            known = " ".join(get_operators())
+            raise Fault(f"'{symbol}' has no meaning for tensors", f"operators on tensors: {known}")
+        return function.__name__
+
+    def operate(self, symbol: str, at: Place, operands: Sequence[Value], frame: Frame, name: str) -> Value:
+        """The result of an operator on tensors, as a layer of a name."""
+        for value in operands:
+            if not isinstance(value, SSAValue) and not is_number(value):
+                raise Fault(f"found {describe(value)} beside '{symbol}', expected a tensor or a number")
+        function = get_operators()[symbol]
+        formals = (f.name for f in signature_of(function).formals)
+        try:
+            return self._build(function, dict(zip(formals, operands, strict=True)), frame, at, name, False)
+        except ArgumentError as error:
+            raise Fault(error.message, error.hint) from None
+        except VerifyException as error:
+            raise _shape_error(error, f"'{symbol}'", operands, name, frame, at) from None
+
+    # blocks
+
+    def _call_block(self, routine: Routine, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
+        definition = routine.definition
+        signature = routine.signature
+        matched = match_arguments(signature, call, frame.source)
+        inner = Frame(routine.source, "", frozen=frame.frozen or call.frozen)
+        for name, argument in matched.items():
+            inner.variables[name] = self.single(argument.value, frame, slot)
+        inner.prefix = slot.block(call.function, outermost)
+        inner_slot = Slot(self.names, inner)
+        self.budget.enter(frame.source, call.at)
+        try:
+            for parameter in definition.parameters:
+                if parameter.name not in inner.variables and parameter.default is not None:
+                    inner.variables[parameter.name] = self.single(parameter.default, inner, inner_slot)
+            return self.run_block(routine, inner)
+        finally:
+            self.budget.nesting -= 1
+
+    # what is built in
+
+    def element_type(self, word: Name, frame: Frame) -> Attribute:
+        """The element type that a name stands for: its own, or that of the string a variable holds."""
+        name = frame.variables.get(word.text, word.text)
+        if isinstance(name, str) and name in ELEMENT_TYPES:
+            return ELEMENT_TYPES[name]
+        shown = word.text if not isinstance(name, str) else name
+        hint = did_you_mean(shown, list(ELEMENT_TYPES))
+        raise frame.source.error(word.at, f"found '{shown}', expected an element type", hint)
+
+    def _param(self, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
+        matched = match_arguments(PARAM, call, frame.source)
+        values = {name: self._argument(PARAM, name, matched[name], frame, slot) for name in matched}
+        element_name = values.get("type", "f32")
+        if element_name not in ELEMENT_TYPES:
+            hint = did_you_mean(str(element_name), list(ELEMENT_TYPES))
+            message = f"found {literal_text(element_name)}, expected an element type"
+            raise frame.source.error(matched["type"].at, message, hint)
+        if values.get("fill") is not None and values.get("bound") is not None:
+            raise frame.source.error(matched["bound"].at, "found both 'fill' and 'bound', expected one of them")
+        sizes = sizes_of(values["shape"], matched["shape"].at, frame)
+        name = slot.layer(PARAM.function, outermost)
+        location = frame.source.location(call.at)
+        with self.builder.at(name, location, frozen=frame.frozen or call.frozen):
+            return self.builder.param(
+                "",
+                sizes,
+                ELEMENT_TYPES[str(element_name)],
+                fill=_optional_float(values.get("fill")),
+                bound=_optional_float(values.get("bound")),
+            )
+
+    def _shape(self, call: Call, frame: Frame, slot: Slot) -> Value:
+        matched = match_arguments(SHAPE, call, frame.source)
+        tensor = self._argument(SHAPE, "x", matched["x"], frame, slot)
+        assert isinstance(tensor, SSAValue)
+        return list(shape_of(tensor))
+
+    def _number_function(self, call: Call, frame: Frame, slot: Slot, layer: Function | None, outermost: bool) -> Value:
+        count, function = NUMBER_FUNCTIONS[call.function]
+        if any(a.name is not None for a in call.arguments) and layer is not None:
+            return self._call_layer(layer, call, frame, slot, outermost)
+        named = next((a for a in call.arguments if a.name is not None), None)
+        if named is not None:
+            raise frame.source.error(named.at, f"the arguments of {call.function} have no names")
+        values = [self.single(a.value, frame, slot) for a in call.arguments]
+        if layer is not None and not takes_numbers(values):
+            return self._call_layer(layer, call, frame, slot, outermost)
+        if count is not None and count != len(values):
+            raise frame.source.error(call.at, f"{call.function} takes {count} argument, found {len(values)}")
+        return function(values)
+
+
+def sizes_of(value: Value, at: Place, frame: Frame) -> list[int]:
+    """The sizes of a tensor: positive integers."""
+    sizes: list[int] = []
+    for size in value if isinstance(value, list) else []:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise frame.source.error(at, f"found {describe(size)} as the size of an axis, expected a positive integer")
+        sizes.append(size)
+    return sizes
+
+
+def _optional_float(value: Value) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _shape_error(
+    error: VerifyException, function: str, values: Sequence[Value], layer: str, frame: Frame, at: Place
+) -> SourceError:
+    shown = ", ".join(literal_text(v) for v in values)
+    return frame.source.error(at, f"{error} (layer '{layer}': {function} of {shown})")

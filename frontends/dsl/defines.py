@@ -1,0 +1,71 @@
+"""Values given to a network's parameters from outside: `-D batch=8`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from npuc.compiler.errors import UsageError, nearest
+from npuc.frontends.dsl.values import Value, describe, kind_of
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
+_WORDS: dict[str, Value] = {"true": True, "false": False, "none": None}
+_MAX_DIGITS = 18
+
+
+def parse_define(text: str) -> tuple[str, Value]:
+    """The name and value of `name=value`, as the command line takes it; a bare word is a string."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise UsageError(f"found '{text}', expected NAME=VALUE", hint="for example: -D batch=8")
+    return name, _parse_value(value.strip())
+
+
+def _parse_value(text: str) -> Value:
+    if text.startswith("[") and text.endswith("]"):
+        inside = text[1:-1].strip()
+        return [_parse_value(item.strip()) for item in _items(inside)] if inside else []
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        if len(text) > _MAX_DIGITS:
+            raise UsageError(f"found {text}, expected an integer of at most {_MAX_DIGITS} digits")
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        return text[1:-1]
+    return text
+
+
+def _items(text: str) -> list[str]:
+    """The parts between commas that stand in no inner list."""
+    parts, depth = [""], 0
+    for char in text:
+        depth += (char == "[") - (char == "]")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
+def check_names(known: Sequence[str], given: Iterable[str]) -> None:
+    """Raise a UsageError for a name that no parameter of the network has."""
+    for name in given:
+        if name not in known:
+            match = nearest(name, known)
+            guess = f"did you mean '{match}'? " if match else ""
+            hint = f"{guess}parameters of the network: {', '.join(known) or 'none'}"
+            raise UsageError(f"unknown network parameter '{name}'", hint=hint)
+
+
+def fitting(name: str, value: Value, default: Value) -> Value:
+    """A given value as a parameter takes it: of the kind of its default; none as default takes everything."""
+    if default is None or kind_of(value) == kind_of(default):
+        return value
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    article = "an" if isinstance(default, int) and not isinstance(default, bool) else "a"
+    raise UsageError(f"network parameter '{name}': found {describe(value)}, expected {article} {kind_of(default)}")

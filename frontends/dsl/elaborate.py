@@ -1,0 +1,184 @@
+"""From a text in the network language to the forward graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ModuleOp, TensorType, i32, i64
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import MAX_OPS, GraphBuilder, Optimizer
+from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.layers import get_functions
+from npuc.compiler.layers.optimizer import OPTIMIZERS
+from npuc.dialects.train.base import tensor_type
+from npuc.frontends.dsl import syntax
+from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature, convert, match_arguments
+from npuc.frontends.dsl.budget import Abort
+from npuc.frontends.dsl.calls import BUILT_IN, sizes_of
+from npuc.frontends.dsl.checks import check
+from npuc.frontends.dsl.defines import check_names, fitting
+from npuc.frontends.dsl.naming import Frame, Slot
+from npuc.frontends.dsl.program import Program, load_program
+from npuc.frontends.dsl.source import Diagnostics
+from npuc.frontends.dsl.statements import Statements
+from npuc.frontends.dsl.values import Fault, Value, describe, literal_text
+
+
+class Elaboration(Statements):
+    """One run of a program: builds an operation for each layer that its network meets."""
+
+    def __init__(self, program: Program, builder: GraphBuilder, diagnostics: Diagnostics):
+        super().__init__(diagnostics, builder, program.blocks)
+        self._network = program.network
+        self._inputs: set[str] = set()
+        self._outputs: dict[str, SSAValue] = {}
+        self._loss: SSAValue | None = None
+        self._optimizer: Optimizer | None = None
+
+    def run_network(self, defines: Mapping[str, Value]) -> None:
+        """Run the body of the network."""
+        definition = self._network.definition
+        frame = Frame(self._network.source, "")
+        check_names([p.name for p in definition.parameters], defines)
+        slot = Slot(self.names, frame)
+        for parameter in definition.parameters:
+            default = None
+            if parameter.default is not None:
+                default = self.single(parameter.default, frame, slot)
+            elif parameter.name not in defines:
+                message = f"network parameter '{parameter.name}' has no value"
+                raise UsageError(message, hint=f"give it one: -D {parameter.name}=…")
+            given = parameter.name in defines
+            value = fitting(parameter.name, defines[parameter.name], default) if given else default
+            frame.variables[parameter.name] = value
+        self.run_body(definition.body, frame)
+
+    def execute_network_statement(self, statement: syntax.NetworkStatement, frame: Frame) -> None:
+        """Execute an input, labels, loss, output or optimizer statement."""
+        match statement:
+            case syntax.Declaration():
+                self._declare(statement, frame)
+            case syntax.Loss():
+                self._add_loss(statement, frame)
+            case syntax.Output():
+                self._add_output(statement, frame)
+            case syntax.Optimizer():
+                self._set_optimizer(statement, frame)
+
+    def _declare(self, statement: syntax.Declaration, frame: Frame) -> None:
+        name = statement.name
+        element = self.element_type(statement.element, frame)
+        sizes = sizes_of(self.single(statement.shape, frame, Slot(self.names, frame)), statement.shape.at, frame)
+        if statement.labels and element not in (i32, i64):
+            hint = "targets of another type are an 'input'"
+            raise frame.source.error(statement.element.at, f"found labels of {element}, expected i32 or i64", hint)
+        if name.text in self._inputs:
+            raise frame.source.error(name.at, f"there are two inputs named '{name.text}'")
+        self._inputs.add(name.text)
+        with self.builder.at(name.text, frame.source.location(name.at)):
+            value = self.builder.input(name.text, TensorType(element, sizes), labels=statement.labels)
+        frame.variables[name.text] = value
+
+    def _add_loss(self, statement: syntax.Loss, frame: Frame) -> None:
+        self.losses.under_way = True
+        try:
+            value = self.evaluate(statement.value, frame, Slot(self.names, frame), outermost=True)
+        finally:
+            self.losses.under_way = False
+        if not isinstance(value, SSAValue) or tensor_type(value).get_shape() != ():
+            hint = "a loss such as cross_entropy or mse gives a scalar"
+            raise frame.source.error(statement.value.at, f"found {describe(value)}, expected a scalar tensor", hint)
+        if self._loss is not None:
+            name = self.names.unique("loss")
+            value = self.operate("+", statement.at, (self._loss, value), frame, name)
+            assert isinstance(value, SSAValue)
+        self._loss = value
+
+    def _add_output(self, statement: syntax.Output, frame: Frame) -> None:
+        name = statement.name
+        expr = statement.value or name
+        value = self.evaluate(expr, frame, Slot(self.names, frame, name.text), outermost=True)
+        if not isinstance(value, SSAValue):
+            raise frame.source.error(expr.at, f"found {describe(value)} as output, expected a tensor")
+        if name.text in self._outputs:
+            raise frame.source.error(name.at, f"there are two outputs named '{name.text}'")
+        if statement.value is not None:
+            self.bind(name, value, frame)
+        self._outputs[name.text] = value
+
+    def _set_optimizer(self, statement: syntax.Optimizer, frame: Frame) -> None:
+        call, source = statement.call, frame.source
+        if self._optimizer is not None:
+            raise source.error(statement.at, "found a second optimizer, expected one")
+        if call.function not in OPTIMIZERS:
+            hint = did_you_mean(call.function, list(OPTIMIZERS))
+            raise source.error(call.at, f"found the unknown optimizer '{call.function}'", hint)
+        defaults = OPTIMIZERS[call.function].defaults
+        formals = [
+            Formal(n, float, REQUIRED if default is None else literal_text(default)) for n, default in defaults.items()
+        ]
+        signature = Signature(call.function, tuple(formals))
+        options = {name: default for name, default in defaults.items() if default is not None}
+        for name, argument in match_arguments(signature, call, source).items():
+            value = self.evaluate(argument.value, frame, Slot(self.names, frame))
+            try:
+                number = convert(value, float)
+            except Fault as fault:
+                message = f"argument '{name}' of {call.function}: {fault.message}"
+                raise source.error(argument.at, message, f"signature: {signature.text}") from None
+            assert isinstance(number, float)
+            options[name] = number
+        self._optimizer = Optimizer(call.function, options)
+
+    def finish(self) -> ModuleOp:
+        """The module: in training with loss and optimizer, else with the outputs alone."""
+        definition, source = self._network.definition, self._network.source
+        self.diagnostics.raise_if_any()
+        outputs = self._outputs or self._predictions()
+        if self.builder.training and self._loss is None:
+            hint = "add one, 'loss cross_entropy(logits, y)', or compile for inference"
+            raise source.error(definition.name.at, f"network '{definition.name.text}' has no loss", hint)
+        if not outputs:
+            hint = "name one: 'output h'"
+            raise source.error(definition.name.at, f"network '{definition.name.text}' has no output", hint)
+        loss, optimizer = (self._loss, self._optimizer) if self.builder.training else (None, None)
+        return self.builder.finish(loss=loss, outputs=list(outputs.items()), optimizer=optimizer)
+
+    def _predictions(self) -> dict[str, SSAValue]:
+        """The default outputs: what the losses compare with their targets."""
+        outputs: dict[str, SSAValue] = {}
+        for name, value in self.losses.predictions:
+            if value not in outputs.values():
+                unique, number = name, 2
+                while unique in outputs:
+                    unique, number = f"{name}_{number}", number + 1
+                outputs[unique] = value
+        return outputs
+
+
+def read_dsl(
+    text: str,
+    filename: str,
+    *,
+    defines: Mapping[str, Value] | None = None,
+    training: bool = True,
+    max_ops: int = MAX_OPS,
+) -> ModuleOp:
+    """
+    The forward graph of a program in the network language.
+
+    Raises SourceError or SourceErrors for what is wrong with the program, UsageError for wrong `defines`.
+    """
+    program = load_program(text, filename)
+    diagnostics = Diagnostics()
+    if check(program, {*get_functions(), *BUILT_IN}, diagnostics):
+        builder = GraphBuilder(program.network.definition.name.text, training=training, max_ops=max_ops)
+        elaboration = Elaboration(program, builder, diagnostics)
+        try:
+            elaboration.run_network(defines or {})
+            return elaboration.finish()
+        except Abort:
+            pass
+    diagnostics.raise_if_any()
+    raise AssertionError("a program is refused for a reason")

@@ -1,0 +1,83 @@
+"""The names of layers: the path of block instances and loop iterations, then the name that the value is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from npuc.frontends.dsl.source import Source
+from npuc.frontends.dsl.values import Poison, Value
+
+
+def join(prefix: str, name: str) -> str:
+    """A path one component longer."""
+    return f"{prefix}.{name}" if prefix else name
+
+
+class Names:
+    """The layer names in use; a second layer of one name becomes `name_2`."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._next: dict[str, int] = {}
+
+    def unique(self, name: str) -> str:
+        """`name`, or `name_2`, … if it is taken; taken from now on."""
+        candidate = name
+        while candidate in self._used:
+            number = self._next.get(name, 2)
+            self._next[name] = number + 1
+            candidate = f"{name}_{number}"
+        self._used.add(candidate)
+        return candidate
+
+
+@dataclass
+class Frame:
+    """
+    One run of a network's or block's body.
+
+    `prefix` is the path of what is built now. In a loop, `carried` holds the variables that existed before it, and
+    `plain` is true until a block call of this iteration has taken the iteration's own path as its name.
+    """
+
+    source: Source
+    prefix: str
+    frozen: bool = False
+    variables: dict[str, Value | Poison] = field(default_factory=dict[str, "Value | Poison"])
+    carried: frozenset[str] = frozenset()
+    plain: bool = False
+
+
+class Slot:
+    """
+    Names the layers of one statement.
+
+    With a target `h` the outermost call is layer `h`, a call inside it `h.linear`. Without one (`return`, `loss`) a call
+    is named by its function.
+    """
+
+    def __init__(self, names: Names, frame: Frame, target: str | None = None):
+        self._names = names
+        self._frame = frame
+        self._target = target
+        self._own: str | None = None
+
+    def layer(self, function: str, outermost: bool) -> str:
+        """The name of a layer made by a call of `function`."""
+        if self._target is None:
+            return self._names.unique(join(self._frame.prefix, function))
+        if self._own is None:
+            self._own = self._names.unique(join(self._frame.prefix, self._target))
+        return self._own if outermost else self._names.unique(f"{self._own}.{function}")
+
+    def block(self, function: str, outermost: bool) -> str:
+        """
+        The prefix of the layers of a block call.
+
+        The first call of an iteration that renews a loop-carried variable, `x = bottleneck(x)`, adds no name.
+        """
+        frame = self._frame
+        if outermost and frame.plain and self._target in frame.carried:
+            frame.plain = False
+            return frame.prefix
+        return self.layer(function, outermost)
