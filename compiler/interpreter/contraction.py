@@ -72,7 +72,7 @@ def spread(out: Tensor, start: Tensor, array: Array) -> Array:
 
 
 def accumulate(ranges: Ranges, out: View, lhs: View, rhs: View) -> None:
-    """`out += lhs * rhs` over the box `ranges`, in place; operands are 0 outside, what falls outside the result is dropped."""
+    """`out += lhs * rhs` over the box `ranges`, in place; operands are 0 outside, the result drops what is."""
     if any(low >= high for low, high in ranges.values()):
         return
     stepped = _shared(out, ranges)

@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
+from npuc.dialects.npu.tiles import EmptyOp, FinishOp, LoadOp, MacOp, StartOp, StoreOp, ZeroOp
 from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp, ViewOp
 
 __all__ = [
@@ -15,20 +16,42 @@ __all__ = [
     "ConstantOp",
     "ContractOp",
     "DimsAttr",
+    "EmptyOp",
+    "FinishOp",
     "Im2ColOp",
+    "LoadOp",
+    "MacOp",
     "MapAttr",
     "MoveOp",
     "NestAttr",
     "Range",
     "ScheduleAttr",
+    "StartOp",
+    "StoreOp",
     "TensorWorkOp",
     "VectorOp",
     "ViewOp",
+    "ZeroOp",
     "operand_tensors",
 ]
 
 NPU = Dialect(
     "npu",
-    [ContractOp, VectorOp, MoveOp, ViewOp, ConstantOp, Im2ColOp, Col2ImOp],
+    [
+        ContractOp,
+        VectorOp,
+        MoveOp,
+        ViewOp,
+        ConstantOp,
+        Im2ColOp,
+        Col2ImOp,
+        EmptyOp,
+        LoadOp,
+        ZeroOp,
+        StartOp,
+        MacOp,
+        StoreOp,
+        FinishOp,
+    ],
     [NestAttr, ScheduleAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
 )

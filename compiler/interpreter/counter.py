@@ -1,0 +1,119 @@
+"""Counting what a tile-level program moves and holds while it runs: the check of every closed form about traffic."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.scf import ForOp
+from xdsl.interpreter import Interpreter, PythonValues
+from xdsl.ir import Block as IRBlock
+from xdsl.ir import Operation, SSAValue
+
+from npuc.compiler.interpreter.tiles import Block, Dram, unread, unwritten
+from npuc.dialects import npu
+from npuc.dialects.provenance import Role, layer_of, role_of
+
+
+class Place(NamedTuple):
+    """Whose tensor it is: layer and role of the contraction, and the tensor's name in its nest."""
+
+    layer: str
+    role: Role
+    tensor: str
+
+
+@dataclass
+class Moved:
+    """Elements moved between DRAM and SPM."""
+
+    read: int = 0
+    write: int = 0
+
+
+@dataclass
+class TrafficCounter(Interpreter.Listener):
+    """
+    Counts the elements that loads, stores and finishes move, and the elements of SPM that blocks take.
+
+    `moved` has an entry for each tensor; `held` is the room of the blocks that are live now and `peak` its maximum. A
+    block lives from its load or zero to the last operation of the same IR block that uses it.
+    """
+
+    moved: dict[Place, Moved] = field(default_factory=dict[Place, Moved])
+    held: int = 0
+    peak: int = 0
+    _freed: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    _last: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        if isinstance(op, npu.FinishOp):
+            dram = args[0]
+            assert isinstance(dram, Dram)
+            name = _tensor(op)
+            self._at(op, name).write += unwritten(dram)
+            if op.start is not None:
+                self._at(op, f"{name}0").read += unread(dram, op.axes)
+
+    def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
+        if isinstance(op, npu.LoadOp | npu.ZeroOp):
+            block = results[0]
+            assert isinstance(block, Block)
+            assert isinstance(op.block.type, npu.BlockType)
+            if isinstance(op, npu.LoadOp):
+                self._at(op, _tensor(op)).read += block.moved
+            room = op.block.type.elements
+            self.held += room
+            self.peak = max(self.peak, self.held)
+            if op not in self._last:
+                self._last[op] = last_use(op.block)
+            last = self._last[op]
+            self._freed[last] = self._freed.get(last, 0) + room
+        elif isinstance(op, npu.StoreOp):
+            dram = results[0]
+            assert isinstance(dram, Dram)
+            self._at(op, _tensor(op)).write += dram.moved
+        self.held -= self._freed.pop(op, 0)
+
+    def _at(self, op: Operation, tensor: str) -> Moved:
+        return self.moved.setdefault(Place(layer_of(op), role_of(op), tensor), Moved())
+
+
+def _tensor(op: Operation) -> str:
+    attr = op.attributes.get("tensor")
+    return attr.data if isinstance(attr, StringAttr) else ""
+
+
+def last_use(value: SSAValue) -> Operation:
+    """
+    The last operation that uses a block, in the IR block where it was made; its maker if nothing does.
+
+    Updates of the block by `npu.start`, `npu.mac` and loops that carry it are the same memory.
+    """
+    maker = value.owner
+    assert isinstance(maker, Operation)
+    home = maker.parent_block()
+    assert home is not None
+    order = {op: number for number, op in enumerate(home.ops)}
+    last, todo = maker, [value]
+    while todo:
+        for user, result in _uses(todo.pop(), home):
+            if order[user] > order[last]:
+                last = user
+            if result is not None:
+                todo.append(result)
+    return last
+
+
+def _uses(value: SSAValue, home: IRBlock) -> Iterator[tuple[Operation, SSAValue | None]]:
+    """The operations of `home` that use a value, themselves or inside, each with the result that is the same memory."""
+    for use in value.uses:
+        user = use.operation
+        outer = home.find_ancestor_op_in_block(user)
+        assert outer is not None
+        same: SSAValue | None = None
+        if user is outer and isinstance(user, npu.MacOp | npu.StartOp) and user.acc is value:
+            same = user.result
+        elif user is outer and isinstance(user, ForOp) and use.index >= 3:
+            same = user.results[use.index - 3]
+        yield outer, same

@@ -1,0 +1,232 @@
+"""
+The tile level on numpy: blocks that know their places, and DRAM tensors that know what of them was written.
+
+Accumulators and unfinished tensors are updated in place. Each value remembers the state of its storage when it was
+made, so that using one that an operation has replaced is an error instead of a wrong number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import TensorType
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+
+from npuc.compiler.interpreter.contraction import Array, Ranges, View, accumulate
+from npuc.compiler.interpreter.numbers import Numbers
+from npuc.dialects import npu
+from npuc.dialects.npu.nest import Axis
+from npuc.dialects.npu.tiles import BoxOp
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
+"""The distinct positions of each axis, ascending."""
+
+
+@dataclass
+class Storage:
+    """Memory that is updated in place: its contents, what of it has a value, and how often it was updated."""
+
+    data: Array
+    written: Mask
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class Dram:
+    """A tensor in DRAM that is being written; `moved` elements were written to make this value."""
+
+    storage: Storage
+    version: int = 0
+    moved: int = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """
+    A block in SPM; `moved` elements were read to make this value.
+
+    The storage spans the bounding box of `places`, the positions it holds, and begins at `origin`.
+    """
+
+    storage: Storage
+    places: Places
+    version: int = 0
+    moved: int = 0
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The position of the first element of the storage."""
+        return tuple(int(axis[0]) if len(axis) else 0 for axis in self.places)
+
+    def view(self, axes: Sequence[Axis]) -> View:
+        """The block as seen through an index map."""
+        return View(tuple(axes), latest(self).data, self.origin)
+
+    def index(self, places: Places) -> tuple[Any, ...]:
+        """The index of these positions in the storage."""
+        return np.ix_(*(axis - first for axis, first in zip(places, self.origin, strict=True)))
+
+
+def latest(value: Block | Dram) -> Storage:
+    """The storage of a value; an error if another operation has updated it since."""
+    if value.version != value.storage.version:
+        raise InterpretationError("a block or tensor was used after an operation that updated it in place")
+    return value.storage
+
+
+def updated(value: Block | Dram) -> int:
+    """Count an update of the storage and return its version."""
+    value.storage.version += 1
+    return value.storage.version
+
+
+def ranges_of(op: BoxOp, indices: Sequence[int]) -> Ranges:
+    """The index range of each dimension of an operation's box."""
+    given = list(indices)
+    ranges: dict[str, tuple[int, int]] = {}
+    for r in op.box_attr.data:
+        ranges[r.dim] = r.resolve(given[: r.operands])
+        del given[: r.operands]
+    return ranges
+
+
+def places_of(axes: Sequence[Axis], ranges: Ranges, sizes: Sequence[int] | None = None) -> Places:
+    """The distinct positions that an index map reaches in a box; only those inside the sizes, if any are given."""
+    found: list[npt.NDArray[np.int64]] = []
+    for number, axis in enumerate(axes):
+        positions = np.array([axis.offset], np.int64)
+        for dim, coefficient in axis.terms:
+            positions = np.unique(np.add.outer(positions, coefficient * np.arange(*ranges[dim])))
+        if sizes is not None:
+            positions = positions[(positions >= 0) & (positions < sizes[number])]
+        found.append(positions)
+    return tuple(found)
+
+
+def new_block(places: Places, dtype: npt.DTypeLike) -> Block:
+    """A block of zeros, nothing of which was written."""
+    shape = [int(axis[-1] - axis[0]) + 1 if len(axis) else 0 for axis in places]
+    return Block(Storage(np.zeros(shape, dtype), np.zeros(shape, np.bool_)), places)
+
+
+def unwritten(dram: Dram) -> int:
+    """How many elements no store has written."""
+    return int((~latest(dram).written).sum())
+
+
+def unread(dram: Dram, axes: Sequence[int]) -> int:
+    """How many elements of a start that runs along these axes no stored element took."""
+    written = latest(dram).written
+    return int((~written.any(axis=tuple(n for n in range(written.ndim) if n not in axes))).sum())
+
+
+def _shape(type_: Attribute) -> tuple[int, ...]:
+    return cast(TensorType[Attribute], type_).get_shape()
+
+
+def _element(type_: Attribute) -> Attribute:
+    return cast(TensorType[Attribute] | npu.BlockType, type_).element_type
+
+
+@register_impls
+class TileFunctions(InterpreterFunctions):
+    """Implementations of the tile operations; sums are kept in the type that `numbers` computes an element type in."""
+
+    def __init__(self, numbers: Numbers = Numbers(double=True)):
+        self.numbers = numbers
+
+    def sum_type(self, element: Attribute) -> npt.DTypeLike:
+        """The numpy type of a sum."""
+        return self.numbers.operands((np.zeros(0, self.numbers.dtype(element)),))[0].dtype
+
+    @impl(npu.EmptyOp)
+    def run_empty(self, interpreter: Interpreter, op: npu.EmptyOp, args: PythonValues) -> PythonValues:
+        shape = _shape(op.result.type)
+        return (Dram(Storage(np.zeros(shape, self.sum_type(_element(op.result.type))), np.zeros(shape, np.bool_))),)
+
+    @impl(npu.LoadOp)
+    def run_load(self, interpreter: Interpreter, op: npu.LoadOp, args: PythonValues) -> PythonValues:
+        count = len(op.indices)
+        axes, source = op.map_attr.data, args[count]
+        ranges = ranges_of(op, args[:count])
+        places = places_of(axes, ranges, _shape(op.tensor.type))
+        if op.partial != isinstance(source, Dram):
+            raise InterpretationError("an unfinished tensor, and no other, is loaded with 'partial'")
+        if op.when is not None and not args[count + 1]:
+            return (new_block(places, self.sum_type(_element(op.tensor.type))),)
+        if isinstance(source, Dram):
+            return (_load_partial(source, places),)
+        (array,) = self.numbers.operands((cast(Array, source),))
+        block = new_block(places, array.dtype)
+        moved = array[np.ix_(*places)]
+        block.storage.data[block.index(places)] = moved
+        return (Block(block.storage, places, moved=moved.size),)
+
+    @impl(npu.ZeroOp)
+    def run_zero(self, interpreter: Interpreter, op: npu.ZeroOp, args: PythonValues) -> PythonValues:
+        places = places_of(op.map_attr.data, ranges_of(op, args))
+        return (new_block(places, self.sum_type(_element(op.block.type))),)
+
+    @impl(npu.StartOp)
+    def run_start(self, interpreter: Interpreter, op: npu.StartOp, args: PythonValues) -> PythonValues:
+        *indices, acc, source = args
+        acc, source = cast(Block, acc), cast(Block, source)
+        axes = op.acc_map.data
+        follows = [axes.index(axis) for axis in op.source_map.data]
+        places = [
+            np.intersect1d(a, b) for a, b in zip(places_of(axes, ranges_of(op, indices)), acc.places, strict=True)
+        ]
+        for n, held in zip(follows, source.places, strict=True):
+            places[n] = np.intersect1d(places[n], held)
+        storage, index = latest(acc), acc.index(tuple(places))
+        values = latest(source).data[source.index(tuple(places[n] for n in follows))]
+        values = values.transpose(np.argsort(follows))
+        values = values.reshape([len(held) if n in follows else 1 for n, held in enumerate(places)])
+        storage.data[index] += np.where(storage.written[index], 0, values)
+        storage.written[index] = True
+        return (Block(storage, acc.places, updated(acc)),)
+
+    @impl(npu.MacOp)
+    def run_mac(self, interpreter: Interpreter, op: npu.MacOp, args: PythonValues) -> PythonValues:
+        *indices, acc, lhs, rhs = args
+        acc, lhs, rhs = cast(Block, acc), cast(Block, lhs), cast(Block, rhs)
+        left, right = lhs.view(op.lhs_map.data), rhs.view(op.rhs_map.data)
+        accumulate(ranges_of(op, indices), acc.view(op.acc_map.data), left, right)
+        return (Block(acc.storage, acc.places, updated(acc)),)
+
+    @impl(npu.StoreOp)
+    def run_store(self, interpreter: Interpreter, op: npu.StoreOp, args: PythonValues) -> PythonValues:
+        *indices, block, dram = args
+        block, dram = cast(Block, block), cast(Dram, dram)
+        places = places_of(op.map_attr.data, ranges_of(op, indices), _shape(op.tensor.type))
+        values = latest(block).data[block.index(places)]
+        storage = latest(dram)
+        storage.data[np.ix_(*places)] = values
+        storage.written[np.ix_(*places)] = True
+        return (Dram(storage, updated(dram), values.size),)
+
+    @impl(npu.FinishOp)
+    def run_finish(self, interpreter: Interpreter, op: npu.FinishOp, args: PythonValues) -> PythonValues:
+        storage = latest(cast(Dram, args[0]))
+        result = storage.data
+        if op.start is not None:
+            axes, start = op.axes, cast(Array, args[1])
+            shape = [size if n in axes else 1 for n, size in enumerate(result.shape)]
+            result = np.where(storage.written, result, start.transpose(np.argsort(axes)).reshape(shape))
+        return self.numbers.results(op, (result,))
+
+
+def _load_partial(dram: Dram, places: Places) -> Block:
+    """The block of an unfinished tensor: what was written of it."""
+    storage = latest(dram)
+    block = new_block(places, storage.data.dtype)
+    index = block.index(places)
+    written = storage.written[np.ix_(*places)]
+    block.storage.data[index] = storage.data[np.ix_(*places)]
+    block.storage.written[index] = written
+    return Block(block.storage, places, moved=int(written.sum()))

@@ -1,0 +1,564 @@
+"""
+The tile level: blocks of tensors moved between DRAM and SPM, and contractions of blocks.
+
+    %e = npu.empty : tensor<6x8xf64>
+    %x = npu.load %X[m, k] over (m = %m : 2 in 6, k = 0 : 8) {tensor = "X"} : tensor<6x8xf64> -> !npu.block<2x8xf64>
+    %p = npu.load partial %e1[m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : tensor<6x4xf64> ->
+    !npu.block<2x4xf64> %z = npu.zero [m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : !npu.block<2x4xf64> %s =
+    npu.start %z[m, n] from %b[n] over (m = %m : 2, n = %n : 4) : !npu.block<2x4xf64>, !npu.block<4xf64> %a = npu.mac
+    %s[m, n] += %x[m, k] * %w[k, n] over (…) : !npu.block<…>, !npu.block<…>, !npu.block<…> %f = npu.store %a into
+    %e[m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : !npu.block<2x4xf64>, tensor<6x4xf64> %y = npu.finish %f
+    from %B axes [1] {tensor = "Y"} : tensor<6x4xf64>, tensor<4xf64>
+
+A box (`over`) gives the part of each dimension that an operation works on: `m = %m : 2 in 6` are the at most two
+indices from %m on that are below 6; offset and limit are operands or numbers. A block holds the distinct elements
+that its index map reaches in its box; positions outside the tensor are 0 and are dropped when stored. DRAM tensors
+and accumulators are values, of which only the latest may be used: an accumulator is updated in place by `start` and
+`mac`, a tensor by `store`. `tensor` names the tensor of the nest.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, TensorType, UnitAttr, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    base,
+    eq,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import MemoryAllocEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr, Range
+from npuc.dialects.npu.footprint import block_shape
+from npuc.dialects.npu.nest import Axis
+from npuc.dialects.npu.syntax import parse_map, print_map
+
+_INDEX = IndexType()
+_UNIT = UnitAttr()
+
+
+class BoxOp(IRDLOperation):
+    """Base of the operations that work on a box."""
+
+    box_attr = prop_def(BoxAttr, prop_name="box")
+    indices = var_operand_def(base(IndexType))
+
+    def verify_(self) -> None:
+        ranges = self.box_attr.data
+        names = [r.dim for r in ranges]
+        for name in sorted({n for n in names if names.count(n) > 1}):
+            raise VerifyException(f"dimension {name} is in the box twice")
+        for r in ranges:
+            if r.extent < 1:
+                raise VerifyException(f"extent of {r.dim} is {r.extent}, expected at least 1")
+        if len(self.indices) != self.box_attr.operands:
+            raise VerifyException(f"the box takes {self.box_attr.operands} indices, got {len(self.indices)}")
+
+    def check_map(self, axes: Sequence[Axis], value: SSAValue) -> None:
+        """Raise unless the index map fits the rank of `value` and uses dimensions of the box only."""
+        known = self.box_attr.extents
+        for axis in axes:
+            for dim in axis.dims:
+                if dim not in known:
+                    raise VerifyException(f"unknown dimension '{dim}', the box has {', '.join(known)}")
+        if len(axes) != len(shape_of(value)):
+            raise VerifyException(f"the map has {len(axes)} indices, its value is {value.type}")
+
+    def check_block(self, axes: Sequence[Axis], tensor: SSAValue, block: SSAValue) -> None:
+        """Raise unless `block` has the room and the elements of a block of `tensor`."""
+        self.check_map(axes, tensor)
+        room = block_shape(axes, shape_of(tensor), self.box_attr.extents)
+        expected = BlockType(room, cast(TensorType[Attribute], tensor.type).get_element_type())
+        if block.type != expected:
+            raise VerifyException(f"expected {expected}, got {block.type}")
+
+    def print_box(self, printer: Printer) -> None:
+        """Print ` over (m = %m : 2 in 6)`."""
+        given = iter(self.indices)
+
+        def print_range(r: Range) -> None:
+            printer.print_string(f"{r.dim} = ")
+            print_number(r.offset)
+            printer.print_string(f" : {r.extent}")
+            if r.limited:
+                printer.print_string(" in ")
+                print_number(r.limit)
+
+        def print_number(number: int | None) -> None:
+            if number is None:
+                printer.print_operand(next(given))
+            else:
+                printer.print_string(str(number))
+
+        printer.print_string(" over ")
+        with printer.in_parens():
+            printer.print_list(self.box_attr.data, print_range)
+
+
+def parse_box(parser: Parser) -> tuple[BoxAttr, list[SSAValue]]:
+    """Parse `over (m = %m : 2 in 6)`: the box and its operands."""
+    operands: list[SSAValue] = []
+
+    def parse_number() -> int | None:
+        operand = parser.parse_optional_unresolved_operand()
+        if operand is None:
+            return parser.parse_integer(allow_boolean=False)
+        operands.append(parser.resolve_operand(operand, _INDEX))
+        return None
+
+    def parse_range() -> Range:
+        dim = parser.parse_identifier(" of a dimension")
+        parser.parse_punctuation("=")
+        offset = parse_number()
+        parser.parse_punctuation(":")
+        extent = parser.parse_integer(allow_boolean=False)
+        limited = parser.parse_optional_keyword("in") is not None
+        return Range(dim, offset, extent, parse_number() if limited else None, limited)
+
+    parser.parse_keyword("over")
+    ranges = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_range, " in a box")
+    return BoxAttr(tuple(ranges)), operands
+
+
+def parse_place(parser: Parser) -> tuple[UnresolvedOperand, MapAttr]:
+    """Parse `%x[m, k]`."""
+    return parser.parse_unresolved_operand(), MapAttr(parse_map(parser, None))
+
+
+def print_place(printer: Printer, value: SSAValue, axes: MapAttr) -> None:
+    """Print `%x[m, k]`."""
+    printer.print_operand(value)
+    print_map(printer, axes.data)
+
+
+def parse_type_list(parser: Parser) -> tuple[list[Attribute], int]:
+    """Parse `: type, type`, and where the first one is."""
+    parser.parse_punctuation(":")
+    start = parser.pos
+    return list(parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)), start
+
+
+def print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
+    """Print ` : type, type`."""
+    printer.print_string(" : ")
+    printer.print_list((value.type for value in values), printer.print_attribute)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a value that is known to be a tensor or a block."""
+    type_ = value.type
+    return type_.get_shape() if isinstance(type_, BlockType) else cast(TensorType[Attribute], type_).get_shape()
+
+
+@irdl_op_definition
+class EmptyOp(IRDLOperation):
+    """A tensor in DRAM that nothing was written to yet."""
+
+    name = "npu.empty"
+
+    result = result_def(base(TensorType))
+
+    traits = traits_def(MemoryAllocEffect())
+
+    def __init__(self, type_: Attribute):
+        super().__init__(result_types=[type_])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "EmptyOp":
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(result_types=[parser.parse_type()], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, [self.result])
+
+
+@irdl_op_definition
+class LoadOp(BoxOp):
+    """
+    Read a block from DRAM: the distinct elements inside the tensor that the index map reaches in the box.
+
+    With `partial` the tensor is an unfinished one, and elements that were not written yet are not read but 0. With
+    `when` false nothing is read, and the block must not be looked at.
+    """
+
+    name = "npu.load"
+
+    tensor = operand_def(base(TensorType))
+    when = opt_operand_def(eq(i1))
+    block = result_def(BlockType)
+    map_attr = prop_def(MapAttr, prop_name="map")
+    partial_attr = opt_prop_def(UnitAttr, prop_name="partial")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        tensor: SSAValue | Operation,
+        map_: MapAttr,
+        box: BoxAttr,
+        indices: Sequence[SSAValue],
+        *,
+        partial: bool = False,
+        when: SSAValue | None = None,
+    ):
+        tensor = SSAValue.get(tensor)
+        type_ = cast(TensorType[Attribute], tensor.type)
+        block = BlockType(block_shape(map_.data, type_.get_shape(), box.extents), type_.get_element_type())
+        super().__init__(
+            operands=[indices, tensor, when],
+            result_types=[block],
+            properties={"map": map_, "box": box, "partial": _UNIT if partial else None},
+        )
+
+    @property
+    def partial(self) -> bool:
+        """Whether the tensor is unfinished."""
+        return self.partial_attr is not None
+
+    def verify_(self) -> None:
+        super().verify_()
+        self.check_block(self.map_attr.data, self.tensor, self.block)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "LoadOp":
+        partial = parser.parse_optional_keyword("partial") is not None
+        tensor, map_ = parse_place(parser)
+        box, indices = parse_box(parser)
+        when = None
+        if parser.parse_optional_keyword("when"):
+            when = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        attributes = parser.parse_optional_attr_dict()
+        types, start = parse_type_list(parser)
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        (value,) = parser.resolve_operands([tensor], types, start)
+        return cls.build(
+            operands=[indices, value, when],
+            result_types=[result],
+            properties={"map": map_, "box": box, "partial": _UNIT if partial else None},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" partial " if self.partial else " ")
+        print_place(printer, self.tensor, self.map_attr)
+        self.print_box(printer)
+        if self.when is not None:
+            printer.print_string(" when ")
+            printer.print_operand(self.when)
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, [self.tensor])
+        printer.print_string(" -> ")
+        printer.print_attribute(self.block.type)
+
+
+@irdl_op_definition
+class ZeroOp(BoxOp):
+    """A block of zeros at the place of a box: what an accumulator starts from that was never visited before."""
+
+    name = "npu.zero"
+
+    block = result_def(BlockType)
+    map_attr = prop_def(MapAttr, prop_name="map")
+
+    traits = traits_def(MemoryAllocEffect())
+
+    def __init__(self, map_: MapAttr, box: BoxAttr, indices: Sequence[SSAValue], block: BlockType):
+        super().__init__(operands=[indices], result_types=[block], properties={"map": map_, "box": box})
+
+    def verify_(self) -> None:
+        super().verify_()
+        self.check_map(self.map_attr.data, self.block)
+        shape = shape_of(self.block)
+        room = block_shape(self.map_attr.data, shape, self.box_attr.extents)
+        if shape != room:
+            raise VerifyException(
+                f"the box reaches {'x'.join(map(str, room))} elements, the block is {self.block.type}"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "ZeroOp":
+        map_ = MapAttr(parse_map(parser, None))
+        box, indices = parse_box(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.build(
+            operands=[indices],
+            result_types=[parser.parse_type()],
+            properties={"map": map_, "box": box},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_map(printer, self.map_attr.data)
+        self.print_box(printer)
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, [self.block])
+
+
+@irdl_op_definition
+class StartOp(BoxOp):
+    """
+    Give the elements of an accumulator in the box their start, those that have one already (stored before, or by an
+    earlier `npu.start`) excepted.
+
+    Each axis of the start indexes like one axis of the accumulator and is repeated over the others.
+    """
+
+    name = "npu.start"
+
+    acc = operand_def(BlockType)
+    source = operand_def(BlockType)
+    result = result_def(BlockType)
+    acc_map = prop_def(MapAttr)
+    source_map = prop_def(MapAttr)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        acc: SSAValue,
+        acc_map: MapAttr,
+        source: SSAValue,
+        source_map: MapAttr,
+        box: BoxAttr,
+        indices: Sequence[SSAValue],
+    ):
+        super().__init__(
+            operands=[indices, acc, source],
+            result_types=[acc.type],
+            properties={"acc_map": acc_map, "source_map": source_map, "box": box},
+        )
+
+    def verify_(self) -> None:
+        super().verify_()
+        self.check_map(self.acc_map.data, self.acc)
+        self.check_map(self.source_map.data, self.source)
+        if self.result.type != self.acc.type:
+            raise VerifyException(f"expected {self.acc.type}, got {self.result.type}")
+        for axis in self.source_map.data:
+            if axis not in self.acc_map.data:
+                raise VerifyException(f"index {axis} of the start is no index of the accumulator")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "StartOp":
+        acc, acc_map = parse_place(parser)
+        parser.parse_keyword("from")
+        source, source_map = parse_place(parser)
+        box, indices = parse_box(parser)
+        attributes = parser.parse_optional_attr_dict()
+        types, start = parse_type_list(parser)
+        values = parser.resolve_operands([acc, source], types, start)
+        return cls.build(
+            operands=[indices, *values],
+            result_types=types[:1],
+            properties={"acc_map": acc_map, "source_map": source_map, "box": box},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_place(printer, self.acc, self.acc_map)
+        printer.print_string(" from ")
+        print_place(printer, self.source, self.source_map)
+        self.print_box(printer)
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, [self.acc, self.source])
+
+
+@irdl_op_definition
+class MacOp(BoxOp):
+    """One statement of a nest on a box: `acc[…] += lhs[…] * rhs[…]`, all three in SPM."""
+
+    name = "npu.mac"
+
+    acc = operand_def(BlockType)
+    lhs = operand_def(BlockType)
+    rhs = operand_def(BlockType)
+    result = result_def(BlockType)
+    acc_map = prop_def(MapAttr)
+    lhs_map = prop_def(MapAttr)
+    rhs_map = prop_def(MapAttr)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self, operands: Sequence[SSAValue], maps: Sequence[MapAttr], box: BoxAttr, indices: Sequence[SSAValue]
+    ):
+        """`operands` and `maps` are those of the accumulator, the left and the right factor."""
+        properties = dict(zip(("acc_map", "lhs_map", "rhs_map"), maps, strict=True))
+        super().__init__(
+            operands=[indices, *operands], result_types=[operands[0].type], properties={**properties, "box": box}
+        )
+
+    def verify_(self) -> None:
+        super().verify_()
+        self.check_map(self.acc_map.data, self.acc)
+        self.check_map(self.lhs_map.data, self.lhs)
+        self.check_map(self.rhs_map.data, self.rhs)
+        if self.result.type != self.acc.type:
+            raise VerifyException(f"expected {self.acc.type}, got {self.result.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "MacOp":
+        acc, acc_map = parse_place(parser)
+        parser.parse_punctuation("+")
+        parser.parse_punctuation("=")
+        lhs, lhs_map = parse_place(parser)
+        parser.parse_punctuation("*")
+        rhs, rhs_map = parse_place(parser)
+        box, indices = parse_box(parser)
+        attributes = parser.parse_optional_attr_dict()
+        types, start = parse_type_list(parser)
+        values = parser.resolve_operands([acc, lhs, rhs], types, start)
+        return cls.build(
+            operands=[indices, *values],
+            result_types=types[:1],
+            properties={"acc_map": acc_map, "lhs_map": lhs_map, "rhs_map": rhs_map, "box": box},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_place(printer, self.acc, self.acc_map)
+        printer.print_string(" += ")
+        print_place(printer, self.lhs, self.lhs_map)
+        printer.print_string(" * ")
+        print_place(printer, self.rhs, self.rhs_map)
+        self.print_box(printer)
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, [self.acc, self.lhs, self.rhs])
+
+
+@irdl_op_definition
+class StoreOp(BoxOp):
+    """Write a block to DRAM; the result is the tensor after it."""
+
+    name = "npu.store"
+
+    block = operand_def(BlockType)
+    tensor = operand_def(base(TensorType))
+    result = result_def(base(TensorType))
+    map_attr = prop_def(MapAttr, prop_name="map")
+
+    def __init__(self, block: SSAValue, tensor: SSAValue, map_: MapAttr, box: BoxAttr, indices: Sequence[SSAValue]):
+        super().__init__(
+            operands=[indices, block, tensor], result_types=[tensor.type], properties={"map": map_, "box": box}
+        )
+
+    def verify_(self) -> None:
+        super().verify_()
+        self.check_block(self.map_attr.data, self.tensor, self.block)
+        if self.result.type != self.tensor.type:
+            raise VerifyException(f"expected {self.tensor.type}, got {self.result.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "StoreOp":
+        block = parser.parse_unresolved_operand()
+        parser.parse_keyword("into")
+        tensor, map_ = parse_place(parser)
+        box, indices = parse_box(parser)
+        attributes = parser.parse_optional_attr_dict()
+        types, start = parse_type_list(parser)
+        values = parser.resolve_operands([block, tensor], types, start)
+        return cls.build(
+            operands=[indices, *values],
+            result_types=types[1:],
+            properties={"map": map_, "box": box},
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.block)
+        printer.print_string(" into ")
+        print_place(printer, self.tensor, self.map_attr)
+        self.print_box(printer)
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, [self.block, self.tensor])
+
+
+@irdl_op_definition
+class FinishOp(IRDLOperation):
+    """
+    Write what no store wrote, zeros or the start, and hand the tensor on as an ordinary one.
+
+    Axis i of the start runs along axis `axes[i]` of the tensor and is repeated over the others. Elements of the start
+    that no stored element took are read.
+    """
+
+    name = "npu.finish"
+
+    tensor = operand_def(base(TensorType))
+    start = opt_operand_def(base(TensorType))
+    result = result_def(base(TensorType))
+    axes_attr = opt_prop_def(DenseArrayBase, prop_name="axes")
+
+    def __init__(self, tensor: SSAValue, start: SSAValue | None = None, axes: Sequence[int] = ()):
+        super().__init__(
+            operands=[tensor, start],
+            result_types=[tensor.type],
+            properties={"axes": None if start is None else DenseArrayBase.from_list(i64, axes)},
+        )
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axis of the tensor for each axis of the start."""
+        attr = self.axes_attr
+        return () if attr is None else tuple(cast(DenseArrayBase[IntegerType], attr).get_values())
+
+    def verify_(self) -> None:
+        if self.result.type != self.tensor.type:
+            raise VerifyException(f"expected {self.tensor.type}, got {self.result.type}")
+        if (self.start is None) != (self.axes_attr is None):
+            raise VerifyException("a start and its axes go together")
+        if self.start is None:
+            return
+        shape, axes = shape_of(self.tensor), self.axes
+        if len(set(axes)) != len(axes) or any(not 0 <= axis < len(shape) for axis in axes):
+            raise VerifyException(f"axes are {list(axes)}, expected different ones below {len(shape)}")
+        expected = tuple(shape[axis] for axis in axes)
+        if shape_of(self.start) != expected:
+            raise VerifyException(f"expected a start of {'x'.join(map(str, expected))}, got {self.start.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "FinishOp":
+        operands = [parser.parse_unresolved_operand()]
+        properties: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("from"):
+            operands.append(parser.parse_unresolved_operand())
+            parser.parse_keyword("axes")
+            axes = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+            )
+            properties["axes"] = DenseArrayBase.from_list(i64, axes)
+        attributes = parser.parse_optional_attr_dict()
+        types, start = parse_type_list(parser)
+        values = parser.resolve_operands(operands, types, start)
+        return cls.create(operands=values, result_types=types[:1], properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.tensor)
+        if self.start is not None:
+            printer.print_string(" from ")
+            printer.print_operand(self.start)
+            printer.print_string(f" axes [{', '.join(map(str, self.axes))}]")
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, self.operands)
