@@ -25,8 +25,9 @@ if TYPE_CHECKING:
         SourceErrors,
         UsageError,
     )
-    from npuc.compiler.interpreter.run import Run, describe_file, describe_source, run_file, run_source
+    from npuc.compiler.interpreter.execute import Run
     from npuc.compiler.report import Report
+    from npuc.compiler.run import describe_file, describe_source, run_file, run_source
 
 _HOMES = {
     "CapacityError": "errors",
@@ -35,16 +36,16 @@ _HOMES = {
     "Location": "errors",
     "NpucError": "errors",
     "Report": "report",
-    "Run": "interpreter.run",
+    "Run": "interpreter.execute",
     "SourceError": "errors",
     "SourceErrors": "errors",
     "UsageError": "errors",
     "compile_file": "driver",
     "compile_source": "driver",
-    "describe_file": "interpreter.run",
-    "describe_source": "interpreter.run",
-    "run_file": "interpreter.run",
-    "run_source": "interpreter.run",
+    "describe_file": "run",
+    "describe_source": "run",
+    "run_file": "run",
+    "run_source": "run",
 }
 
 __all__ = [

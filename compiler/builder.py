@@ -10,7 +10,7 @@ The builder through which every frontend makes a program: one function of `train
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     FunctionType,
     IntegerAttr,
+    LocationAttr,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -68,8 +69,8 @@ class GraphBuilder:
     """
     Builds the forward function of a network.
 
-    `training` tells layers whether to build the form for training (batch statistics, dropout) or for inference. `max_ops` limits
-    the number of operations; `emit` raises TooManyOps beyond it.
+    `training` tells layers whether to build the form for training (batch statistics, dropout) or for inference.
+    `max_ops` limits the number of operations; `emit` raises TooManyOps beyond it.
     """
 
     def __init__(self, name: str, *, training: bool = True, max_ops: int = MAX_OPS):
@@ -83,8 +84,8 @@ class GraphBuilder:
         self._layer = ""
         self._location: Location | None = None
         self._frozen = False
-        self._layer_attr = StringAttr("")
-        self._location_attr = source_location("-", 1, 1)
+        self._layer_attr: StringAttr = StringAttr("")
+        self._location_attr: LocationAttr = source_location("-", 1, 1)
         self._names: set[str] = set()
         self._seeds = 0
         self.op_count = 0
@@ -97,7 +98,7 @@ class GraphBuilder:
         return self._layer
 
     @contextmanager
-    def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> Iterator[None]:
+    def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> Generator[None]:
         """Name the layer and place of what is built inside; `frozen` keeps its parameters from being trained."""
         saved = (self._layer, self._location, self._frozen, self._layer_attr, self._location_attr)
         self._layer, self._location = layer, location
@@ -170,8 +171,9 @@ class GraphBuilder:
         """
         A trained parameter named `<layer>.<suffix>` (the layer alone if the suffix is empty).
 
-        It starts as `fill` everywhere, or uniformly random in [-bound, bound]; by default bound = 1 / sqrt(fan-in), the fan-in
-        being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out, in, …] kernel.
+        It starts as `fill` everywhere, or uniformly random in [-bound, bound]; by default bound = 1 / sqrt(fan-in),
+        the fan-in being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out,
+        in, …] kernel.
         """
         name = self._unique(f"{self._layer}.{suffix}" if suffix else self._layer)
         attributes: dict[str, Attribute] = {"train.param": StringAttr(name)}
@@ -205,7 +207,7 @@ class GraphBuilder:
         argument = self._by_value.get(value)
         if argument is None:
             return None
-        return next(a.data for k, a in argument.attributes.items() if isinstance(a, StringAttr))
+        return next(a.data for a in argument.attributes.values() if isinstance(a, StringAttr))
 
     # the finished program
 
@@ -215,8 +217,8 @@ class GraphBuilder:
         """
         The module with the one function built so far. The builder must not be used afterwards.
 
-        Results are the loss, the new statistics, the outputs. Operations that none of them needs are removed, and so are arguments
-        that are not used then.
+        Results are the loss, the new statistics, the outputs. Operations that none of them needs are removed, and so
+        are arguments that are not used then.
         """
         values: list[SSAValue] = []
         result_attrs: list[dict[str, Attribute]] = []

@@ -1,8 +1,8 @@
 """
 The errors a user of npuc can meet, and how one is shown.
 
-Each carries the exit status of the command line (`docs/cli.md`), where it happened and a hint. Nothing here imports the rest of
-npuc, so that every layer of the house can raise them.
+Each carries the exit status of the command line (`docs/cli.md`), where it happened and a hint. Nothing here imports
+the rest of npuc, so that every layer of the house can raise them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class NpucError(Exception):
     """
     Base of all expected failures.
 
-    `message` says what was found and what was expected, `hint` the likely fix; `source_line` is the text of the line that
-    `location` names, if it is known.
+    `message` says what was found and what was expected, `hint` the likely fix; `source_line` is the text of the line
+    that `location` names, if it is known.
     """
 
     exit_code: ClassVar[int] = 1

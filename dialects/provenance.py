@@ -1,8 +1,8 @@
 """
 Where an operation came from: its layer, its role in the training step, its place in the source.
 
-Every operation of the `train` and `npu` dialects carries these three. `derive` is the one way for a pass to build an operation in
-place of another, so that none of them is lost.
+Every operation of the `train` and `npu` dialects carries these three. `derive` is the one way for a pass to build an
+operation in place of another, so that none of them is lost.
 """
 
 from enum import StrEnum

@@ -1,7 +1,8 @@
 """
 Executing a training step: named values in, named values out.
 
-The function's arguments and results are found by their `train.*` attributes, so the same call runs every level of the IR.
+The function's arguments and results are found by their `train.*` attributes, so the same call runs every level of the
+IR.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.interpreters.arith import ArithFunctions
@@ -33,12 +34,13 @@ _UPDATES = frozenset(rule.op.name for rule in OPTIMIZERS.values())
 
 
 @dataclass
-class StepResult:
+class Run:
     """
     What one or several training steps computed, arrays by name.
 
-    `losses` holds the loss of each step and `loss` the last one (None in inference); `outputs` are the last step's, `params` the
-    values before the first, `gradients` the first step's, `updated` the parameters, states and statistics after the last.
+    `losses` holds the loss of each step and `loss` the last one (None in inference); `outputs` are the last step's,
+    `params` the values before the first, `gradients` the first step's, `updated` the parameters, states and
+    statistics after the last.
     """
 
     losses: list[float] = field(default_factory=list[float])
@@ -123,7 +125,9 @@ def _check_given(name: str, value: Array, type: Tensor) -> None:
         raise UsageError(f"input '{name}' has fractions, expected integers")
 
 
-def call(module: ModuleOp, func: FuncOp, values: Sequence[Array], numbers: Numbers, *listeners: Interpreter.Listener) -> PythonValues:
+def call(
+    module: ModuleOp, func: FuncOp, values: Sequence[Array], numbers: Numbers, *listeners: Interpreter.Listener
+) -> PythonValues:
     """Run a function on values of all its arguments."""
     interpreter = Interpreter(module, listeners=listeners)
     for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions()):
@@ -138,7 +142,7 @@ def call(module: ModuleOp, func: FuncOp, values: Sequence[Array], numbers: Numbe
 
 def execute(
     module: ModuleOp, given: Mapping[str, Array], *, steps: int = 1, seed: int = 0, double: bool = False
-) -> StepResult:
+) -> Run:
     """
     Run `steps` training steps (or one inference) on the same inputs, each from the updated values of the one before.
 
@@ -147,7 +151,7 @@ def execute(
     func, numbers = the_function(module), Numbers(double)
     values = bind(func, given, numbers, seed)
     arguments, results = arguments_of(func), results_of(func)
-    run = StepResult(params={a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM})
+    run = Run(params={a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM})
     by_index = {a.index: a.name for a in arguments}
     for step in range(steps):
         gradients = _Gradients()

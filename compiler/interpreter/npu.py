@@ -14,8 +14,8 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, im
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
-from npuc.compiler.interpreter.contraction import Array, View, contract, gather, scatter
 from npuc.compiler.interpreter import train
+from npuc.compiler.interpreter.contraction import Array, View, contract, gather, scatter
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_op_class
 from npuc.dialects import npu

@@ -1,19 +1,20 @@
 """
 How element types are held in numpy, and the rounding each implies.
 
-f16 is held as float16 and computed in float32; bf16 is held as float32 whose low 16 bits are zero. With `double` every float is
-held and computed in float64, casts inside the program included.
+f16 is held as float16 and computed in float32; bf16 is held as float32 whose low 16 bits are zero. With `double`
+every float is held and computed in float64, casts inside the program included.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Type, IntegerType, TensorType
+from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Type, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from npuc.compiler.layers.base import Array
+from npuc.dialects.train.base import tensor_type
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class Numbers:
             if self.double or isinstance(element, Float64Type):
                 return np.dtype(np.float64)
             return np.dtype(np.float16 if isinstance(element, Float16Type) else np.float32)
-        assert isinstance(element, IntegerType)
-        if element.width.data == 1:
+        width = bits_of(element)
+        if width == 1:
             return np.dtype(np.bool_)
-        return np.dtype(np.int64 if element.width.data > 32 else np.int32)
+        return np.dtype(np.int64 if width > 32 else np.int32)
 
     def hold(self, value: npt.ArrayLike, element: Attribute) -> Array:
         """A value rounded to an element type and held as it is."""
@@ -52,8 +53,7 @@ class Numbers:
         """The results of an operation rounded to their types."""
         held: list[Array] = []
         for result, array in zip(op.results, arrays, strict=True):
-            assert isinstance(result.type, TensorType)
-            held.append(self.hold(array, result.type.element_type))
+            held.append(self.hold(array, tensor_type(result).element_type))
         return tuple(held)
 
 
@@ -62,3 +62,13 @@ def round_to_bfloat16(array: Array) -> Array:
     bits = np.ascontiguousarray(array, dtype=np.float32).view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
     return np.where(np.isnan(array), np.float32(np.nan), rounded.view(np.float32)).reshape(array.shape)
+
+
+def bits_of(element: Attribute) -> int:
+    """The width of an integer type; 64 for index and floats, which have none."""
+    return cast(IntegerType, element).width.data if isinstance(element, IntegerType) else 64
+
+
+def element_name(element: Attribute) -> str:
+    """The name of an element type in the network language."""
+    return "bool" if bits_of(element) == 1 else str(element)

@@ -1,8 +1,9 @@
 """
 The layer registry: what is known of each operation, and the functions a network is written with.
 
-Each module here is one family: `LAYERS` lists its `Layer` objects, `FUNCTIONS` the functions of the language, `LOSSES` those of
-them that are losses, `OPERATORS` the symbols bound to one. Modules are found by themselves: a new family is a new file.
+Each module here is one family: `LAYERS` lists its `Layer` objects, `FUNCTIONS` the functions of the language,
+`LOSSES` those of them that are losses, `OPERATORS` the symbols bound to one. Modules are found by themselves: a new
+family is a new file.
 """
 
 from collections.abc import Callable

@@ -105,7 +105,7 @@ class GeluGradLayer(_Activation[GeluGradOp]):
 
 def _phi(x: Array) -> Array:
     """The normal distribution function."""
-    return 0.5 * (1 + _erf(x / sqrt(2.0)).astype(x.dtype))
+    return 0.5 * (1 + np.asarray(_erf(x / sqrt(2.0)), dtype=x.dtype))
 
 
 def relu(b: GraphBuilder, x: Value) -> SSAValue:

@@ -48,8 +48,8 @@ class Work:
     """
     What executing an operation once takes.
 
-    `macs` multiply-accumulates in matrix products, `vector_ops` elementary operations on elements; `reads` and `writes` are the
-    elements moved for each operand and result, None where each is moved whole.
+    `macs` multiply-accumulates in matrix products, `vector_ops` elementary operations on elements; `reads` and
+    `writes` are the elements moved for each operand and result, None where each is moved whole.
     """
 
     macs: int = 0
@@ -72,8 +72,8 @@ class Layer(Generic[OpT]):
     """
     The knowledge about one operation class, `op`.
 
-    `evaluate` reads only the properties and result types of the operation it is given, never its operands: the values are passed
-    as arrays. That lets later levels of the IR run the same meaning.
+    `evaluate` reads only the properties and result types of the operation it is given, never its operands: the values
+    are passed as arrays. That lets later levels of the IR run the same meaning.
     """
 
     op: type[OpT]
@@ -87,8 +87,8 @@ class Layer(Generic[OpT]):
         """
         Emit the operations of the derivative; return a gradient for each operand.
 
-        `grads` holds the gradient of each result, None where it has none. The answer is None for operands that need no gradient
-        (`needs`) or have none.
+        `grads` holds the gradient of each result, None where it has none. The answer is None for operands that need
+        no gradient (`needs`) or have none.
         """
         raise NotDifferentiable(self.op.name)
 

@@ -1,8 +1,8 @@
 """
 Two-dimensional convolution: meaning, derivatives, and loop nests without im2col.
 
-All three products of a layer run over the same dimensions: b batch, o output channels, i input channels (of a group), y and x
-output positions, r and s window positions, g groups. A dimension of size 1 among y, x, r, s is left out.
+All three products of a layer run over the same dimensions: b batch, o output channels, i input channels (of a group),
+y and x output positions, r and s window positions, g groups. A dimension of size 1 among y, x, r, s is left out.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,12 +1,11 @@
 """
 Matrix products: linear layers, batched products, their gradients, and their loop nests.
 
-A product of the training step is named after the forward product Y[m, n] = X[m, k] W[k, n] that it derives from, so that dX and
-dW of a layer run over the same dimensions.
+A product of the training step is named after the forward product Y[m, n] = X[m, k] W[k, n] that it derives from, so
+that dX and dW of a layer run over the same dimensions.
 """
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -97,8 +96,8 @@ def matmul_nest(op: MatmulOp) -> Nest:
     """
     The loop nest of a product, over m, n, k of the forward product and its batch axes b (b0, b1, … if several).
 
-    An operand or result that lacks a batch axis, or has it at size 1, is not indexed by it: that is broadcasting, and for a
-    result the sum over the batch.
+    An operand or result that lacks a batch axis, or has it at size 1, is not indexed by it: that is broadcasting, and
+    for a result the sum over the batch.
     """
     names = product_names(op)
     rows, inner, columns = _LETTERS[names]
@@ -119,11 +118,9 @@ def matmul_nest(op: MatmulOp) -> Nest:
 
     def tensor(name: str, value: SSAValue, last: str) -> Tensor:
         own = shape_of(value)
-        lead = [
-            Axis(((dim, 1),)) if size > 1 else Axis(())
-            for dim, size in reversed(list(zip_longest(reversed(batch), reversed(own[:-2]), fillvalue=0)))
-            if size and dim
-        ]
+        lead_sizes = own[:-2]
+        lead_dims = batch[len(batch) - len(lead_sizes) :]
+        lead = [Axis(((d, 1),)) if size > 1 else Axis(()) for d, size in zip(lead_dims, lead_sizes, strict=True)]
         return Tensor(name, own, (*lead, Axis(((last[0], 1),)), Axis(((last[1], 1),))))
 
     ins = (

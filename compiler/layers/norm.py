@@ -1,9 +1,9 @@
 """
 Batch and layer normalisation: y = gamma (x - mean) / sqrt(var + eps) + beta.
 
-With z = (x - mean) / sqrt(var + eps) and g = dy: dbeta = sum g, dgamma = sum g z,
-dx = gamma / sqrt(var + eps) (g - mean(g) - z mean(g z)), sums and means over what one statistic covers (layer normalisation
-takes gamma inside the means). Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters.
+With z = (x - mean) / sqrt(var + eps) and g = dy: dbeta = sum g, dgamma = sum g z, dx = gamma / sqrt(var + eps) (g -
+mean(g) - z mean(g z)), sums and means over what one statistic covers (layer normalisation takes gamma inside the
+means). Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """
 Optimizer updates, and the optimizers a network can name with their hyperparameters.
 
-Work in vector operations an element: sgd 2, with momentum 4, with weight decay 2 more; adam and adamw 12, with decay 2 more.
+Work in vector operations an element: sgd 2, with momentum 4, with weight decay 2 more; adam and adamw 12, with decay
+2 more.
 """
 
 from collections.abc import Mapping
@@ -18,9 +19,9 @@ class OptimizerRule:
     """
     An optimizer of the language: its operation, its hyperparameters with defaults, and its state.
 
-    `states` are the suffixes of the state tensors a parameter gets; `needs_step` says that the update reads the step count.
-    A default of None makes the hyperparameter mandatory. `stateless_without` names a hyperparameter that, at zero, removes the
-    state.
+    `states` are the suffixes of the state tensors a parameter gets; `needs_step` says that the update reads the step
+    count. A default of None makes the hyperparameter mandatory. `stateless_without` names a hyperparameter that, at
+    zero, removes the state.
     """
 
     op: type[SgdOp | AdamOp | AdamwOp]

@@ -21,8 +21,9 @@ def lower_by_im2col(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue] | None:
     """
     One product of a convolution as a product of matrices; None where the window is a single element.
 
-    The matrix of windows is [groups, batch, positions, window]; w is seen as [groups, features, window] and y as [batch,
-    groups, features, positions], which are views of the tensors as they are. The gradient of x is added up by col2im.
+    The matrix of windows is [groups, batch, positions, window]; w is seen as [groups, features, window] and y as
+    [batch, groups, features, positions], which are views of the tensors as they are. The gradient of x is added up by
+    col2im.
     """
     product = _PRODUCTS.get(type(op), "forward")
     nest = conv_nest(op, product)
@@ -53,8 +54,7 @@ def lower_by_im2col(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue] | None:
 
 def _group_of(nest: Nest) -> str | None:
     """The dimension of the groups: the one that all three tensors have, other than in the batch."""
-    shared = frozenset.intersection(*(t.dims for t in (*nest.ins, *nest.outs)))
-    return next(iter(shared), None)
+    return next((d for d in nest.sizes if all(d in t.dims for t in nest.tensors.values())), None)
 
 
 def _size(dims: Sequence[tuple[str, int]]) -> int:
@@ -77,5 +77,3 @@ def _gemm(product: str, b: int, m: int, g: int, n: int, k: int) -> Nest:
     )
     lhs, rhs, out = {"forward": (x, w, y), "dx": (y, w, x), "dw": (x, y, w)}[product]
     return Nest(dims, (lhs, rhs), (out,), (None,), (Statement(out.name, lhs.name, rhs.name),))
-
-

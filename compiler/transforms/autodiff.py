@@ -7,15 +7,15 @@ The pass `autodiff`: from the forward function of a network to its whole trainin
                                                        %w1 = train.sgd %w, %dw lr 0.1 {role = "update"} : …
                                                        func.return %l, %w1
 
-Reverse-mode differentiation over the active values, those that depend on a trained parameter, so the first layer has no dX and
-nothing is computed that nobody needs. A value with several uses gets its contributions added in reverse program order; each
-addition carries the layer and role of the contributor. The optimizer named by the function's `train.optimizer` updates every
-parameter that has a gradient; without one the gradients themselves are results.
+Reverse-mode differentiation over the active values, those that depend on a trained parameter, so the first layer has
+no dX and nothing is computed that nobody needs. A value with several uses gets its contributions added in reverse
+program order; each addition carries the layer and role of the contributor. The optimizer named by the function's
+`train.optimizer` updates every parameter that has a gradient; without one the gradients themselves are results.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -54,6 +54,7 @@ from npuc.dialects.train.signature import (
 )
 
 OpT = TypeVar("OpT", bound=Operation)
+_Result: TypeAlias = tuple[SSAValue, dict[str, Attribute]]
 
 
 def _is_float(value: SSAValue) -> bool:
@@ -74,7 +75,7 @@ class _Step:
     """The training step under construction: the function and what is appended to it."""
 
     func: FuncOp
-    results: list[tuple[SSAValue, dict[str, Attribute]]] = field(default_factory=list[tuple[SSAValue, dict[str, Attribute]]])
+    results: list[_Result] = field(default_factory=list["_Result"])
     arg_attrs: list[Attribute] = field(default_factory=list[Attribute])
     gradients: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     appended: list[Operation] = field(default_factory=list[Operation])
@@ -92,9 +93,7 @@ class _Step:
         block = self.func.body.block
         value = block.insert_arg(like, len(block.args))
         value.name_hint = "".join(c if c.isalnum() else "_" for c in name)
-        self.arg_attrs.append(
-            DictionaryAttr({"train.state": StringAttr(name), "train.fill": FloatAttr(0.0, f64)})
-        )
+        self.arg_attrs.append(DictionaryAttr({"train.state": StringAttr(name), "train.fill": FloatAttr(0.0, f64)}))
         return value
 
     def updates(self, argument: SSAValue, new: SSAValue) -> None:
@@ -175,7 +174,7 @@ def _update(
     operands: tuple[SSAValue, ...],
     count: SSAValue | None,
 ) -> None:
-    op = rule.op(*operands, *(() if count is None else (count,)), **options)
+    op = rule.op(*operands, *(() if count is None else (count,)), results=None, **options)
     op.attributes["layer"] = StringAttr(argument.name)
     op.attributes["role"] = role_attr(Role.UPDATE)
     op.location = step.argument(argument.index).location
@@ -227,9 +226,13 @@ def differentiate(func: FuncOp) -> None:
             if param in step.gradients:
                 step.results.append((step.gradients[param], {"train.gradient": IntegerAttr(argument.index, i64)}))
     _count_step(step)
-    kept: list[tuple[SSAValue, dict[str, Attribute]]] = [(values[loss.index], {"train.loss": UnitAttr()}), *step.results]
-    kept += [(values[r.index], {"train.updates": IntegerAttr(r.updates, i64)}) for r in results if r.updates is not None]
-    kept += [(values[r.index], {"train.output": StringAttr(r.output)}) for r in results if r.output is not None]
+    kept: list[_Result] = [(values[loss.index], {"train.loss": UnitAttr()}), *step.results]
+    for result in results:
+        if result.updates is not None:
+            kept.append((values[result.index], {"train.updates": IntegerAttr(result.updates, i64)}))
+    for result in results:
+        if result.output is not None:
+            kept.append((values[result.index], {"train.output": StringAttr(result.output)}))
     block.add_op(ReturnOp(*(value for value, _ in kept)))
     for op in reversed(step.appended):
         if all(r.first_use is None for r in op.results):

@@ -5,9 +5,10 @@ The pass `lower-to-npu`: from tensor operations to the work of an NPU.
     %y = train.add %h, %b : …            ->         outs(Y[m, n] from %b[n]) do(Y += X * W) : …
     %z = train.relu %y : …                     %z = npu.vector relu(%y) ops 48 : …
 
-Matrix products and convolutions become `npu.contract`, natively or, with `conv=im2col`, through an explicit matrix of windows.
-The rest becomes `npu.vector`, `npu.move`, `npu.view` or `npu.constant`, with its work from the layer table. An addition of the
-same layer to a product, which is a bias or the sum of a shared weight's gradients, becomes the start of the product's sum.
+Matrix products and convolutions become `npu.contract`, natively or, with `conv=im2col`, through an explicit matrix of
+windows. The rest becomes `npu.vector`, `npu.move`, `npu.view` or `npu.constant`, with its work from the layer table.
+An addition of the same layer to a product, which is a bias or the sum of a shared weight's gradients, becomes the
+start of the product's sum.
 """
 
 from dataclasses import dataclass, replace
@@ -74,7 +75,9 @@ def _without_ones(value: SSAValue) -> SSAValue:
 
 
 def _start_tensor(out: Tensor, added: SSAValue, start: SSAValue) -> Tensor | None:
-    """How `start` is indexed when its broadcast form `added` is what the sum `out` starts from; None if it cannot be."""
+    """
+    How `start` is indexed when its broadcast form `added` is what the sum `out` starts from; None if it cannot be.
+    """
     shape = shape_of(added)
     lead = len(out.shape) - len(shape)
     sizes = list(zip(out.axes[lead:], out.shape[lead:], shape, strict=True))
@@ -145,5 +148,3 @@ class LowerToNpuPass(ModulePass):
         if values is None:
             values = get_layer(op).lower(op, emit)
         _replace(op, _lower_work(op, emit) if values is None else values)
-
-

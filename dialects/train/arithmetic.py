@@ -1,7 +1,8 @@
-"""Arithmetic on tensors: the four operations with broadcasting, a sum over broadcast axes, scaling, casts and constants."""
+"""
+Arithmetic on tensors: the four operations with broadcasting, a sum over broadcast axes, scaling, casts and constants.
+"""
 
 from itertools import zip_longest
-
 from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, TensorType
@@ -88,7 +89,10 @@ class AffineOp(TrainOp):
 
 @irdl_op_definition
 class ReduceOp(TrainOp):
-    """`train.reduce %x : (tensor<6x8>) -> tensor<8>`: the sum over the axes that broadcasting the result to x's shape adds."""
+    """
+    `train.reduce %x : (tensor<6x8>) -> tensor<8>`: the sum over the axes that broadcasting the result to x's shape
+    adds.
+    """
 
     name = "train.reduce"
     TAKES_RESULT: ClassVar[bool] = True

@@ -3,20 +3,20 @@ The base of all `train` operations: one syntax, and a shape rule that the constr
 
     %y = train.conv2d %x, %w stride [2, 2] padding [1, 1, 1, 1] {layer = "conv1"} : (tensor<…>, tensor<…>) -> tensor<…>
 
-Operands come first, then each property that differs from its default as `name value`, then the attribute dictionary and the types.
-A concrete operation only declares its operands, properties and results and the static method `infer`.
+Operands come first, then each property that differs from its default as `name value`, then the attribute dictionary
+and the types. A concrete operation only declares its operands, properties and results and the static method `infer`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Protocol, TypeAlias, cast
+from typing import ClassVar, Protocol, Self, TypeAlias, cast
 
-from typing_extensions import Self
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     TensorType,
     UnitAttr,
@@ -56,7 +56,7 @@ def shape_text(type: Tensor) -> str:
 
 def ints(attr: DenseArrayBase) -> tuple[int, ...]:
     """The integers of an array property."""
-    return cast(tuple[int, ...], tuple(attr.get_values()))
+    return tuple(cast(DenseArrayBase[IntegerType], attr).get_values())
 
 
 def encode(value: Param) -> Attribute:
@@ -77,13 +77,13 @@ def decode(attr: Attribute) -> Param:
     if isinstance(attr, UnitAttr):
         return True
     if isinstance(attr, IntegerAttr):
-        return cast(int, attr.value.data)
+        return attr.value.data
     if isinstance(attr, FloatAttr):
-        return cast(float, attr.value.data)
+        return attr.value.data
     if isinstance(attr, StringAttr):
         return attr.data
     if isinstance(attr, DenseArrayBase):
-        return ints(attr)
+        return ints(cast(DenseArrayBase, attr))
     raise VerifyException(f"a property is {attr}, expected an integer, float, string, unit or integer array")
 
 
@@ -97,9 +97,9 @@ class TrainOp(IRDLOperation):
     """
     Base of the operations of the `train` dialect.
 
-    `infer(*operand_types, **params)` is the shape rule: it returns the result types or raises VerifyException. Where the result
-    is not determined by the operands (a reshape, the derivative of a strided convolution) `TAKES_RESULT` is set and `infer` gets
-    the intended types as `results`, checks them and returns them.
+    `infer(*operand_types, **params)` is the shape rule: it returns the result types or raises VerifyException. Where
+    the result is not determined by the operands (a reshape, the derivative of a strided convolution) `TAKES_RESULT`
+    is set and `infer` gets the intended types as `results`, checks them and returns them.
     """
 
     TAKES_RESULT: ClassVar[bool] = False
@@ -129,8 +129,9 @@ class TrainOp(IRDLOperation):
         for value in (*self.operands, *self.results):
             if not isinstance(value.type, TensorType):
                 raise VerifyException(f"operands and results must be tensors, got {value.type}")
-            if any(size < 0 for size in tensor_type(value).get_shape()):
-                raise VerifyException(f"expected a static shape, got {value.type}")
+            type = tensor_type(value)
+            if any(size < 0 for size in type.get_shape()):
+                raise VerifyException(f"expected a static shape, got {type}")
         role = self.attributes.get("role")
         if role is not None and (not isinstance(role, StringAttr) or role.data not in _ROLES):
             raise VerifyException(f"role is {role}, expected one of {', '.join(sorted(_ROLES))}")

@@ -29,7 +29,9 @@ def _check_pair(y: Tensor, target: Tensor) -> None:
 
 @irdl_op_definition
 class CrossEntropyOp(TrainOp):
-    """`train.cross_entropy %logits, %labels`: mean over rows of -log softmax(logits)[label]; classes on the last axis."""
+    """
+    `train.cross_entropy %logits, %labels`: mean over rows of -log softmax(logits)[label]; classes on the last axis.
+    """
 
     name = "train.cross_entropy"
 

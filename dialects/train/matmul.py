@@ -11,7 +11,6 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.train.arithmetic import broadcast
 from npuc.dialects.train.base import Tensor, TrainOp, Types, same_element, shape_text
 
-
 PRODUCTS = ("X W", "dY W", "W dY", "X dY", "dY X")
 """The operands of a product of the training step, in the names of the forward product Y = X W."""
 

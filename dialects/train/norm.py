@@ -35,7 +35,8 @@ def _expect(what: str, found: Tensor, expected: Tensor) -> None:
 @irdl_op_definition
 class BatchNormOp(TrainOp):
     """
-    `%y, %mean, %var = train.batch_norm %x, %gamma, %beta eps 1e-05`: normalise each channel by the statistics of the batch.
+    `%y, %mean, %var = train.batch_norm %x, %gamma, %beta eps 1e-05`: normalise each channel by the statistics of the
+    batch.
 
     x is [batch, channels, …]; mean and var are the batch's (var divided by the count), one value a channel.
     """
@@ -110,7 +111,9 @@ class BatchNormDxOp(TrainOp):
 
 @irdl_op_definition
 class BatchNormDwOp(TrainOp):
-    """`%dgamma, %dbeta = train.batch_norm_dw %dy, %x, %mean, %var`: the gradients of batch normalisation's parameters."""
+    """
+    `%dgamma, %dbeta = train.batch_norm_dw %dy, %x, %mean, %var`: the gradients of batch normalisation's parameters.
+    """
 
     name = "train.batch_norm_dw"
 
@@ -208,7 +211,9 @@ class LayerNormDxOp(TrainOp):
 
 @irdl_op_definition
 class LayerNormDwOp(TrainOp):
-    """`%dgamma, %dbeta = train.layer_norm_dw %dy, %x, %mean, %var`: the gradients of layer normalisation's parameters."""
+    """
+    `%dgamma, %dbeta = train.layer_norm_dw %dy, %x, %mean, %var`: the gradients of layer normalisation's parameters.
+    """
 
     name = "train.layer_norm_dw"
 

@@ -19,7 +19,8 @@ def _check_like(param: Tensor, *others: Tensor) -> None:
 @irdl_op_definition
 class SgdOp(TrainOp):
     """
-    `%w1, %v1 = train.sgd %w, %dw, %v lr 0.1 momentum 0.9`: v1 = momentum v + g, w1 = w - lr v1 with g = dw + weight_decay w.
+    `%w1, %v1 = train.sgd %w, %dw, %v lr 0.1 momentum 0.9`: v1 = momentum v + g, w1 = w - lr v1 with g = dw +
+    weight_decay w.
 
     Without momentum there is no v, and w1 = w - lr g. Source: PyTorch's SGD.
     """
@@ -93,8 +94,8 @@ class AdamOp(AdamBase):
     """
     `%w1, %m1, %s1 = train.adam %w, %dw, %m, %s, %step lr 0.001`: Adam (Kingma, Ba 2015) with bias correction.
 
-    m1 = beta1 m + (1 - beta1) g, s1 = beta2 s + (1 - beta2) g^2, w1 = w - lr m1/(1 - beta1^t) / (sqrt(s1/(1 - beta2^t)) + eps),
-    g = dw + weight_decay w, t = step + 1.
+    m1 = beta1 m + (1 - beta1) g, s1 = beta2 s + (1 - beta2) g^2, w1 = w - lr m1/(1 - beta1^t) / (sqrt(s1/(1 -
+    beta2^t)) + eps), g = dw + weight_decay w, t = step + 1.
     """
 
     name = "train.adam"

@@ -14,7 +14,9 @@ from npuc.dialects.train.softmax import check_axis
 
 @irdl_op_definition
 class ReshapeOp(TrainOp):
-    """`train.reshape %x : (tensor<2x6xf32>) -> tensor<3x4xf32>`: the same elements in row-major order under another shape."""
+    """
+    `train.reshape %x : (tensor<2x6xf32>) -> tensor<3x4xf32>`: the same elements in row-major order under another shape.
+    """
 
     name = "train.reshape"
     TAKES_RESULT: ClassVar[bool] = True
@@ -79,7 +81,7 @@ class ConcatOp(TrainOp):
                 a != b for i, (a, b) in enumerate(zip(shape, first, strict=True)) if i != axis
             ):
                 raise VerifyException(
-                    f"{shape_text(part)} and {shape_text(parts[0])} differ outside axis {axis}, along which they are joined"
+                    f"{shape_text(part)} and {shape_text(parts[0])} differ outside axis {axis}, along which they join"
                 )
             total += shape[axis]
         first[axis] = total
@@ -88,7 +90,9 @@ class ConcatOp(TrainOp):
 
 @irdl_op_definition
 class SliceOp(TrainOp):
-    """`train.slice %x starts [0, 2] : (tensor<4x6xf32>) -> tensor<4x3xf32>`: the box of the result's shape at `starts`."""
+    """
+    `train.slice %x starts [0, 2] : (tensor<4x6xf32>) -> tensor<4x3xf32>`: the box of the result's shape at `starts`.
+    """
 
     name = "train.slice"
     TAKES_RESULT: ClassVar[bool] = True

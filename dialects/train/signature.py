@@ -4,8 +4,8 @@ What a training function's arguments and results are, read from their attributes
     func.func @mlp(%x {train.input = "x"}, %w {train.param = "fc1.weight"}, %v {train.state = "fc1.weight.momentum"})
         -> ({train.loss}, {train.updates = 1 : i64}, {train.updates = 2 : i64})
 
-An argument is an input, a parameter, an optimizer state or a running statistic; a result is the loss, the new value of an
-argument, the gradient of a parameter or an output.
+An argument is an input, a parameter, an optimizer state or a running statistic; a result is the loss, the new value
+of an argument, the gradient of a parameter or an output.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,8 +31,8 @@ class Argument:
     """
     One argument: its position, kind and name.
 
-    `labels` marks an input that holds labels, `frozen` a parameter that is not trained. The value at the start is `fill`
-    everywhere, or random in [-bound, bound].
+    `labels` marks an input that holds labels, `frozen` a parameter that is not trained. The value at the start is
+    `fill` everywhere, or random in [-bound, bound].
     """
 
     index: int
@@ -49,8 +49,8 @@ class Result:
     """
     One result: its position and what it is.
 
-    Exactly one of the four is set: `loss`, `updates` (the argument whose new value it is), `gradient` (the argument whose
-    gradient it is), `output` (a name).
+    Exactly one of the four is set: `loss`, `updates` (the argument whose new value it is), `gradient` (the argument
+    whose gradient it is), `output` (a name).
     """
 
     index: int

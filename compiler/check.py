@@ -1,0 +1,176 @@
+"""
+Checking passes: run the program before and after each on random data, and name the pass that changed what it computes.
+
+    npuc check samples:lenet -D batch=2 -p "autodiff,lower-to-npu{conv=im2col}"
+
+The data are small integers, so that programs which keep integers must agree to the bit; see
+`npuc.compiler.interpreter.compare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from npuc.compiler.driver import read_program
+from npuc.compiler.errors import CheckError, NpucError, UsageError
+from npuc.compiler.interpreter.compare import Comparison, compare
+from npuc.compiler.interpreter.execute import argument_type, call, the_function
+from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import Array
+from npuc.compiler.pipeline import AUTODIFF, available_passes, read_pipeline, run_pipeline
+from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_default_target
+from npuc.compiler.source import Source
+from npuc.compiler.verify import SourceTexts, verify_module
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.train.base import TrainOp, shape_of
+from npuc.dialects.train.embedding import EmbeddingOp
+from npuc.dialects.train.loss import CrossEntropyOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
+from npuc.frontends.mlir import make_context
+
+MAC_LIMIT = 20_000_000_000
+_SIZE_NAMES = ("batch", "image", "length", "tokens")
+_NUMBERS = Numbers(double=True)
+
+
+@dataclass(frozen=True)
+class PassCheck:
+    """How the program after a pass compares with the one before: the pass as text, and the comparison."""
+
+    step: str
+    comparison: Comparison
+
+
+def check_program(
+    source: Source, options: RunOptions, *, limit: int = MAC_LIMIT, progress: Callable[[PassCheck], None] | None = None
+) -> list[PassCheck]:
+    """
+    Check every pass of a pipeline (by default all of -O0 down to tiles' level `npu`).
+
+    Raises `CheckError` that names the first pass which breaks the program: its verifier, its execution or its values.
+    Raises `UsageError` where a run would take more than `limit` multiply-accumulates.
+    """
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, compile_options(options), sources)
+    stamp_default_target(module)
+    text = options.get("pipeline")
+    if text is None:
+        text = ",".join(passes_to(module, options.get("level") or "npu", training=not options.get("inference")))
+    passes = read_pipeline(text, available_passes(options.get("load", ())))
+    products = 3 if any(step.name == AUTODIFF for step in passes) else 1
+    _refuse_large(products * _macs(module), limit, source)
+    data = random_data(module, options.get("seed", 0))
+    before = run_results(module, data)
+    done: list[PassCheck] = []
+    for step in passes:
+        try:
+            run_pipeline(module, [step], make_context(), sources)
+            verify_module(module, sources, after=step.name)
+            after = run_results(module, data)
+        except NpucError as error:
+            raise CheckError(
+                f"pass '{step.name}' breaks the program: {error.message}", location=error.location
+            ) from error
+        outcome = PassCheck(str(step), compare(before, after))
+        if progress is not None:
+            progress(outcome)
+        if not outcome.comparison.equal:
+            raise CheckError(_difference_text(outcome, before, after), hint="see the IR with --print-after")
+        done.append(outcome)
+        before = after
+    return done
+
+
+def _difference_text(outcome: PassCheck, before: dict[str, Array], after: dict[str, Array]) -> str:
+    name = outcome.comparison.name or ""
+    text = f"pass '{outcome.step}' changes the program: {name}"
+    if name not in after:
+        return f"{text} is no longer computed"
+    a, b = np.asarray(before[name], dtype=np.float64), np.asarray(after[name], dtype=np.float64)
+    if a.shape != b.shape:
+        return f"{text} has shape {list(a.shape)} before and {list(b.shape)} after"
+    place = np.unravel_index(np.argmax(np.abs(a - b)), a.shape)
+    return f"{text} is {a[place]!r} before and {b[place]!r} after at {[int(p) for p in place]}"
+
+
+def run_results(module: ModuleOp, data: dict[str, Array]) -> dict[str, Array]:
+    """
+    The results of a program on data by name: `loss`, `new NAME`, `gradient NAME`, `output NAME`.
+
+    An argument that `data` lacks, such as an optimizer state that a pass has added, is its initial value.
+    """
+    func = the_function(module)
+    arguments = arguments_of(func)
+    values: list[Array] = []
+    for argument in arguments:
+        type = argument_type(func, argument)
+        value = data.get(argument.name)
+        if value is None:
+            value = np.full(type.get_shape(), argument.fill or 0.0)
+        values.append(_NUMBERS.hold(value, type.element_type))
+    names = {a.index: a.name for a in arguments}
+    found: dict[str, Array] = {}
+    for result, value in zip(results_of(func), call(module, func, values, _NUMBERS), strict=True):
+        if result.loss:
+            found["loss"] = value
+        elif result.updates is not None:
+            found[f"new {names[result.updates]}"] = value
+        elif result.gradient is not None:
+            found[f"gradient {names[result.gradient]}"] = value
+        else:
+            found[f"output {result.output}"] = value
+    return found
+
+
+def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:
+    """Small random integers for every argument; labels and indices in range, statistics and states not negative."""
+    func = the_function(module)
+    random = np.random.default_rng(seed)
+    data: dict[str, Array] = {}
+    for argument in arguments_of(func):
+        type = argument_type(func, argument)
+        if isinstance(type.element_type, IntegerType):
+            limit = _index_limit(func, func.body.block.args[argument.index])
+            data[argument.name] = random.integers(0, limit, type.get_shape())
+        else:
+            low = 0 if argument.kind in (ArgumentKind.STAT, ArgumentKind.STATE) else -2
+            data[argument.name] = random.integers(low, 3, type.get_shape()).astype(np.float64)
+    return data
+
+
+def _index_limit(func: FuncOp, value: SSAValue) -> int:
+    """The number of values that an integer argument may have: by what it indexes, as far as that can be seen."""
+    limits = [2]
+    for use in value.uses:
+        if isinstance(use.operation, CrossEntropyOp):
+            limits.append(shape_of(use.operation.logits)[-1])
+        elif isinstance(use.operation, EmbeddingOp):
+            limits.append(shape_of(use.operation.table)[0])
+    return min(limits[1:] or limits)
+
+
+def _macs(module: ModuleOp) -> int:
+    macs = 0
+    for op in module.walk():
+        if isinstance(op, ContractOp):
+            macs += op.nest.macs
+        elif isinstance(op, TrainOp):
+            macs += get_layer(op).work(op).macs
+    return macs
+
+
+def _refuse_large(macs: int, limit: int, source: Source) -> None:
+    """Raise `UsageError` if running the program takes more than `limit` multiply-accumulates."""
+    if macs > limit:
+        sizes = " or ".join(f"-D {name}=…" for name in _SIZE_NAMES if name in source.text) or "a smaller network"
+        raise UsageError(
+            f"one run of the program takes {macs:,} MACs, the limit is {limit:,}",
+            hint=f"lower {sizes}, or raise --limit",
+        )

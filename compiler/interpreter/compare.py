@@ -1,0 +1,84 @@
+"""
+Whether two runs computed the same: the one place that decides how equal is equal.
+
+Where every value of both runs is an integer that float64 holds exactly, they must be equal to the bit. Otherwise
+rounding depends on the order of summation, and they must agree to 1e-9 of the larger value, or to 1e-12 of the
+largest value of the run, below which sums that cancel leave only noise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.layers.base import Array
+
+RELATIVE = 1e-9
+NOISE = 1e-12
+_EXACT_INTEGERS = 2.0**53
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """
+    The outcome: `equal`; how it was judged (`exact` to the bit, or within rounding); and if unequal, what differs.
+
+    `name` is the first value that differs, `error` its largest difference over the tolerated one (infinite in exact
+    mode).
+    """
+
+    equal: bool
+    exact: bool
+    name: str | None = None
+    error: float = 0.0
+
+    def __str__(self) -> str:
+        mode = "bit-equal" if self.exact else f"equal to {RELATIVE:g}"
+        return mode if self.equal else f"'{self.name}' differs"
+
+
+def _is_integral(array: Array) -> bool:
+    if array.dtype.kind in "iub":
+        return True
+    with np.errstate(invalid="ignore"):
+        return bool(
+            np.all(np.isfinite(array)) and np.all(np.abs(array) < _EXACT_INTEGERS) and np.all(array == np.trunc(array))
+        )
+
+
+def compare(before: Mapping[str, Array], after: Mapping[str, Array]) -> Comparison:
+    """Compare the values that two runs have in common by name; a name of `before` that `after` lacks differs."""
+    common = {name: (np.asarray(before[name]), np.asarray(after[name])) for name in before if name in after}
+    exact = all(_is_integral(array) for pair in common.values() for array in pair)
+    scale = max((_largest(array) for pair in common.values() for array in pair), default=0.0)
+    for name in before:
+        if name not in common:
+            return Comparison(False, exact, name, float("inf"))
+        error = _difference(*common[name], exact=exact, scale=scale)
+        if error > 1.0:
+            return Comparison(False, exact, name, error)
+    return Comparison(True, exact)
+
+
+def _largest(array: Array) -> float:
+    finite = np.abs(array[np.isfinite(array)]) if array.dtype.kind == "f" else np.abs(array.astype(np.float64))
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _difference(a: Array, b: Array, *, exact: bool, scale: float) -> float:
+    """The largest difference of two arrays over the tolerated one."""
+    if a.shape != b.shape:
+        return float("inf")
+    if exact:
+        return 0.0 if np.array_equal(a, b) else float("inf")
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    if not np.array_equal(np.isfinite(a), np.isfinite(b)) or not np.array_equal(
+        a[~np.isfinite(a)], b[~np.isfinite(a)], equal_nan=True
+    ):
+        return float("inf")
+    finite = np.isfinite(a)
+    a, b = a[finite], b[finite]
+    tolerance = RELATIVE * np.maximum(np.abs(a), np.abs(b)) + NOISE * scale
+    if not a.size:
+        return 0.0
+    return float(np.max(np.abs(a - b) / np.where(tolerance > 0.0, tolerance, np.finfo(np.float64).tiny)))

@@ -1,0 +1,163 @@
+"""
+Running programs: a training step, or several, on given data, at any level of the IR and after any passes.
+
+    run = run_source(text, inputs={"x": x, "y": y}, steps=10)
+    run.losses, run.gradients["fc1.weight"], run.updated["fc1.weight"]
+
+`describe_source` says what arguments a program takes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Unpack
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.backends.base import DEFAULT, default_hardware, get_backend
+from npuc.backends.hardware import load_hardware
+from npuc.compiler.analysis.machine import TARGET
+from npuc.compiler.driver import read_program, stamp_target
+from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.interpreter.execute import Run, argument_type, execute, the_function
+from npuc.compiler.interpreter.numbers import element_name
+from npuc.compiler.options import MAX_OPS, CompileOptions
+from npuc.compiler.pipeline import available_passes, preset, read_pipeline, run_pipeline, state_of
+from npuc.compiler.source import Source, open_source, text_source
+from npuc.compiler.verify import SourceTexts
+from npuc.dialects.train.base import tensor_type
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
+from npuc.frontends.mlir import make_context
+
+LEVELS = ("train", "npu", "tiles")
+DTYPES = ("float32", "float64")
+
+
+class RunOptions(TypedDict, total=False):
+    """The keywords of `run_file` and `run_source`; what is left out has its default."""
+
+    inputs: Mapping[str, npt.ArrayLike] | None
+    defines: Mapping[str, Any] | None
+    dtype: str | None
+    steps: int
+    seed: int
+    inference: bool | None
+    pipeline: str | None
+    level: str | None
+    load: Sequence[str]
+    max_ops: int
+
+
+def run_source(text: str, format: str = "dsl", filename: str = "<string>", **options: Unpack[RunOptions]) -> Run:
+    """
+    Execute the program that a text holds.
+
+    `inputs` gives any argument by name; missing parameters are drawn from `seed`, states are 0, statistics at their
+    defaults. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run first, `level`
+    (`train`, `npu`, `tiles`) how far to lower; by default the training step runs as it is derived. Raises
+    `UsageError` for an unknown name, a wrong shape or a missing input.
+    """
+    return run_program(text_source(text, format, filename), options)
+
+
+def run_file(path: str | os.PathLike[str], **options: Unpack[RunOptions]) -> Run:
+    """Execute the program in a file (`.dsl`, `.mlir`, `samples:NAME`); everything else as `run_source`."""
+    return run_program(open_source(path), options)
+
+
+def run_program(source: Source, options: RunOptions) -> Run:
+    """Execute a program; `run_file` and `run_source` are the public functions around it."""
+    dtype, steps = options.get("dtype"), options.get("steps", 1)
+    if dtype is not None and dtype not in DTYPES:
+        raise UsageError(f"unknown dtype '{dtype}'", hint=did_you_mean(dtype, DTYPES))
+    if steps < 1:
+        raise UsageError(f"steps is {steps}, expected at least 1")
+    inputs = {name: np.asarray(value) for name, value in (options.get("inputs") or {}).items()}
+    module = lowered_program(source, options)
+    return execute(module, inputs, steps=steps, seed=options.get("seed", 0), double=dtype == "float64")
+
+
+def lowered_program(source: Source, options: RunOptions) -> ModuleOp:
+    """The program after the passes that `pipeline` and `level` ask for."""
+    level, pipeline = options.get("level"), options.get("pipeline")
+    if level is not None and level not in LEVELS:
+        raise UsageError(f"unknown level '{level}'", hint=did_you_mean(level, LEVELS))
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, compile_options(options), sources)
+    available = available_passes(options.get("load", ()))
+    stamp_default_target(module)
+    if pipeline is not None:
+        run_pipeline(module, read_pipeline(pipeline, available), make_context(), sources)
+    if pipeline is None or level is not None:
+        rest = passes_to(module, level or "train", training=not options.get("inference"))
+        run_pipeline(module, read_pipeline(",".join(rest), available), make_context(), sources)
+    return module
+
+
+def stamp_default_target(module: ModuleOp) -> None:
+    """Write the default machine into a module that names none, for the passes that schedule."""
+    if TARGET not in module.attributes:
+        model = get_backend(DEFAULT)
+        stamp_target(module, load_hardware(default_hardware(model)), model.name)
+
+
+def compile_options(options: RunOptions) -> CompileOptions:
+    """What reading a program needs of the options of a run."""
+    return {
+        "defines": options.get("defines"),
+        "inference": options.get("inference"),
+        "max_ops": options.get("max_ops", MAX_OPS),
+    }
+
+
+def passes_to(module: ModuleOp, level: str, *, training: bool) -> list[str]:
+    """The passes that a program still needs to be at a level."""
+    state = state_of(module)
+    names = preset(state, "train" if level == "train" else "npu", training=training and state.has_loss)
+    return names + ["lower-tiles"] * (level == "tiles")
+
+
+def describe_source(
+    text: str, format: str = "dsl", filename: str = "<string>", **options: Unpack[RunOptions]
+) -> Description:
+    """
+    The arguments and outputs of the program that a text holds.
+
+    `inputs`, `labels`, `params`, `states`, `stats` and `outputs`, each {name: {"shape": [...], "dtype": "f32"}}.
+    """
+    return describe_program(text_source(text, format, filename), options)
+
+
+def describe_file(path: str | os.PathLike[str], **options: Unpack[RunOptions]) -> Description:
+    """The arguments and outputs of the program in a file; everything else as `describe_source`."""
+    return describe_program(open_source(path), options)
+
+
+Description = dict[str, dict[str, dict[str, Any]]]
+
+_GROUPS = {ArgumentKind.PARAM: "params", ArgumentKind.STATE: "states", ArgumentKind.STAT: "stats"}
+
+
+def describe_program(source: Source, options: RunOptions) -> Description:
+    """The arguments and outputs of a program after the passes that the options ask for."""
+    func = the_function(lowered_program(source, options))
+    found: Description = {name: {} for name in ("inputs", "labels", "params", "states", "stats", "outputs")}
+    for argument in arguments_of(func):
+        group = _GROUPS.get(argument.kind, "labels" if argument.labels else "inputs")
+        type = argument_type(func, argument)
+        found[group][argument.name] = {"shape": list(type.get_shape()), "dtype": element_name(type.element_type)}
+    ending = func.body.block.last_op
+    if ending is None:
+        raise SourceError("the function has no return")
+    for result in results_of(func):
+        if result.output is not None:
+            type = tensor_type(ending.operands[result.index])
+            found["outputs"][result.output] = {
+                "shape": list(type.get_shape()),
+                "dtype": element_name(type.element_type),
+            }
+    return found
