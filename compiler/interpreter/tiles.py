@@ -151,13 +151,12 @@ class TileFunctions(InterpreterFunctions):
 
     @impl(npu.LoadOp)
     def run_load(self, interpreter: Interpreter, op: npu.LoadOp, args: PythonValues) -> PythonValues:
-        count = len(op.indices)
-        axes, source = op.map_attr.data, args[count]
-        ranges = ranges_of(op, args[:count])
+        axes, source = op.map_attr.data, args[0]
+        ranges = ranges_of(op, args[len(args) - len(op.indices) :])
         places = places_of(axes, ranges, _shape(op.tensor.type))
         if op.partial != isinstance(source, Dram):
             raise InterpretationError("an unfinished tensor, and no other, is loaded with 'partial'")
-        if op.when is not None and not args[count + 1]:
+        if op.when is not None and not args[1]:
             return (new_block(places, self.sum_type(_element(op.tensor.type))),)
         if isinstance(source, Dram):
             return (_load_partial(source, places),)
@@ -174,7 +173,7 @@ class TileFunctions(InterpreterFunctions):
 
     @impl(npu.StartOp)
     def run_start(self, interpreter: Interpreter, op: npu.StartOp, args: PythonValues) -> PythonValues:
-        *indices, acc, source = args
+        acc, source, *indices = args
         acc, source = cast(Block, acc), cast(Block, source)
         axes = op.acc_map.data
         follows = [axes.index(axis) for axis in op.source_map.data]
@@ -193,7 +192,7 @@ class TileFunctions(InterpreterFunctions):
 
     @impl(npu.MacOp)
     def run_mac(self, interpreter: Interpreter, op: npu.MacOp, args: PythonValues) -> PythonValues:
-        *indices, acc, lhs, rhs = args
+        acc, lhs, rhs, *indices = args
         acc, lhs, rhs = cast(Block, acc), cast(Block, lhs), cast(Block, rhs)
         left, right = lhs.view(op.lhs_map.data), rhs.view(op.rhs_map.data)
         accumulate(ranges_of(op, indices), acc.view(op.acc_map.data), left, right)
@@ -201,7 +200,7 @@ class TileFunctions(InterpreterFunctions):
 
     @impl(npu.StoreOp)
     def run_store(self, interpreter: Interpreter, op: npu.StoreOp, args: PythonValues) -> PythonValues:
-        *indices, block, dram = args
+        block, dram, *indices = args
         block, dram = cast(Block, block), cast(Dram, dram)
         places = places_of(op.map_attr.data, ranges_of(op, indices), _shape(op.tensor.type))
         values = latest(block).data[block.index(places)]

@@ -220,7 +220,7 @@ class LoadOp(BoxOp):
         type_ = cast(TensorType[Attribute], tensor.type)
         block = BlockType(block_shape(map_.data, type_.get_shape(), box.extents), type_.get_element_type())
         super().__init__(
-            operands=[indices, tensor, when],
+            operands=[tensor, when, indices],
             result_types=[block],
             properties={"map": map_, "box": box, "partial": _UNIT if partial else None},
         )
@@ -248,7 +248,7 @@ class LoadOp(BoxOp):
         result = parser.parse_type()
         (value,) = parser.resolve_operands([tensor], types, start)
         return cls.build(
-            operands=[indices, value, when],
+            operands=[value, when, indices],
             result_types=[result],
             properties={"map": map_, "box": box, "partial": _UNIT if partial else None},
             attributes=attributes,
@@ -341,7 +341,7 @@ class StartOp(BoxOp):
         indices: Sequence[SSAValue],
     ):
         super().__init__(
-            operands=[indices, acc, source],
+            operands=[acc, source, indices],
             result_types=[acc.type],
             properties={"acc_map": acc_map, "source_map": source_map, "box": box},
         )
@@ -366,7 +366,7 @@ class StartOp(BoxOp):
         types, start = parse_type_list(parser)
         values = parser.resolve_operands([acc, source], types, start)
         return cls.build(
-            operands=[indices, *values],
+            operands=[*values, indices],
             result_types=types[:1],
             properties={"acc_map": acc_map, "source_map": source_map, "box": box},
             attributes=attributes,
@@ -404,7 +404,7 @@ class MacOp(BoxOp):
         """`operands` and `maps` are those of the accumulator, the left and the right factor."""
         properties = dict(zip(("acc_map", "lhs_map", "rhs_map"), maps, strict=True))
         super().__init__(
-            operands=[indices, *operands], result_types=[operands[0].type], properties={**properties, "box": box}
+            operands=[*operands, indices], result_types=[operands[0].type], properties={**properties, "box": box}
         )
 
     def verify_(self) -> None:
@@ -428,7 +428,7 @@ class MacOp(BoxOp):
         types, start = parse_type_list(parser)
         values = parser.resolve_operands([acc, lhs, rhs], types, start)
         return cls.build(
-            operands=[indices, *values],
+            operands=[*values, indices],
             result_types=types[:1],
             properties={"acc_map": acc_map, "lhs_map": lhs_map, "rhs_map": rhs_map, "box": box},
             attributes=attributes,
@@ -459,7 +459,7 @@ class StoreOp(BoxOp):
 
     def __init__(self, block: SSAValue, tensor: SSAValue, map_: MapAttr, box: BoxAttr, indices: Sequence[SSAValue]):
         super().__init__(
-            operands=[indices, block, tensor], result_types=[tensor.type], properties={"map": map_, "box": box}
+            operands=[block, tensor, indices], result_types=[tensor.type], properties={"map": map_, "box": box}
         )
 
     def verify_(self) -> None:
@@ -478,7 +478,7 @@ class StoreOp(BoxOp):
         types, start = parse_type_list(parser)
         values = parser.resolve_operands([block, tensor], types, start)
         return cls.build(
-            operands=[indices, *values],
+            operands=[*values, indices],
             result_types=types[1:],
             properties={"map": map_, "box": box},
             attributes=attributes,

@@ -1,0 +1,302 @@
+"""
+Pass `lower-tiles`: each contraction becomes the loops of its schedule, with explicit loads, stores and macs of blocks.
+
+    %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2]
+
+becomes
+
+    %W_b = npu.load %w[k, n] over (k = 0 : 8, n = 0 : 4) {tensor = "W"}
+    %Y = npu.empty
+    %Y1 = scf.for %m = %c0 to %c6 step %c2 iter_args(%Y2 = %Y) {
+      %X_b = npu.load %x[m, k] over (m = %m : 2, k = 0 : 8) {tensor = "X"}
+      %Y_b = npu.zero [m, n] over (m = %m : 2, n = 0 : 4) {tensor = "Y"}
+      %Y_b1 = npu.mac %Y_b[m, n] += %X_b[m, k] * %W_b[k, n] over (m = %m : 2, n = 0 : 4, k = 0 : 8)
+      %Y3 = npu.store %Y_b1 into %Y2[m, n] over (m = %m : 2, n = 0 : 4) {tensor = "Y"}
+      scf.yield %Y3
+    }
+    %y = npu.finish %Y1 {tensor = "Y"}
+
+A tensor is loaded where no loop that is still to come, of those outside its kept block, changes its block. A loop
+over a dimension that is cut again inside is split into its whole steps and a shorter last one, so that trip counts
+are exact in each part: a tensor whose block stays the same through the last part is loaded once there. Loops of one
+trip are not emitted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar, cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from npuc.dialects import npu
+from npuc.dialects.npu.footprint import block_shape
+from npuc.dialects.npu.nest import Tensor, start_axes
+from npuc.dialects.provenance import derive
+
+OpT = TypeVar("OpT", bound=Operation)
+_INDEX = IndexType()
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    The part of a dimension that the loops so far have cut out.
+
+    At most `extent` indices from `offset` on; `limit`, where the last step of a loop may be shorter, is the end of
+    what the loop cuts. `cut` says whether a loop with more than one trip has cut the dimension.
+    """
+
+    offset: SSAValue | int
+    extent: int
+    limit: SSAValue | int | None = None
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class State:
+    """
+    What is known at a place in the loops.
+
+    `parts` by dimension; `blocks` of inputs and starts that are loaded; `sums` holds for each output what the loops
+    carry: its block if one is loaded, else the tensor in DRAM; `dram` the tensor that a loaded block is of; `started`
+    the starts given.
+    """
+
+    parts: dict[str, Part]
+    sums: dict[str, SSAValue]
+    blocks: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    dram: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    started: frozenset[str] = frozenset()
+
+    def at(self, dim: str, part: Part) -> "State":
+        """This state in a part of a dimension."""
+        return replace(self, parts={**self.parts, dim: part})
+
+
+Sums: TypeAlias = dict[str, SSAValue]
+
+
+class TileLowering:
+    """The lowering of one contraction."""
+
+    def __init__(self, op: npu.ContractOp):
+        self.op = op
+        self.nest = op.nest
+        self.schedule = op.schedule
+        self.maps = {name: npu.MapAttr(t.axes) for name, t in self.nest.tensors.items()}
+        self.values = dict(zip((t.name for t in npu.operand_tensors(self.nest)), op.operands, strict=True))
+        self.constants: dict[int, SSAValue] = {}
+        self.head: list[Operation] = []
+        self.ops: list[Operation] = []
+
+    def lower(self) -> tuple[list[Operation], list[SSAValue]]:
+        """The operations in place of the contraction, and the values in place of its results."""
+        sums: dict[str, SSAValue] = {}
+        for out, result in zip(self.nest.outs, self.op.results, strict=True):
+            sums[out.name] = self.named(self.emit(npu.EmptyOp(result.type)).result, out.name)
+        sums = self.nested(0, State({dim: Part(0, size) for dim, size in self.nest.dims}, sums))
+        results: list[SSAValue] = []
+        for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
+            source = None if start is None else self.values[start.name]
+            axes = () if start is None else start_axes(out, start) or ()
+            finish = self.emit(npu.FinishOp(sums[out.name], source, axes), out.name)
+            results.append(finish.result)
+        return [*self.head, *self.ops], results
+
+    # building
+
+    def emit(self, op: OpT, tensor: str | None = None) -> OpT:
+        """Append an operation that stands for the contraction."""
+        if tensor is not None:
+            op.attributes["tensor"] = StringAttr(tensor)
+        self.ops.append(derive(self.op, op))
+        return op
+
+    def named(self, value: SSAValue, name: str) -> SSAValue:
+        """Give a value a name to print."""
+        value.name_hint = name
+        return value
+
+    def constant(self, number: int) -> SSAValue:
+        """An index constant, made once."""
+        if number not in self.constants:
+            op = derive(self.op, arith.ConstantOp(IntegerAttr(number, _INDEX)))
+            self.constants[number] = self.named(op.result, f"c{number}")
+            self.head.append(op)
+        return self.constants[number]
+
+    def plus(self, value: SSAValue | int, number: int) -> SSAValue | int:
+        """value + number."""
+        if isinstance(value, int):
+            return value + number
+        return value if number == 0 else self.emit(arith.AddiOp(value, self.constant(number))).result
+
+    def as_value(self, value: SSAValue | int) -> SSAValue:
+        """A number as an operand."""
+        return self.constant(value) if isinstance(value, int) else value
+
+    def box(self, dims: Sequence[str], state: State) -> tuple[npu.BoxAttr, list[SSAValue]]:
+        """The box of these dimensions at this place, with its operands."""
+        ranges: list[npu.Range] = []
+        operands: list[SSAValue] = []
+        for dim in dims:
+            part = state.parts[dim]
+            numbers = [n if isinstance(n, int) else None for n in (part.offset, part.limit)]
+            ranges.append(npu.Range(dim, numbers[0], part.extent, numbers[1], part.limit is not None))
+            operands += [v for v in (part.offset, part.limit) if isinstance(v, SSAValue)]
+        return npu.BoxAttr(tuple(ranges)), operands
+
+    def tensor_box(self, tensor: Tensor, state: State) -> tuple[npu.BoxAttr, list[SSAValue]]:
+        """The box of a tensor's own dimensions, in the nest's order."""
+        return self.box([dim for dim in self.nest.sizes if dim in tensor.dims], state)
+
+    # loops
+
+    def nested(self, depth: int, state: State) -> Sums:
+        """Emit everything inside the first `depth` loops; what the loops carry after it."""
+        inner = self.load(depth, state)
+        sums = self.loops(depth, inner)
+        for out in self.nest.outs:
+            if out.name in inner.dram and out.name not in state.dram:
+                box, indices = self.tensor_box(out, state)
+                store = npu.StoreOp(sums[out.name], inner.dram[out.name], self.maps[out.name], box, indices)
+                sums = {**sums, out.name: self.named(self.emit(store, out.name).result, out.name)}
+        return sums
+
+    def loops(self, depth: int, state: State) -> Sums:
+        """Emit the loop at `depth` and what is inside it, or the statements if there are no more loops."""
+        if depth == len(self.schedule.loops):
+            return self.statements(state)
+        dim, step = self.schedule.loops[depth].dim, self.schedule.loops[depth].step
+        part = state.parts[dim]
+        whole, rest = divmod(part.extent, step)
+        if part.extent <= step:
+            return self.nested(depth + 1, state)
+        if rest == 0 or all(loop.dim != dim for loop in self.schedule.loops[depth + 1 :]):
+            return self.loop(depth, state, part.extent)
+        if whole == 1:
+            sums = self.nested(depth + 1, state.at(dim, Part(part.offset, step, cut=True)))
+        else:
+            sums = self.loop(depth, state, whole * step)
+        last = Part(self.plus(part.offset, whole * step), rest, cut=True)
+        return self.nested(depth + 1, replace(state, sums=sums).at(dim, last))
+
+    def loop(self, depth: int, state: State, extent: int) -> Sums:
+        """Emit `extent` indices of the loop at `depth` as an `scf.for` that carries the outputs."""
+        dim, step = self.schedule.loops[depth].dim, self.schedule.loops[depth].step
+        base = state.parts[dim].offset
+        end = self.plus(base, extent)
+        bounds = self.as_value(base), self.as_value(end), self.constant(step)
+        body = Block(arg_types=[_INDEX, *(value.type for value in state.sums.values())])
+        inside = Part(self.named(body.args[0], dim), step, end if extent % step else None, cut=True)
+        names = {name: f"{name}_b" if name in state.dram else name for name in state.sums}
+        carried = {name: self.named(arg, names[name]) for name, arg in zip(state.sums, body.args[1:], strict=True)}
+        outer, self.ops = self.ops, []
+        sums = self.nested(depth + 1, replace(state, sums=carried).at(dim, inside))
+        self.emit(scf.YieldOp(*sums.values()))
+        body.add_ops(self.ops)
+        self.ops = outer
+        loop = self.emit(scf.ForOp(*bounds, list(state.sums.values()), body))
+        return {name: self.named(value, names[name]) for name, value in zip(state.sums, loop.results, strict=True)}
+
+    def statements(self, state: State) -> Sums:
+        """Emit the statements on the blocks of one innermost iteration."""
+        sums = dict(state.sums)
+        box, indices = self.box(list(self.nest.sizes), state)
+        for s in self.nest.statements:
+            operands = [sums[s.out], state.blocks[s.lhs], state.blocks[s.rhs]]
+            maps = [self.maps[name] for name in (s.out, s.lhs, s.rhs)]
+            sums[s.out] = self.named(self.emit(npu.MacOp(operands, maps, box, indices)).result, f"{s.out}_b")
+        return sums
+
+    # blocks
+
+    def settled(self, tensor: Tensor, depth: int, state: State) -> bool:
+        """Whether no loop from `depth` on, of those outside the kept block, changes the tensor's block."""
+        end = len(self.schedule.loops) - self.schedule.keep_of(tensor.name)
+        loops = self.schedule.loops[depth:end]
+        return not any(loop.dim in tensor.dims and loop.step < state.parts[loop.dim].extent for loop in loops)
+
+    def load(self, depth: int, state: State) -> State:
+        """Load the blocks that are settled at `depth`: inputs, outputs, starts."""
+        blocks, sums, dram = dict(state.blocks), dict(state.sums), dict(state.dram)
+        for tensor in self.nest.ins:
+            if tensor.name not in blocks and self.settled(tensor, depth, state):
+                blocks[tensor.name] = self.load_block(tensor, state, None)
+        for out in self.nest.outs:
+            if out.name not in dram and self.settled(out, depth, state):
+                dram[out.name] = sums[out.name]
+                sums[out.name] = self.named(self.output_block(out, state), f"{out.name}_b")
+        state = replace(state, blocks=blocks, sums=sums, dram=dram)
+        for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
+            if start is not None and start.name not in state.started:
+                state = self.give_start(out, start, depth, state)
+        return state
+
+    def load_block(self, tensor: Tensor, state: State, when: SSAValue | None) -> SSAValue:
+        """Load the block of an input or start at this place."""
+        box, indices = self.tensor_box(tensor, state)
+        load = npu.LoadOp(self.values[tensor.name], self.maps[tensor.name], box, indices, when=when)
+        return self.named(self.emit(load, tensor.name).block, f"{tensor.name}_b")
+
+    def output_block(self, out: Tensor, state: State) -> SSAValue:
+        """
+        The block of an output at this place: zeros if no iteration before can have reached it, else what was written.
+        """
+        box, indices = self.tensor_box(out, state)
+        dram, map_ = state.sums[out.name], self.maps[out.name]
+        cut = {dim for dim, part in state.parts.items() if part.cut}
+        overlapping = {dim for axis in out.axes if len(axis.terms) > 1 for dim in axis.dims}
+        if cut <= out.dims - overlapping:
+            element = cast(TensorType[Attribute], dram.type).get_element_type()
+            block = npu.BlockType(block_shape(out.axes, out.shape, box.extents), element)
+            return self.emit(npu.ZeroOp(map_, box, indices, block), out.name).block
+        return self.emit(npu.LoadOp(dram, map_, box, indices, partial=True), out.name).block
+
+    def give_start(self, out: Tensor, start: Tensor, depth: int, state: State) -> State:
+        """
+        Load the block of a start if it is settled at `depth`, and give it to the block of its output once both are
+        there.
+        """
+        others = [part.offset for dim, part in state.parts.items() if part.cut and dim not in out.dims]
+        if any(isinstance(offset, int) and offset > 0 for offset in others):
+            return state  # Not the first iteration of a loop that does not index the output: its sum has started.
+        blocks = state.blocks
+        if start.name not in blocks and self.settled(start, depth, state):
+            first = self.all_zero([offset for offset in others if isinstance(offset, SSAValue)])
+            blocks = {**blocks, start.name: self.load_block(start, state, first)}
+            state = replace(state, blocks=blocks)
+        if start.name not in blocks or out.name not in state.dram:
+            return state
+        box, indices = self.tensor_box(out, state)
+        operands = (state.sums[out.name], self.maps[out.name], blocks[start.name], self.maps[start.name])
+        value = self.named(self.emit(npu.StartOp(*operands, box, indices)).result, f"{out.name}_b")
+        return replace(state, sums={**state.sums, out.name: value}, started=state.started | {start.name})
+
+    def all_zero(self, offsets: Sequence[SSAValue]) -> SSAValue | None:
+        """Whether all these offsets are zero; None if there are none."""
+        result: SSAValue | None = None
+        for offset in offsets:
+            zero = self.emit(arith.CmpiOp(offset, self.constant(0), "eq")).result
+            result = zero if result is None else self.emit(arith.AndIOp(result, zero)).result
+        return result if result is None else self.named(result, "first")
+
+
+@dataclass(frozen=True)
+class LowerTilesPass(ModulePass):
+    """Turn every contraction into the loops of its schedule with explicit blocks; other operations stay."""
+
+    name = "lower-tiles"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for contract in list(op.walk()):
+            if isinstance(contract, npu.ContractOp):
+                new, results = TileLowering(contract).lower()
+                for old, value in zip(contract.results, results, strict=True):
+                    value.name_hint = old.name_hint
+                Rewriter.replace_op(contract, new, results)
