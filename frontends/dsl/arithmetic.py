@@ -44,7 +44,7 @@ def combine(symbol: str, a: Value, b: Value) -> Value:
         return _equal(a, b) == (symbol == "==")
     if isinstance(a, list) and isinstance(b, list) and symbol == "+":
         return checked_list(a + b)
-    left, right = _number(symbol, a), _number(symbol, b)
+    left, right = _number(a, f"beside '{symbol}'"), _number(b, f"beside '{symbol}'")
     if symbol in _ORDER:
         return _ORDER[symbol](left, right)
     if right == 0 and symbol in ("/", "//", "%"):
@@ -62,9 +62,9 @@ def _equal(a: Value, b: Value) -> bool:
     return isinstance(a, bool) == isinstance(b, bool) and a == b
 
 
-def _number(symbol: str, value: Value) -> Number:
+def _number(value: Value, where: str) -> Number:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Fault(f"found {describe(value)} beside '{symbol}', expected a number")
+        raise Fault(f"found {describe(value)} {where}, expected a number")
     return value
 
 
@@ -93,7 +93,7 @@ def _power(a: Number, b: Number) -> Number:
 
 def negate(value: Value) -> Value:
     """`-value`."""
-    return -_number("-", value)
+    return -_number(value, "after '-'")
 
 
 def boolean(value: Value) -> bool:
@@ -128,15 +128,15 @@ def _extreme(name: str, choose: Callable[[list[Number]], Number]) -> Callable[[l
         only = arguments[0] if len(arguments) == 1 else None
         values = only if isinstance(only, list) else arguments
         if not values:
-            raise Fault(f"{name} of nothing: expected numbers or a list of numbers")
-        return choose([_number(name, v) for v in values])
+            raise Fault(f"found no argument of {name}, expected numbers or a list of numbers")
+        return choose([_number(v, f"as argument of {name}") for v in values])
 
     return function
 
 
 def _sqrt(arguments: list[Value]) -> Value:
     (value,) = arguments
-    number = _number("sqrt", value)
+    number = _number(value, "as argument of sqrt")
     if number < 0:
         raise Fault(f"sqrt({number!r}) is not a real number")
     return sqrt(number)
@@ -145,7 +145,7 @@ def _sqrt(arguments: list[Value]) -> Value:
 def _len(arguments: list[Value]) -> Value:
     (value,) = arguments
     if not isinstance(value, list):
-        raise Fault(f"found {describe(value)}, expected a list")
+        raise Fault(f"found {describe(value)} as argument of len, expected a list")
     return len(value)
 
 

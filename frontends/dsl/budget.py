@@ -37,10 +37,10 @@ class Budget:
             self.abort(source, at, f"the program takes more than {MAX_STEPS:,} steps to build", None)
 
     def enter(self, source: Source, at: Place) -> None:
-        """Go one level deeper into expressions, statements or blocks."""
+        """Go one level deeper into expressions, statements or blocks; a located error if that is too deep."""
+        if self.nesting >= MAX_NESTING:
+            raise source.error(at, f"expressions, statements and blocks are nested more than {MAX_NESTING} deep")
         self.nesting += 1
-        if self.nesting > MAX_NESTING:
-            self.abort(source, at, f"expressions, statements and blocks are nested more than {MAX_NESTING} deep", None)
 
     def abort(self, source: Source, at: Place, message: str, hint: str | None) -> None:
         """End the elaboration; the place reported is the longest loop under way, or `at` outside of loops."""

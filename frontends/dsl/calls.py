@@ -29,7 +29,7 @@ from npuc.frontends.dsl.expressions import Expressions
 from npuc.frontends.dsl.naming import Frame, Names, Slot
 from npuc.frontends.dsl.program import Routine
 from npuc.frontends.dsl.source import Place
-from npuc.frontends.dsl.syntax import Argument, Call, Expr, Name
+from npuc.frontends.dsl.syntax import Argument, Call, Expr, ListOf, Name
 from npuc.frontends.dsl.values import Fault, Poisoned, Value, describe, is_number, literal_text
 
 PARAM = Signature(
@@ -203,7 +203,7 @@ class Calls(Expressions):
             raise frame.source.error(matched["type"].at, message, hint)
         if values.get("fill") is not None and values.get("bound") is not None:
             raise frame.source.error(matched["bound"].at, "found both 'fill' and 'bound', expected one of them")
-        sizes = sizes_of(values["shape"], matched["shape"].at, frame)
+        sizes = sizes_of(values["shape"], matched["shape"].value, frame)
         name = slot.layer(PARAM.function, outermost)
         location = frame.source.location(call.at)
         with self.builder.at(name, location, frozen=frame.frozen or call.frozen):
@@ -236,11 +236,12 @@ class Calls(Expressions):
         return function(values)
 
 
-def sizes_of(value: Value, at: Place, frame: Frame) -> list[int]:
-    """The sizes of a tensor: positive integers."""
+def sizes_of(value: Value, expr: Expr, frame: Frame) -> list[int]:
+    """The sizes of a tensor, the value of `expr`: positive integers."""
     sizes: list[int] = []
-    for size in value if isinstance(value, list) else []:
+    for number, size in enumerate(value if isinstance(value, list) else []):
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            at = expr.items[number].at if isinstance(expr, ListOf) else expr.at
             raise frame.source.error(at, f"found {describe(size)} as the size of an axis, expected a positive integer")
         sizes.append(size)
     return sizes

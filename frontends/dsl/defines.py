@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import cast
 
 from npuc.compiler.errors import UsageError, nearest
-from npuc.frontends.dsl.values import Value, describe, kind_of
+from npuc.frontends.dsl.values import MAX_INTEGER, Value, describe, kind_of
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
 _WORDS: dict[str, Value] = {"true": True, "false": False, "none": None}
 _MAX_DIGITS = 18
+_MAX_DEPTH = 8
 
 
 def parse_define(text: str) -> tuple[str, Value]:
@@ -22,10 +25,12 @@ def parse_define(text: str) -> tuple[str, Value]:
     return name, _parse_value(value.strip())
 
 
-def _parse_value(text: str) -> Value:
+def _parse_value(text: str, depth: int = 0) -> Value:
     if text.startswith("[") and text.endswith("]"):
+        if depth == _MAX_DEPTH:
+            raise UsageError(f"found lists nested more than {_MAX_DEPTH} deep")
         inside = text[1:-1].strip()
-        return [_parse_value(item.strip()) for item in _items(inside)] if inside else []
+        return [_parse_value(item.strip(), depth + 1) for item in _items(inside)] if inside else []
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
@@ -63,9 +68,27 @@ def check_names(known: Sequence[str], given: Iterable[str]) -> None:
 
 def fitting(name: str, value: Value, default: Value) -> Value:
     """A given value as a parameter takes it: of the kind of its default; none as default takes everything."""
+    if isinstance(value, tuple):
+        value = list(value)
+    if not _is_plain(value):
+        raise UsageError(f"network parameter '{name}': found {value!r}, expected numbers, strings, booleans or lists")
     if default is None or kind_of(value) == kind_of(default):
         return value
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     article = "an" if isinstance(default, int) and not isinstance(default, bool) else "a"
     raise UsageError(f"network parameter '{name}': found {describe(value)}, expected {article} {kind_of(default)}")
+
+
+def _is_plain(value: object) -> bool:
+    match value:
+        case list():
+            return all(_is_plain(item) for item in cast(list[object], value))
+        case bool() | str() | None:
+            return True
+        case int():
+            return abs(value) < MAX_INTEGER
+        case float():
+            return isfinite(value)
+        case _:
+            return False

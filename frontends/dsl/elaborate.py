@@ -69,7 +69,7 @@ class Elaboration(Statements):
     def _declare(self, statement: syntax.Declaration, frame: Frame) -> None:
         name = statement.name
         element = self.element_type(statement.element, frame)
-        sizes = sizes_of(self.single(statement.shape, frame, Slot(self.names, frame)), statement.shape.at, frame)
+        sizes = sizes_of(self.single(statement.shape, frame, Slot(self.names, frame)), statement.shape, frame)
         if statement.labels and element not in (i32, i64):
             hint = "targets of another type are an 'input'"
             raise frame.source.error(statement.element.at, f"found labels of {element}, expected i32 or i64", hint)

@@ -52,8 +52,8 @@ class Slot:
     """
     Names the layers of one statement.
 
-    With a target `h` the outermost call is layer `h`, a call inside it `h.linear`. Without one (`return`, `loss`) a call
-    is named by its function.
+    With a target `h` the outermost call is layer `h`, a call inside it `h.linear`. Without one (`return`, `loss`) a
+    call is named by its function.
     """
 
     def __init__(self, names: Names, frame: Frame, target: str | None = None):

@@ -36,6 +36,7 @@ class Statements(Calls):
     def __init__(self, diagnostics: Diagnostics, builder: GraphBuilder, blocks: Mapping[str, Routine]):
         super().__init__(Budget(diagnostics), builder, blocks)
         self.diagnostics = diagnostics
+        self._failures = 0
 
     @abstractmethod
     def execute_network_statement(self, statement: syntax.NetworkStatement, frame: Frame) -> None:
@@ -70,6 +71,7 @@ class Statements(Calls):
 
     def _poison(self, statement: Statement, frame: Frame) -> _Returned | None:
         """What a wrong statement would have set is poisoned, what it would have returned too."""
+        self._failures += 1
         for name in syntax.assigned(statement):
             frame.variables[name.text] = POISON
         returns = any(isinstance(node, syntax.Return) for node in syntax.walk(statement))
@@ -155,13 +157,16 @@ class Statements(Calls):
         frame.carried = frozenset(frame.variables)
         self.budget.enter(frame.source, statement.at)
         self.budget.loops.append(Loop(frame.source, statement.at, len(items)))
-        returned = None
+        returned, failures = None, self._failures
         for number, value in enumerate(items):
             self.budget.spend(frame.source, statement.at)
             index = value if isinstance(items, range) else number
             frame.prefix, frame.plain = join(saved[0], str(index)), True
             frame.variables[statement.name.text] = value
             returned = self.run_body(statement.body, frame)
+            if returned is None and self._failures > failures:
+                returned = self._poison(statement, frame)
+                break
             if returned is not None:
                 break
         self.budget.loops.pop()
