@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i32
-from xdsl.dialects.builtin import i64 as int64
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -20,6 +18,7 @@ from npuc.compiler.layers.base import (
     OpT,
     Value,
     Work,
+    element_type,
     elements,
     result_elements,
 )
@@ -36,8 +35,6 @@ from npuc.dialects.train.arithmetic import (
     retyped,
 )
 from npuc.dialects.train.base import Tensor, shape_of, tensor_type
-
-ELEMENT_TYPES = {"f32": f32, "bf16": bf16, "f16": f16, "f64": f64, "i32": i32, "i64": int64, "bool": i1}
 
 
 def reduce_to(value: SSAValue, target: SSAValue, emit: Emit[Any]) -> SSAValue:
@@ -252,9 +249,7 @@ def _affine(
 
 def cast(b: GraphBuilder, x: Value, to: str) -> SSAValue:
     """The same values in another element type: f32, bf16, f16, f64, i32, i64 or bool."""
-    if to not in ELEMENT_TYPES:
-        raise ArgumentError("to", f"found '{to}', expected one of {', '.join(ELEMENT_TYPES)}")
-    return b.emit(CastOp(x, results=[retyped(tensor_type(x), ELEMENT_TYPES[to])])).out
+    return b.emit(CastOp(x, results=[retyped(tensor_type(x), element_type("to", to))])).out
 
 
 LAYERS = (

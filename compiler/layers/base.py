@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy.typing as npt
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.dialects.train.base import TrainOp, tensor_type
 
@@ -31,6 +32,18 @@ Operand: TypeAlias = SSAValue | int | float
 Ints: TypeAlias = Sequence[int]
 IntOrInts: TypeAlias = int | Sequence[int]
 Padding: TypeAlias = int | Sequence[int] | str
+
+
+ELEMENT_TYPES: dict[str, Attribute] = {
+    "f32": f32,
+    "bf16": bf16,
+    "f16": f16,
+    "f64": f64,
+    "i32": i32,
+    "i64": i64,
+    "bool": i1,
+}
+"""The element types of the language by name."""
 
 
 class Kind(StrEnum):
@@ -119,6 +132,13 @@ def elements(value: SSAValue) -> int:
 def result_elements(op: Operation, index: int = 0) -> int:
     """The number of elements of a result."""
     return elements(op.results[index])
+
+
+def element_type(argument: str, name: str) -> Attribute:
+    """The element type that an argument names."""
+    if name not in ELEMENT_TYPES:
+        raise ArgumentError(argument, f"found '{name}', expected one of {', '.join(ELEMENT_TYPES)}")
+    return ELEMENT_TYPES[name]
 
 
 def pair(argument: str, value: IntOrInts) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -19,6 +18,7 @@ from npuc.compiler.layers.base import (
     OptValue,
     Value,
     Work,
+    element_type,
     elements,
     result_elements,
 )
@@ -69,7 +69,12 @@ def _checked(ids: Array, entries: int) -> Array:
 
 
 def embedding(
-    b: GraphBuilder, ids: Value, entries: OptInt = None, width: OptInt = None, weight: OptValue = None
+    b: GraphBuilder,
+    ids: Value,
+    entries: OptInt = None,
+    width: OptInt = None,
+    weight: OptValue = None,
+    dtype: str = "f32",
 ) -> SSAValue:
     """The row of a table [entries, width] for each index; `weight=` shares a table made by `param`."""
     if weight is None:
@@ -78,7 +83,7 @@ def embedding(
                 raise ArgumentError(name, f"found {'nothing' if size is None else size}, expected a size of at least 1")
         assert entries is not None
         assert width is not None
-        weight = b.param("weight", [entries, width], f32, bound=width**-0.5)
+        weight = b.param("weight", [entries, width], element_type("dtype", dtype), bound=width**-0.5)
     return b.emit(EmbeddingOp(ids, weight)).out
 
 

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.compiler.builder import GraphBuilder, TooManyOps
 from npuc.compiler.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
-from npuc.compiler.layers.arithmetic import ELEMENT_TYPES
+from npuc.compiler.layers.base import ELEMENT_TYPES
 from npuc.compiler.layers.base import ArgumentError
 from npuc.dialects.train.base import shape_of
 from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
