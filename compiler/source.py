@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
-from npuc.compiler.errors import Location, SourceError, UsageError, did_you_mean
-
-FORMATS = ("dsl", "mlir")
-SAMPLES = "samples:"
+from npuc.compiler.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -31,6 +27,8 @@ class Source:
 
 def text_source(text: str, format: str, filename: str) -> Source:
     """A source that is a text. Raises `UsageError` for an unknown format."""
+    from npuc.frontends import FORMATS
+
     if format not in FORMATS:
         raise UsageError(f"unknown source format '{format}'", hint=did_you_mean(format, FORMATS))
     return Source(text, format, filename, os.path.basename(filename) if os.path.isabs(filename) else filename)
@@ -43,53 +41,21 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     Raises `UsageError` for a suffix nobody reads and a file that cannot be read, `SourceError` for text that is not
     UTF-8.
     """
+    from npuc.frontends import SAMPLES, read_text
+
     name = os.fspath(path)
     if name == "-":
-        import sys
+        return text_source(read_text(name), "dsl", "<stdin>")
+    suffix = "dsl" if name.startswith(SAMPLES) else os.path.splitext(name)[1].removeprefix(".")
+    known = _format(name, suffix)
+    return text_source(read_text(name), known, name)
 
-        return Source(decode(sys.stdin.buffer.read(), "<stdin>"), "dsl", "<stdin>", "<stdin>")
-    file = _sample(name.removeprefix(SAMPLES)) if name.startswith(SAMPLES) else Path(name)
-    suffix = file.suffix.removeprefix(".")
+
+def _format(name: str, suffix: str) -> str:
+    """The format that a suffix means."""
+    from npuc.frontends import FORMATS, SAMPLES
+
     if suffix not in FORMATS:
         hint = f"sources end in {' or '.join(f'.{f}' for f in FORMATS)}, or are called {SAMPLES}NAME"
         raise UsageError(f"cannot tell what '{name}' is by its suffix", hint=hint)
-    shown = file.name if file.is_absolute() and not name.startswith(SAMPLES) else name
-    return Source(_read(file, name), suffix, str(file), shown)
-
-
-def sample_names() -> list[str]:
-    """The networks that ship with npuc, sorted; a file whose name begins with an underscore is a part of others."""
-    return sorted(path.stem for path in samples_folder().glob("*.dsl") if not path.stem.startswith("_"))
-
-
-def samples_folder() -> Path:
-    """Where the samples are."""
-    import npuc.samples
-
-    return Path(next(iter(npuc.samples.__path__)))
-
-
-def _sample(name: str) -> Path:
-    if name not in sample_names():
-        raise UsageError(f"unknown sample '{name}'", hint=did_you_mean(name, sample_names()))
-    return samples_folder() / f"{name}.dsl"
-
-
-def _read(file: Path, name: str) -> str:
-    try:
-        data = file.read_bytes()
-    except (OSError, ValueError) as e:
-        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
-        raise UsageError(f"cannot read '{name}': {reason}") from e
-    return decode(data, name)
-
-
-def decode(data: bytes, name: str) -> str:
-    """Source bytes as text. Raises `SourceError` at the first byte that is not UTF-8."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as e:
-        before = data[: e.start]
-        line = before.count(b"\n") + 1
-        col = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
-        raise SourceError(f"not UTF-8: byte 0x{data[e.start]:02x}", location=Location(name, line, col)) from e
+    return suffix

@@ -58,6 +58,21 @@ class Hardware:
             )
         return value
 
+    def summary(self) -> str:
+        """The machine in a line: what it computes with, its memory, its bandwidth."""
+        rows, cols = self.get("array.rows", int), self.get("array.cols", int)
+        parts = [f"{rows} x {cols} {self.get('array.dataflow', str)}" if rows and cols else ""]
+        for key, unit in (
+            ("clock_mhz", "MHz"),
+            ("compute.tflops", "TFLOPS"),
+            ("memory.spm_kib", "KiB SPM"),
+            ("memory.cache_mib", "MiB cache"),
+            ("dram.gb_per_s", "GB/s"),
+        ):
+            value = self.get(key, float)
+            parts.append(f"{value:,g} {unit}" if value is not None else "")
+        return ", ".join(part for part in parts if part)
+
     def as_dict(self) -> HardwareDict:
         """
         The resolved description, nested, for a report: what was written, and the defaults of the tables that occur.

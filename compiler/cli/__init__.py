@@ -1,0 +1,78 @@
+"""
+The command line `npuc`: one verb a module, and what they share.
+
+Nothing heavy is imported before a verb runs, so that `npuc --help` is quick.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Annotated, cast
+
+import typer
+
+from npuc.compiler.cli import check, compile, listing, opt, run
+from npuc.compiler.cli.shared import flush, report_error
+from npuc.compiler.errors import UsageError
+
+app = typer.Typer(
+    name="npuc",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for verb in (compile, run, check, opt, listing):
+    verb.register(app)
+
+# What typer raises for a wrong command line. It has no public name of its own: BadParameter is one kind of it.
+WrongCommandLine = cast("type[Exception]", typer.BadParameter.__mro__[1])
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from npuc.compiler.driver import version
+
+        print(f"npuc {version()}")
+        raise typer.Exit(0)
+
+
+@app.callback()
+def npuc(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """A compiler for training steps on NPUs: derive, rewrite and cost one training iteration."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """
+    Run the command line and exit: 0 done, 1 wrong source, 2 wrong usage, 3 does not fit, 70 defect, 130 interrupted.
+    """
+    sys.exit(run_command(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run_command(arguments: list[str]) -> int:
+    """Run the command line; returns the exit status."""
+    try:
+        status = app(arguments or ["--help"], prog_name="npuc", standalone_mode=False)
+    except WrongCommandLine as e:
+        return report_error(_usage_error(e))
+    except typer.Abort:
+        return 130
+    except BrokenPipeError:
+        status = 0
+    return flush(status if isinstance(status, int) else 0)
+
+
+def _usage_error(error: Exception) -> UsageError:
+    """What typer says, in npuc's form: the suggestion it may add becomes the hint."""
+    text = str(cast("object", getattr(error, "format_message", error.__str__)()))
+    found = re.search(r"\s*\(?(?:Did you mean|Possible options:) ?(.*?)[?)]+$", text)
+    hint = None if found is None else f"did you mean {found.group(1)}?"
+    message = (text if found is None else text[: found.start()]).strip().rstrip(".")
+    return UsageError(
+        message[:1].lower() + message[1:], hint=hint or "npuc --help lists verbs, npuc VERB --help options"
+    )

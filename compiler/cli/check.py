@@ -1,0 +1,60 @@
+"""`npuc check`: compare what a program computes before and after every pass."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from npuc.compiler.cli.shared import Debug, Defines, Inference, Load, Pipeline, Quiet, Source, Verb, parse_defines
+
+if TYPE_CHECKING:
+    from npuc.compiler.run import RunOptions
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("check")(command)
+
+
+def command(
+    source: Source,
+    define: Defines = None,
+    pipeline: Pipeline = None,
+    inference: Inference = None,
+    limit: Annotated[float, typer.Option("--limit", metavar="MACS", help="Most MACs that one run may take.")] = 2e10,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of the random data.")] = 0,
+    load: Load = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Run the program before and after every pass on random data and compare the results."""
+    with Verb(debug):
+        options: RunOptions = {
+            "defines": parse_defines(define),
+            "pipeline": pipeline,
+            "inference": inference,
+            "seed": seed,
+            "load": load or [],
+        }
+        compare_passes(source, options, limit=int(limit), out=True, quiet=quiet)
+
+
+def compare_passes(source: str, options: RunOptions, *, limit: int, out: bool, quiet: bool) -> None:
+    """
+    Check every pass, a line each: on standard output if that is the result (`out`), else as messages.
+
+    Raises `CheckError` for the first pass that changes the program.
+    """
+    from npuc.compiler.check import PassCheck, check_program
+    from npuc.compiler.source import open_source
+
+    def show(outcome: PassCheck) -> None:
+        if out or not quiet:
+            text = f"{outcome.step}: {outcome.comparison}"
+            print(text if out else f"npuc: check: {text}", file=sys.stdout if out else sys.stderr)
+
+    checked = check_program(open_source(source), options, limit=limit, progress=show)
+    if out:
+        print(f"{len(checked)} passes checked, the program computes the same after each")

@@ -1,0 +1,180 @@
+"""`npuc compile`: what one training step of a network costs."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from npuc.compiler.cli.shared import (
+    Debug,
+    Defines,
+    Inference,
+    Load,
+    OptLevel,
+    Pipeline,
+    Quiet,
+    Source,
+    Verb,
+    check_target,
+    make_console,
+    parse_defines,
+    write_result,
+)
+from npuc.compiler.errors import UsageError
+
+if TYPE_CHECKING:
+    from npuc.compiler.driver import Compilation
+    from npuc.compiler.options import CompileOptions, Say
+    from npuc.compiler.run import RunOptions
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("compile")(command)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go: `-` is standard output, None nowhere."""
+
+    json: str | None
+    csv: str | None
+    mlir: str | None
+    all_rows: bool
+
+    def check(self, backends: Sequence[str]) -> None:
+        """Raise `UsageError` for outputs that cannot be, before any work is done."""
+        if [self.json, self.csv, self.mlir].count("-") > 1:
+            raise UsageError("only one of --json, --csv and -o can go to standard output")
+        if self.mlir is not None and len(backends) > 1:
+            raise UsageError("-o writes the program of one backend, and several are named")
+        for path in (self.json, self.csv, self.mlir):
+            check_target(path)
+
+
+def command(
+    source: Source,
+    backend: Annotated[list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model.")] = None,
+    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset or .toml file.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
+    ] = None,
+    define: Defines = None,
+    opt_level: OptLevel = None,
+    objective: Annotated[str, typer.Option("--objective", metavar="NAME", help="What is minimised: time.")] = "time",
+    pipeline: Pipeline = None,
+    inference: Inference = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Also compare the program before and after each pass.")
+    ] = False,
+    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")] = None,
+    csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE.mlir", help="Write the program.")
+    ] = None,
+    rows: Annotated[str, typer.Option("--rows", metavar="folded|all", help="Layers that the table shows.")] = "folded",
+    print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None,
+    verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
+    load: Load = None,
+    max_ops: Annotated[int, typer.Option("--max-ops", metavar="N", help="Most operations of a network.")] = 200_000,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say which passes ran.")] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compile a network and print what one training step costs, a line a layer."""
+    with Verb(debug):
+        from npuc.backends.base import DEFAULT
+        from npuc.backends.hardware import parse_setting
+
+        if rows not in ("folded", "all"):
+            raise UsageError(f"--rows {rows}: expected folded or all")
+        backends = backend or [DEFAULT]
+        if backend is None and not quiet:
+            print(f"npuc: backend {DEFAULT}, the default", file=sys.stderr)
+        outputs = Outputs(json, csv, output, rows == "all")
+        outputs.check(backends)
+        options: CompileOptions = {
+            "hardware": hw,
+            "overrides": dict(parse_setting(item) for item in setting or []),
+            "defines": parse_defines(define),
+            "opt_level": opt_level,
+            "objective": objective,
+            "pipeline": pipeline,
+            "inference": inference,
+            "only": only,
+            "load": load or [],
+            "max_ops": max_ops,
+            "verify_each": verify_each,
+            "print_after": print_after,
+        }
+        _compile(source, backends, options, outputs, quiet=quiet, verbose=verbose)
+        if check:
+            _check(source, options, quiet=quiet)
+
+
+def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
+    """Compare the program before and after each pass of the compilation."""
+    from npuc.compiler.check import MAC_LIMIT
+    from npuc.compiler.cli.check import compare_passes
+
+    run: RunOptions = {
+        "defines": options.get("defines"),
+        "pipeline": options.get("pipeline"),
+        "inference": options.get("inference"),
+        "load": options.get("load", []),
+    }
+    compare_passes(source, run, limit=MAC_LIMIT, out=False, quiet=quiet)
+
+
+def _compile(
+    source: str, backends: Sequence[str], options: CompileOptions, outputs: Outputs, *, quiet: bool, verbose: bool
+) -> None:
+    from npuc.compiler.driver import compile_program
+    from npuc.compiler.source import open_source
+
+    result = compile_program(open_source(source), backends, options, _say(quiet, options))
+    if verbose and not quiet:
+        for report in result.reports:
+            print(f"npuc: passes: {report.pipeline or '(none)'}", file=sys.stderr)
+    _write(result, outputs)
+
+
+def _say(quiet: bool, options: CompileOptions) -> Say:
+    """Where messages go: standard error; with --quiet only the IR that was asked for."""
+
+    def say(text: str) -> None:
+        if text.startswith("//"):
+            print(text, file=sys.stderr)
+        elif not quiet:
+            print(f"npuc: {text}", file=sys.stderr)
+
+    return say
+
+
+def _write(result: Compilation, outputs: Outputs) -> None:
+    from npuc.compiler.report import Comparison, to_csv
+
+    reports = result.reports
+    if outputs.json is not None:
+        document = reports[0] if len(reports) == 1 else Comparison(reports=reports)
+        write_result(outputs.json, document.to_json())
+    if outputs.csv is not None:
+        write_result(outputs.csv, to_csv(reports))
+    if outputs.mlir is not None:
+        from xdsl.printer import Printer
+
+        text = io.StringIO()
+        Printer(text).print_op(result.modules[0])
+        write_result(outputs.mlir, text.getvalue() + "\n")
+    if "-" not in (outputs.json, outputs.csv, outputs.mlir):
+        from npuc.compiler.report.table import print_report
+
+        console = make_console()
+        for report in reports:
+            print_report(report, console, all_rows=outputs.all_rows)

@@ -1,0 +1,98 @@
+"""`npuc list`: what there is to choose from."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Annotated
+
+import typer
+
+from npuc.compiler.cli.shared import Debug, Load, Verb
+from npuc.compiler.errors import UsageError, did_you_mean
+
+WIDEST = 44
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("list")(command)
+
+
+def command(
+    what: Annotated[str, typer.Argument(metavar="backends|hardware|passes|samples|layers", help="What to list.")],
+    load: Load = None,
+    debug: Debug = False,
+) -> None:
+    """List the backends, hardware presets, passes, samples or layers, a line each."""
+    with Verb(debug):
+        if what not in _LISTS:
+            raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
+        entries = list(_LISTS[what](load or []))
+        width = min(max((len(name) for name, _ in entries), default=0), WIDEST)
+        for name, text in entries:
+            print(f"{name:<{width}}  {text}".rstrip())
+
+
+def _first_line(thing: object) -> str:
+    """The first line of a documentation string."""
+    return (inspect.getdoc(thing) or "").strip().partition("\n")[0]
+
+
+def _backends(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.backends.base import get_all_backends
+
+    for name, factory in get_all_backends().items():
+        backend = factory()
+        yield name, f"{backend.level:<5}  {_first_line(type(backend))}"
+
+
+def _hardware(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.backends.hardware import load_hardware, preset_names
+
+    for name in preset_names():
+        yield name, load_hardware(name).summary()
+
+
+def _passes(load: list[str]) -> Iterator[tuple[str, str]]:
+    import dataclasses
+
+    from npuc.compiler.pipeline import available_passes
+
+    for name, factory in available_passes(load).items():
+        found = factory()
+        options = [f.name.replace("_", "-") for f in dataclasses.fields(found) if f.name != "name" and f.init]
+        yield name + ("{" + " ".join(f"{option}=" for option in options) + "}" if options else ""), _first_line(found)
+
+
+def _samples(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.frontends import SAMPLES, read_text, sample_names
+
+    for name in sample_names():
+        comments = [line.lstrip("# ") for line in read_text(SAMPLES + name).splitlines() if line.startswith("#")]
+        yield name, comments[0] if comments else ""
+
+
+def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.compiler.layers import get_functions
+
+    for name, function in get_functions().items():
+        parameters = list(inspect.signature(function).parameters.values())[1:]
+        shown = ", ".join(p.name + ("" if p.default is p.empty else f"={_default(p.default)}") for p in parameters)
+        yield f"{name}({shown})", _first_line(function)
+
+
+def _default(value: object) -> str:
+    """A default as the language writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value)
+
+
+_LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
+    "backends": _backends,
+    "hardware": _hardware,
+    "layers": _layers,
+    "passes": _passes,
+    "samples": _samples,
+}

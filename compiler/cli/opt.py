@@ -1,0 +1,48 @@
+"""`npuc opt`: xDSL's opt tool with npuc's dialects and passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from npuc.compiler.cli.shared import Verb
+
+if TYPE_CHECKING:
+    from xdsl.xdsl_opt_main import xDSLOptMain
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb; every argument goes to xDSL's tool."""
+    passed_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": list[str]()}
+    app.command("opt", context_settings=passed_on, add_help_option=False)(command)
+
+
+def command(context: typer.Context) -> None:
+    """Apply passes to IR: npuc opt FILE.mlir -p PASSES; npuc opt --help shows the options of xDSL's tool."""
+    arguments, load = split_load(context.args)
+    with Verb(debug="--debug" in arguments):
+        make_tool([a for a in arguments if a != "--debug"], load).run()
+
+
+def split_load(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The arguments without `--load FILE` (or `--load=FILE`), and those files."""
+    rest: list[str] = []
+    load: list[str] = []
+    pending = iter(arguments)
+    for argument in pending:
+        if argument == "--load":
+            load.append(next(pending, ""))
+        elif argument.startswith("--load="):
+            load.append(argument.removeprefix("--load="))
+        else:
+            rest.append(argument)
+    return rest, load
+
+
+def make_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> xDSLOptMain:
+    """The tool, ready to run."""
+    from npuc.compiler.opt_tool import OptTool
+
+    return OptTool(arguments, load)

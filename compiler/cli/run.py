@@ -1,0 +1,120 @@
+"""`npuc run`: execute a training step, or several, in the interpreter."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from npuc.compiler.cli.shared import (
+    Debug,
+    Defines,
+    Inference,
+    Load,
+    OptLevel,
+    Pipeline,
+    Quiet,
+    Source,
+    Verb,
+    check_target,
+    parse_defines,
+    write_bytes,
+)
+from npuc.compiler.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from npuc.compiler.interpreter.execute import Run
+    from npuc.compiler.run import RunOptions
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("run")(command)
+
+
+def command(
+    source: Source,
+    inputs: Annotated[str | None, typer.Option("--inputs", metavar="F.npz", help="Arguments by name.")] = None,
+    outputs: Annotated[str | None, typer.Option("--outputs", metavar="F.npz", help="Where results go.")] = None,
+    dtype: Annotated[str | None, typer.Option("--dtype", metavar="float32|float64", help="Type of floats.")] = None,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", help="Training steps to run.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of parameters that are not given.")] = 0,
+    define: Defines = None,
+    opt_level: OptLevel = None,
+    pipeline: Pipeline = None,
+    level: Annotated[str | None, typer.Option("--level", metavar="train|npu|tiles", help="Level to run at.")] = None,
+    inference: Inference = None,
+    load: Load = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Execute the program in numpy: print the losses, or the outputs' sizes and means without a loss."""
+    with Verb(debug):
+        from npuc.compiler.run import run_program
+        from npuc.compiler.source import open_source
+
+        if opt_level not in (None, 0):
+            raise UsageError(f"unknown optimisation level {opt_level}", hint="known: 0")
+        check_target(outputs)
+        options: RunOptions = {
+            "inputs": {} if inputs is None else read_arrays(inputs),
+            "defines": parse_defines(define),
+            "dtype": dtype,
+            "steps": steps,
+            "seed": seed,
+            "inference": inference,
+            "pipeline": pipeline,
+            "level": level,
+            "load": load or [],
+        }
+        result = run_program(open_source(source), options)
+        if outputs is not None:
+            write_bytes(outputs, _packed(result))
+        for number, loss in enumerate(result.losses):
+            print(f"step {number}: loss {loss!r}" if len(result.losses) > 1 else f"loss {loss!r}")
+        if not result.losses:
+            for name, array in result.outputs.items():
+                print(f"{name}: {array.dtype} {list(array.shape)}, mean {float(array.mean()) if array.size else 0.0!r}")
+
+
+def read_arrays(path: str) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an `.npz` file by name. Raises `UsageError` for a file that is none, or holds Python objects."""
+    import zipfile
+    import zlib
+
+    import numpy as np
+
+    try:
+        with open(path, "rb") as file:
+            loaded: object = np.load(file, allow_pickle=False)
+            if not isinstance(loaded, Mapping):
+                raise UsageError(f"--inputs {path}: expected an .npz file with named arrays")
+            arrays = cast("Mapping[str, npt.NDArray[Any]]", loaded)
+            return {name: np.asarray(arrays[name]) for name in arrays}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as e:
+        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e).partition("\n")[0]
+        raise UsageError(f"cannot read '{path}': {reason}", hint="numpy.savez writes such files") from e
+
+
+def _packed(result: Run) -> bytes:
+    """The results as an `.npz` file: `loss`, `out/NAME`, `param/NAME`, `grad/NAME`, `new/NAME`."""
+    import numpy as np
+
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    if result.loss is not None:
+        arrays["loss"] = np.asarray(result.loss)
+    for prefix, group in (
+        ("out", result.outputs),
+        ("param", result.params),
+        ("grad", result.gradients),
+        ("new", result.updated),
+    ):
+        arrays |= {f"{prefix}/{name}": np.asarray(array) for name, array in group.items()}
+    stream = io.BytesIO()
+    np.savez(stream, allow_pickle=False, **arrays)
+    return stream.getvalue()

@@ -1,0 +1,158 @@
+"""What all verbs share: errors and exit statuses, options that several take, writing results."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from npuc.compiler.errors import InternalError, NpucError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Source = Annotated[str, typer.Argument(help="A .dsl or .mlir file, samples:NAME, or - for a .dsl on standard input.")]
+Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME=VALUE", help="Set a network parameter.")]
+OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level: 0.")]
+Pipeline = Annotated[str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Passes instead of -O's.")]
+Inference = Annotated[bool | None, typer.Option("--inference/--training", help="The forward pass only.")]
+Load = Annotated[list[str] | None, typer.Option("--load", metavar="FILE.py", help="A file with passes of your own.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and warnings.")]
+
+
+def report_error(error: NpucError) -> int:
+    """Print an error on standard error; returns its exit status."""
+    print(error.render(), file=sys.stderr)
+    return error.exit_code
+
+
+@dataclass(frozen=True)
+class Verb:
+    """
+    The body of a verb: whatever ends it becomes an exit status.
+
+    Errors are printed as one message each. Anything that is not npuc's own error is a defect of npuc (70), of which
+    only `--debug` shows the traceback.
+    """
+
+    debug: bool = False
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or isinstance(error, typer.Exit):
+            return
+        if self.debug and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
+            import traceback
+
+            traceback.print_exception(error)
+        raise typer.Exit(self._status(error)) from None
+
+    def _status(self, error: BaseException) -> int:
+        match error:
+            case NpucError():
+                return report_error(error)
+            case BrokenPipeError():
+                return 0
+            case KeyboardInterrupt():
+                return 130
+            case SystemExit():
+                return error.code if isinstance(error.code, int) else 2
+            case MemoryError():
+                return report_error(UsageError("out of memory", hint="make the network or its data smaller"))
+            case _:
+                return report_error(_defect(error))
+
+
+def _defect(error: BaseException) -> InternalError:
+    text = " ".join(str(error).split())
+    message = f"a defect in npuc: {type(error).__name__}: {text[:200]}"
+    return InternalError(message, hint="please report it, with the source and the output of --debug")
+
+
+def flush(status: int) -> int:
+    """Flush standard output; a reader that went away is no error."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
+
+
+def parse_defines(items: list[str] | None) -> dict[str, int | str]:
+    """`NAME=VALUE` items as a dictionary; a value that is an integer becomes one. Raises `UsageError`."""
+    result: dict[str, int | str] = {}
+    for item in items or []:
+        name, equals, value = item.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"-D {item}: expected NAME=VALUE", hint="for example -D batch=8")
+        digits = value.strip().removeprefix("-")
+        whole = digits.isascii() and digits.isdecimal() and len(digits) < 20
+        result[name.strip()] = int(value) if whole else value
+    return result
+
+
+def make_console() -> Console:
+    """A console on standard output: as wide as a terminal, as wide as needed when piped."""
+    from rich.console import Console
+
+    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 10_000)
+
+
+def check_target(path: str | None) -> None:
+    """
+    Raise `UsageError` when a result cannot be written to `path` since it has no folder; before work is done for it.
+    """
+    if path is None or path == "-":
+        return
+    file = Path(path)
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise UsageError(f"cannot write '{path}': {'it is a folder' if file.is_dir() else 'its folder does not exist'}")
+
+
+def write_result(path: str, text: str) -> None:
+    """Write a result to a file, whole or not at all; `-` is standard output. Raises `UsageError` when it cannot."""
+    if path == "-":
+        sys.stdout.write(text)
+    else:
+        write_bytes(path, text.encode())
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Write a file, whole or not at all. Raises `UsageError` when it cannot."""
+    file = Path(os.path.realpath(path))
+    try:
+        if file.exists() and not file.is_file():
+            file.write_bytes(data)
+        else:
+            _replace(file, data)
+    except OSError as e:
+        raise UsageError(f"cannot write '{path}': {e.strerror or e}") from e
+
+
+def _replace(file: Path, data: bytes) -> None:
+    """Write a file beside `file`, then give it the name."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(name, file.stat().st_mode & 0o777 if file.exists() else 0o666 & ~_umask())
+        os.replace(name, file)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

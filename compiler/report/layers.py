@@ -1,0 +1,134 @@
+"""
+A report's rows gathered by layer, and long networks folded by block: what the table for people shows.
+
+`stage2.0.conv1`, `stage2.0.bn1`, `stage2.1.conv1`, … fold into `stage2.0` and `stage2.1`, or into `stage2`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from npuc.compiler.report.model import OpRow
+
+MOST_LINES = 40
+
+
+@dataclass
+class Line:
+    """
+    One line of the table: a layer, or several that were folded into one.
+
+    `phases` maps a phase to its time in seconds; counts include repetitions. None is what the backend does not model.
+    """
+
+    name: str
+    layers: int = 1
+    rows: list[OpRow] = field(default_factory=list[OpRow])
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """Time by phase, in seconds."""
+        times: dict[str, float] = {}
+        for row in self.rows:
+            if row.seconds is not None:
+                times[row.phase] = times.get(row.phase, 0.0) + row.repeat * row.seconds
+        return times
+
+    @property
+    def seconds(self) -> float | None:
+        """Time of all phases."""
+        known = [row.repeat * row.seconds for row in self.rows if row.seconds is not None]
+        return math.fsum(known) if known else None
+
+    @property
+    def macs(self) -> int:
+        """MACs of all phases."""
+        return sum(row.repeat * row.macs for row in self.rows if row.macs is not None)
+
+    @property
+    def dram_bytes(self) -> int | None:
+        """Bytes read from and written to DRAM."""
+        known = [
+            row.repeat * ((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0))
+            for row in self.rows
+            if row.dram_read_bytes is not None or row.dram_write_bytes is not None
+        ]
+        return sum(known) if known else None
+
+    @property
+    def utilization(self) -> float | None:
+        """Share of the array's peak over the line's time; None without matrix work."""
+        work = [row for row in self.rows if row.utilization is not None and row.macs]
+        if not work or not self.seconds:
+            return None
+        return math.fsum(r.repeat * (r.seconds or 0.0) * (r.utilization or 0.0) for r in work) / self.seconds
+
+    @property
+    def limit(self) -> str | None:
+        """The resource that sets most of the line's time."""
+        shares = time_by_limit(self.rows)
+        return max(shares, key=lambda name: shares[name]) if shares else None
+
+
+def time_by_limit(rows: Iterable[OpRow]) -> dict[str, float]:
+    """Seconds by the resource that limits them."""
+    times: dict[str, float] = {}
+    for row in rows:
+        if row.limit is not None and row.seconds is not None:
+            times[row.limit] = times.get(row.limit, 0.0) + row.repeat * row.seconds
+    return times
+
+
+def by_layer(rows: Sequence[OpRow]) -> list[Line]:
+    """
+    One line a layer, in the order of the program.
+
+    The update of a parameter (`fc1.weight`) counts to its layer (`fc1`).
+    """
+    layers = {row.name for row in rows if row.phase != "update"}
+    lines: dict[str, Line] = {}
+    for row in rows:
+        owner = row.name.rpartition(".")[0]
+        name = owner if row.phase == "update" and owner in layers else row.name
+        lines.setdefault(name, Line(name)).rows.append(row)
+    return list(lines.values())
+
+
+def folded(lines: Sequence[Line], most: int = MOST_LINES) -> list[Line]:
+    """
+    At most `most` lines and one for the rest: layers of a block as one line, at the deepest level of names that is
+    short enough.
+
+    Where even whole blocks are too many, the slowest are kept in their order.
+    """
+    if len(lines) <= most:
+        return list(lines)
+    deepest = max(line.name.count(".") for line in lines)
+    result = _fold(lines, 1)
+    for depth in range(deepest, 1, -1):
+        finer = _fold(lines, depth)
+        if len(finer) <= most:
+            result = finer
+            break
+    if len(result) <= most:
+        return result
+    slowest = sorted(result, key=lambda line: -(line.seconds or 0.0))[: most - 1]
+    kept = {id(line) for line in slowest}
+    rest = [line for line in result if id(line) not in kept]
+    count = sum(line.layers for line in rest)
+    return [line for line in result if id(line) in kept] + [
+        Line(f"({count:,} others)", count, [row for line in rest for row in line.rows])
+    ]
+
+
+def _fold(lines: Sequence[Line], depth: int) -> list[Line]:
+    """Lines whose names agree in their first `depth` parts as one."""
+    blocks: dict[str, Line] = {}
+    for line in lines:
+        name = ".".join(line.name.split(".")[:depth])
+        block = blocks.setdefault(name, Line(name, 0))
+        block.layers += line.layers
+        block.rows += line.rows
+    return list(blocks.values())

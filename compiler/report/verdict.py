@@ -1,0 +1,84 @@
+"""The verdict on a report in a few sentences: how long, what limits it, where the traffic goes, what to try."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from npuc.compiler.report.layers import time_by_limit
+from npuc.compiler.report.model import Report
+
+TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The unit in which a time is at least 1, and its size in seconds."""
+    return next((unit for unit in TIME_UNITS if seconds >= unit[0]), TIME_UNITS[-1])
+
+
+def time_text(seconds: float) -> str:
+    """A time with its unit, four digits."""
+    scale, name = time_unit(seconds)
+    return f"{seconds / scale:,.4g} {name}" if seconds else "0 s"
+
+
+def share_of(report: Report, tensor: str) -> float | None:
+    """The share of a tensor in the DRAM traffic of the report; None where no row says its tensors."""
+    moved = (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
+    if not moved or not any(row.tensors for row in report.ops):
+        return None
+    own = 0
+    for row in report.ops:
+        traffic = row.tensors.get(tensor)
+        if traffic is not None:
+            own += row.repeat * (traffic.read_bytes + traffic.write_bytes)
+    return own / moved
+
+
+def is_training(report: Report) -> bool:
+    """Whether the report has more than a forward pass."""
+    return any(row.phase != "forward" for row in report.ops)
+
+
+def verdict(report: Report) -> str:
+    """What a person should take from the report."""
+    totals = report.totals
+    if not report.ops:
+        return "Nothing to score: the program has no operations."
+    if totals.seconds is None:
+        return f"The backend '{report.backend}' does not model time."
+    what = "One training step" if is_training(report) else "One forward pass"
+    parts = [f"{what} takes {time_text(totals.seconds)}"]
+    limits = time_by_limit(report.ops)
+    if limits and totals.seconds > 0:
+        top = max(limits, key=lambda name: limits[name])
+        parts.append(f"{_LIMITS.get(top, top)} limits {limits[top] / totals.seconds:.0%} of it")
+    share = share_of(report, "dY")
+    if share and is_training(report):
+        parts.append(f"dY is {share:.0%} of the DRAM traffic")
+    advice = _advice(report, limits)
+    return "; ".join(parts) + "." + (f" Try {advice}." if advice else "")
+
+
+_LIMITS = {"compute": "the array", "dram": "DRAM bandwidth", "vector": "the vector unit", "latency": "latency"}
+
+
+def _advice(report: Report, limits: Mapping[str, float]) -> str | None:
+    """What would help most, by what the time goes to."""
+    totals = report.totals
+    time = totals.seconds or 0.0
+    if not limits or time <= 0:
+        return None
+    top = max(limits, key=lambda name: limits[name])
+    if (totals.seconds_by_kind.get("vector") or 0.0) > 0.5 * time:
+        return (
+            "more vector lanes (--set vector.lanes=N) or DRAM bandwidth: layers without products take most of the time"
+        )
+    if top == "dram":
+        moved = (totals.dram_read_bytes or 0) + (totals.dram_write_bytes or 0)
+        bound = totals.lower_bound_bytes
+        if bound and moved > 1.25 * bound:
+            return f"a larger SPM (--set memory.spm_kib=N): traffic is {moved / bound:.2g} times the least possible"
+        return "more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least possible"
+    if top == "compute" and totals.utilization is not None and totals.utilization < 0.5:
+        return f"another dataflow or array (--set array.dataflow=ws): products fill {totals.utilization:.0%} of it"
+    return None
