@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     FunctionType,
     IntegerAttr,
+    LocationAttr,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -88,10 +89,11 @@ class _Step:
     def argument(self, index: int) -> BlockArgument:
         return self.func.body.block.args[index]
 
-    def new_state(self, name: str, like: Attribute) -> SSAValue:
+    def new_state(self, name: str, like: Attribute, location: LocationAttr) -> SSAValue:
         """Add an optimizer state argument that starts at zero."""
         block = self.func.body.block
         value = block.insert_arg(like, len(block.args))
+        value.location = location
         value.name_hint = "".join(c if c.isalnum() else "_" for c in name)
         self.arg_attrs.append(DictionaryAttr({"train.state": StringAttr(name), "train.fill": FloatAttr(0.0, f64)}))
         return value
@@ -158,11 +160,11 @@ def _optimize(step: _Step, spec: DictionaryAttr, trained: list[tuple[Argument, B
     options = {k: float(v.value.data) for k, v in spec.data.items() if isinstance(v, FloatAttr)}
     stateless = rule.stateless_without is not None and options.get(rule.stateless_without, 0.0) == 0.0
     suffixes = () if stateless else rule.states
-    count = _step_argument(step) if rule.needs_step else None
+    count = _step_argument(step, trained) if rule.needs_step else None
     for argument, param in trained:
         gradient = step.gradients.get(param)
         if gradient is not None:
-            states = [step.new_state(f"{argument.name}.{suffix}", param.type) for suffix in suffixes]
+            states = [step.new_state(f"{argument.name}.{suffix}", param.type, param.location) for suffix in suffixes]
             _update(step, rule, options, argument, (param, gradient, *states), count)
 
 
@@ -185,12 +187,12 @@ def _update(
         step.updates(old, new)
 
 
-def _step_argument(step: _Step) -> SSAValue:
+def _step_argument(step: _Step, trained: list[tuple[Argument, BlockArgument]]) -> SSAValue:
     """The step count, which is made if the network has none."""
     for argument in arguments_of(step.func):
         if argument.kind is ArgumentKind.STATE and argument.name == "step":
             return step.argument(argument.index)
-    return step.new_state("step", TensorType(i64, []))
+    return step.new_state("step", TensorType(i64, []), trained[0][1].location)
 
 
 def _count_step(step: _Step) -> None:
@@ -219,7 +221,7 @@ def differentiate(func: FuncOp) -> None:
     trained = [(a, block.args[a.index]) for a in arguments_of(func) if a.kind is ArgumentKind.PARAM and not a.frozen]
     _backward(step, list(block.ops), values[loss.index], [value for _, value in trained])
     spec = func.attributes.pop("train.optimizer", None)
-    if isinstance(spec, DictionaryAttr):
+    if isinstance(spec, DictionaryAttr) and trained:
         _optimize(step, spec, trained)
     else:
         for argument, param in trained:

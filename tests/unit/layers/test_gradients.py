@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.dialects.train.base import shape_of
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
-
 from tests.networks import Net
 
 Build = Callable[[Net, st.DataObject], SSAValue]

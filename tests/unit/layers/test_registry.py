@@ -1,0 +1,42 @@
+"""The registry of layers: complete, consistent with the dialect, and usable one family a file."""
+
+import inspect
+
+import pytest
+
+from npuc.compiler.layers import get_functions, get_layer, get_losses, get_op_class, get_operators
+from npuc.compiler.layers.base import Layer
+from npuc.dialects.train import OPERATIONS, TRAIN
+from npuc.dialects.train.base import TrainOp
+
+
+@pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.name)
+def test_every_operation_has_a_layer(op: type[TrainOp]) -> None:
+    layer = get_layer(op)
+    assert layer.op is op
+    assert type(layer).evaluate is not Layer.evaluate
+    assert get_op_class(op.name.removeprefix("train.")) is op
+
+
+@pytest.mark.parametrize("op", OPERATIONS, ids=lambda op: op.name)
+def test_an_operation_and_its_layer_live_in_files_of_one_name(op: type[TrainOp]) -> None:
+    assert op.__module__.rpartition(".")[2] == type(get_layer(op)).__module__.rpartition(".")[2]
+
+
+def test_the_dialect_holds_the_operations_that_its_modules_define() -> None:
+    assert [op.name for op in TRAIN.operations] == sorted(op.name for op in OPERATIONS)
+
+
+@pytest.mark.parametrize("name", get_functions())
+def test_a_function_says_what_it_does_and_types_its_parameters(name: str) -> None:
+    function = get_functions()[name]
+    assert function.__doc__
+    builder, *parameters = inspect.signature(function).parameters.values()
+    assert builder.name == "b"
+    assert all(p.annotation is not inspect.Parameter.empty for p in parameters)
+
+
+def test_losses_and_operators_are_functions() -> None:
+    assert get_losses() <= set(get_functions())
+    assert {f.__name__ for f in get_operators().values()} <= set(get_functions())
+    assert list(get_operators()) == ["+", "-", "*", "/"]
