@@ -1,6 +1,7 @@
 """The registry of layers: complete, consistent with the dialect, and usable one family a file."""
 
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +41,8 @@ def test_losses_and_operators_are_functions() -> None:
     assert get_losses() <= set(get_functions())
     assert {f.__name__ for f in get_operators().values()} <= set(get_functions())
     assert list(get_operators()) == ["+", "-", "*", "/"]
+
+
+def test_the_text_of_every_operation_is_tested() -> None:
+    text = (Path(__file__).parents[2] / "filecheck/dialects/train/ops.mlir").read_text()
+    assert [op.name for op in OPERATIONS if f"{op.name} " not in text] == []
