@@ -15,7 +15,7 @@ All sizes may be numpy arrays.
 """
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -83,13 +83,20 @@ class Array:
         """What an operation pays once, whatever its number of folds."""
         return self.latency if self.fill == "overlap" else 0
 
+    @overload
+    def folds(self, m: int, n: int, k: int) -> int: ...
+    @overload
+    def folds(self, m: Numbers, n: Numbers, k: Numbers) -> Numbers: ...
     def folds(self, m: int | Numbers, n: int | Numbers, k: int | Numbers) -> int | Numbers:
         """The number of folds of one product."""
-        sizes = {"m": m, "n": n, "k": k}
-        rows, cols, _ = self.places
-        return -(-sizes[rows] // self.rows) * -(-sizes[cols] // self.cols)
+        rows, cols, _ = ({"m": m, "n": n, "k": k}[place] for place in self.places)
+        return -(-rows // self.rows) * -(-cols // self.cols)
 
+    @overload
+    def cycles(self, m: int, n: int, k: int) -> int: ...
+    @overload
+    def cycles(self, m: Numbers, n: Numbers, k: Numbers) -> Numbers: ...
     def cycles(self, m: int | Numbers, n: int | Numbers, k: int | Numbers) -> int | Numbers:
         """The cycles of one product, without what an operation pays once."""
-        streamed = {"m": m, "n": n, "k": k}[self.places[2]]
-        return self.folds(m, n, k) * (streamed + self.fold_overhead)
+        rows, cols, streamed = ({"m": m, "n": n, "k": k}[place] for place in self.places)
+        return -(-rows // self.rows) * -(-cols // self.cols) * (streamed + self.fold_overhead)

@@ -37,7 +37,7 @@ def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int]) -> int:
     total = 0
     for statement in nest.statements:
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)
-        total += batch * int(array.cycles(m, n, k))
+        total += batch * array.cycles(m, n, k)
     return total
 
 

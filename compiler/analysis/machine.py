@@ -10,16 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import cast
 
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i1, i64
 from xdsl.ir import Attribute
 
-from npuc.compiler.analysis.array import PLACES, Array, Drain, Fill
+from npuc.compiler.analysis.array import Array, Dataflow, Drain, Fill
 from npuc.compiler.errors import UsageError, did_you_mean
 
 TARGET = "npu.target"
-Fact = bool | int | float | str | list[dict[str, bool | int | float | str]]
+Fact = bool | int | float | str
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
     for key in facts:
         if key not in REQUIRED and key not in OPTIONAL:
             raise UsageError(f"{TARGET} has an unknown key '{key}'", hint=did_you_mean(key, [*REQUIRED, *OPTIONAL]))
-    dataflow = _text(facts, "dataflow", PLACES)
+    dataflows: dict[str, Dataflow] = {"os": "os", "ws": "ws", "is": "is"}
     fills: dict[str, Fill] = {"per-fold": "per-fold", "overlap": "overlap"}
     drains: dict[str, Drain] = {"hidden": "hidden", "full": "full"}
     energies = [facts[key] for key in ENERGIES if key in facts]
@@ -98,7 +97,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
         array=Array(
             _whole(facts, "rows"),
             _whole(facts, "cols"),
-            next(d for d in PLACES if d == dataflow),
+            dataflows[_text(facts, "dataflow", dataflows)],
             fills[_text(facts, "fill", fills)],
             drains[_text(facts, "drain", drains)],
         ),
@@ -170,10 +169,9 @@ def machine_of_attr(attr: DictionaryAttr) -> Machine:
     for key, value in attr.data.items():
         match value:
             case IntegerAttr():
-                number = cast("IntegerAttr", value)
-                facts[key] = bool(number.value.data) if number.type == i1 else number.value.data
+                facts[key] = bool(value.value.data) if value.type == i1 else value.value.data
             case FloatAttr():
-                facts[key] = cast("FloatAttr", value).value.data
+                facts[key] = value.value.data
             case StringAttr():
                 facts[key] = value.data
             case _:

@@ -37,7 +37,7 @@ SHORT = 64
 
 @dataclass(frozen=True)
 class Timing:
-    """`time` in cycles, exact; `compute` cycles of the array; `moved` bytes; `head` and `tail` bytes that nothing hides."""
+    """`time` in cycles, exact; `compute` cycles of the array; bytes `moved`, `head` and `tail` of them unhidden."""
 
     time: Fraction
     compute: int
@@ -92,11 +92,14 @@ class _Run:
 
     def __init__(self, per_cycle: int, per_byte: int, room: int):
         self.per_cycle, self.per_byte, self.room = per_cycle, per_byte, room
-        self.load = self.comp = 0
+        self.load: int = 0
+        self.comp: int = 0
         # Operations whose end may still hold a load back: (bytes, end less the end before), `base` being the end before
         # the first of them, `last` the end of the last one, `held` their bytes.
         self.queue: deque[tuple[int, int]] = deque()
-        self.base = self.last = self.held = 0
+        self.base: int = 0
+        self.last: int = 0
+        self.held: int = 0
         self.seen: dict[object, tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]] = {}
         self.profiles: dict[tuple[Node, int], _Profile] = {}
 

@@ -1,0 +1,71 @@
+"""
+Pass `schedule`: gives every contraction that has none the best schedule of its own on the machine of the module.
+
+    npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…)
+      ->
+    npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…) loops [m : 2, k : 2, n : 2] keep(W = 1) spm 80
+
+The machine is the module's `npu.target`, which the driver or the pass `set-target` writes. What "best" means is
+`objective`: time, traffic, energy or edp (energy x delay).
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.machine import TARGET, machine_of
+from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
+from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.verify import location_of
+from npuc.dialects.npu import ContractOp, ScheduleAttr
+from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.provenance import layer_of
+
+
+@dataclass(frozen=True)
+class SchedulePass(ModulePass):
+    """Write loops, keep and spm on contractions without a schedule; `only` is a glob of layer names."""
+
+    name = "schedule"
+
+    objective: str = "time"
+    only: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        objective = self._objective()
+        machine = machine_of(op)
+        if machine is None:
+            raise PassFailedException(
+                f"{self.name}: the module does not say its machine: it has no {TARGET} (set-target writes it)"
+            )
+        attrs: dict[Schedule, ScheduleAttr] = {}
+        for contract in op.walk():
+            if not isinstance(contract, ContractOp) or contract.schedule_attr is not None:
+                continue
+            if self.only is not None and not fnmatchcase(layer_of(contract), self.only):
+                continue
+            widths = contract_widths(contract, machine.element_bytes)
+            try:
+                found = best_schedule(contract.nest, machine, objective, widths)
+            except CapacityError as e:
+                layer = layer_of(contract) or "a contraction"
+                raise CapacityError(
+                    f"{layer}: {e.message}", location=location_of(contract), hint="a larger memory.spm_kib"
+                ) from None
+            except UsageError as e:
+                raise PassFailedException(f"{self.name}: {e.message}") from e
+            if found not in attrs:
+                attrs[found] = ScheduleAttr(found)
+            contract.schedule = attrs[found]
+
+    def _objective(self) -> Objective:
+        for objective in OBJECTIVES:
+            if objective == self.objective:
+                return objective
+        raise PassFailedException(f"{self.name}: objective is '{self.objective}', expected {', '.join(OBJECTIVES)}")
