@@ -12,7 +12,7 @@ start of the product's sum.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -128,7 +128,7 @@ class LowerToNpuPass(ModulePass):
 
     name = "lower-to-npu"
 
-    conv: Literal["native", "im2col"] = "native"
+    conv: str = "native"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.conv not in ("native", "im2col"):

@@ -1,0 +1,75 @@
+"""Random networks: each pass computes what the program before it computed, to the bit, and keeps names and places."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+
+from npuc.compiler.check import run_results
+from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.run import stamp_default_target
+from npuc.compiler.transforms import get_all_passes
+from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.lower_tiles import LowerTilesPass
+from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
+from npuc.compiler.transforms.schedule import SchedulePass
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.provenance import layer_of, location_text
+from npuc.frontends.mlir import make_context
+from tests.networks import integer_data, integer_networks
+
+PIPELINES: list[list[ModulePass]] = [
+    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), LowerTilesPass()],
+]
+
+
+def test_every_pass_of_the_package_is_in_a_pipeline_here_or_tested_alone() -> None:
+    run = {step.name for pipeline in PIPELINES for step in pipeline}
+    assert set(get_all_passes()) - run == {"set-target"}
+
+
+def check_provenance(module: ModuleOp) -> None:
+    for op in module.walk():
+        if not isinstance(op, ModuleOp | FuncOp | ReturnOp | scf.YieldOp | arith.ConstantOp):
+            assert layer_of(op), op.name
+            assert location_text(op) is not None, op.name
+
+
+def check_round_trip(module: ModuleOp) -> None:
+    text = str(module)
+    again = Parser(make_context(), text).parse_module()
+    again.verify()
+    assert str(again) == text
+
+
+@settings(max_examples=60, deadline=None)
+@given(module=integer_networks(), pipeline=st.sampled_from(PIPELINES), seed=st.integers(0, 99))
+def test_each_pass_keeps_the_values_names_and_places(module: ModuleOp, pipeline: list[ModulePass], seed: int) -> None:
+    stamp_default_target(module)
+    data = integer_data(module, seed)
+    before = run_results(module, data)
+    for step in pipeline:
+        step.apply(Context(), module)
+        module.verify()
+        check_provenance(module)
+        check_round_trip(module)
+        after = run_results(module, data)
+        outcome = compare(before, after)
+        assert outcome.equal, (step.name, outcome)
+        assert outcome.exact
+        before = after
+
+
+@settings(max_examples=30, deadline=None)
+@given(module=integer_networks())
+def test_lowering_leaves_no_train_operation_and_schedules_every_contraction(module: ModuleOp) -> None:
+    stamp_default_target(module)
+    for step in PIPELINES[0][:3]:
+        step.apply(Context(), module)
+    assert not [op.name for op in module.walk() if op.name.startswith("train.")]
+    assert all(op.schedule_attr is not None for op in module.walk() if isinstance(op, ContractOp))

@@ -1,0 +1,49 @@
+"""What counts as equal."""
+
+import numpy as np
+
+from npuc.compiler.interpreter.compare import compare
+
+ONE = np.ones(3)
+
+
+def test_integers_must_be_equal_to_the_bit() -> None:
+    outcome = compare({"a": ONE * 2**40}, {"a": ONE * 2**40})
+    assert outcome.equal
+    assert outcome.exact
+    assert str(outcome) == "bit-equal"
+    outcome = compare({"a": ONE * 2**40}, {"a": ONE * 2**40 + [0, 1, 0]})
+    assert not outcome.equal
+    assert outcome.name == "a"
+
+
+def test_one_fraction_makes_the_comparison_relative() -> None:
+    before = {"a": ONE, "b": ONE * 0.1}
+    outcome = compare(before, {"a": ONE * (1 + 1e-10), "b": ONE * 0.1})
+    assert outcome.equal
+    assert not outcome.exact
+    assert not compare(before, {"a": ONE * (1 + 1e-8), "b": ONE * 0.1}).equal
+
+
+def test_noise_of_sums_that_cancel_is_forgiven_only_below_the_scale_of_the_run() -> None:
+    big = {"big": np.array([1.5])}
+    assert compare({**big, "a": np.array([1e-17])}, {**big, "a": np.array([-3e-17])}).equal
+    assert not compare({**big, "a": np.array([1e-10])}, {**big, "a": np.array([-1e-10])}).equal
+
+
+def test_integers_beyond_float64_are_compared_relatively() -> None:
+    huge = {"a": np.array([2.0**60])}
+    outcome = compare(huge, {"a": np.array([2.0**60 + 256])})
+    assert outcome.equal
+    assert not outcome.exact
+
+
+def test_a_value_that_is_gone_differs_and_a_new_one_does_not() -> None:
+    assert compare({"a": ONE, "b": ONE}, {"a": ONE}).name == "b"
+    assert compare({"a": ONE}, {"a": ONE, "b": ONE}).equal
+
+
+def test_shapes_and_infinities_must_agree() -> None:
+    assert not compare({"a": ONE}, {"a": np.ones(4)}).equal
+    assert not compare({"a": np.array([np.inf, 0.5])}, {"a": np.array([1e300, 0.5])}).equal
+    assert compare({"a": np.array([np.inf, np.nan, 0.5])}, {"a": np.array([np.inf, np.nan, 0.5])}).equal
