@@ -191,6 +191,8 @@ class TileLowering:
         dim, step = self.schedule.loops[depth].dim, self.schedule.loops[depth].step
         base = state.parts[dim].offset
         end = self.plus(base, extent)
+        if isinstance(end, SSAValue):
+            self.named(end, f"{dim}_end")
         bounds = self.as_value(base), self.as_value(end), self.constant(step)
         body = Block(arg_types=[_INDEX, *(value.type for value in state.sums.values())])
         inside = Part(self.named(body.args[0], dim), step, end if extent % step else None, cut=True)

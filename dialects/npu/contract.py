@@ -57,6 +57,13 @@ def _schedule_problem(nest: Nest, schedule: Schedule) -> str | None:
     return None
 
 
+def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | None:
+    """The attribute of a schedule; none for the empty one."""
+    if isinstance(schedule, Schedule):
+        schedule = ScheduleAttr(schedule)
+    return None if schedule is None or schedule.data == _EMPTY else schedule
+
+
 @irdl_op_definition
 class ContractOp(IRDLOperation):
     """
@@ -88,8 +95,9 @@ class ContractOp(IRDLOperation):
         outs = nest_attr.data.outs
         elements = [element_types] * len(outs) if isinstance(element_types, Attribute) else element_types
         properties: dict[str, Attribute] = {"nest": nest_attr}
-        if schedule is not None:
-            properties["schedule"] = schedule if isinstance(schedule, ScheduleAttr) else ScheduleAttr(schedule)
+        kept = _schedule_attr(schedule)
+        if kept is not None:
+            properties["schedule"] = kept
         # Not the generic initialisation of xDSL, which sorts arguments into groups: there is one group of each here.
         Operation.__init__(
             self,
@@ -112,9 +120,7 @@ class ContractOp(IRDLOperation):
 
     @schedule.setter
     def schedule(self, schedule: Schedule | ScheduleAttr | None) -> None:
-        if isinstance(schedule, Schedule):
-            schedule = ScheduleAttr(schedule)
-        self.schedule_attr = schedule
+        self.schedule_attr = _schedule_attr(schedule)
 
     def operand_of(self, tensor: str) -> SSAValue:
         """The operand of an input or a start, by the tensor's name in the nest."""
