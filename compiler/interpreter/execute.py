@@ -130,7 +130,7 @@ def call(
 ) -> PythonValues:
     """Run a function on values of all its arguments."""
     interpreter = Interpreter(module, listeners=listeners)
-    for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions()):
+    for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions(numbers)):
         interpreter.register_implementations(functions)
     interpreter.register_implementations(NpuFunctions(numbers))
     interpreter.register_implementations(TrainFunctions(numbers))
