@@ -33,20 +33,6 @@ PLACES: dict[Dataflow, tuple[Group, Group, Group]] = {
 
 
 @dataclass(frozen=True)
-class Accesses:
-    """Elements that the array reads from and writes to SPM; later partial sums add up where they are written."""
-
-    lhs_read: int
-    rhs_read: int
-    out_write: int
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.lhs_read + self.rhs_read + self.out_write
-
-
-@dataclass(frozen=True)
 class Array:
     """`rows` x `cols` processing elements, each one multiply-accumulate a cycle."""
 

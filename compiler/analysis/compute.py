@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from npuc.compiler.analysis.array import Accesses, Array
+from npuc.compiler.analysis.array import Array, Group
 from npuc.compiler.analysis.blocks import lengths
-from npuc.compiler.analysis.gemm import GemmView, gemm_view
-from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.compiler.analysis.gemm import gemm_view
+from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,15 @@ class Compute:
     Work of the array for one nest.
 
     `cycles` are those of all tiles with nothing to wait for, `overhead` (fill and drain paid once) included; `tiles` is
-    the number of tile operations.
+    the number of tile operations. `accesses` are the elements of each tensor that the array reads from SPM, or writes
+    to it for an output: partial sums of a later fold add up where they are written.
     """
 
     cycles: int
     overhead: int
     folds: int
     tiles: int
-    accesses: Accesses
+    accesses: Mapping[str, int]
 
 
 def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int]) -> int:
@@ -57,20 +58,18 @@ def group_lengths(nest: Nest, schedule: Schedule, dims: tuple[str, ...]) -> dict
 @lru_cache(maxsize=4096)
 def compute(nest: Nest, schedule: Schedule, array: Array) -> Compute:
     """The work of all tiles of a scheduled nest."""
-    cycles = folds = tiles = 0
-    accesses = Accesses(0, 0, 0)
+    cycles, folds, tiles = array.op_overhead, 0, 0
+    accesses = dict.fromkeys(nest.tensors, 0)
     for statement in nest.statements:
-        work = _statement(nest, schedule, array, gemm_view(nest, statement))
-        cycles, folds, tiles = cycles + work.cycles, folds + work.folds, work.tiles
-        accesses = Accesses(
-            accesses.lhs_read + work.accesses.lhs_read,
-            accesses.rhs_read + work.accesses.rhs_read,
-            accesses.out_write + work.accesses.out_write,
-        )
-    return Compute(cycles + array.op_overhead, array.op_overhead, folds, tiles, accesses)
+        part = _statement(nest, schedule, array, statement)
+        cycles, folds, tiles = cycles + part.cycles, folds + part.folds, part.tiles
+        for name, elements in part.accesses.items():
+            accesses[name] += elements
+    return Compute(cycles, array.op_overhead, folds, tiles, accesses)
 
 
-def _statement(nest: Nest, schedule: Schedule, array: Array, view: GemmView) -> Compute:
+def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement) -> Compute:
+    view = gemm_view(nest, statement)
     groups = {"m": view.m, "n": view.n, "k": view.k, "batch": view.batch}
     sizes = {name: group_lengths(nest, schedule, dims) for name, dims in groups.items()}
 
@@ -90,13 +89,16 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, view: GemmView) -> 
     # Elements of an operand on two of the three groups, read again for every fold of the third that lies on the array.
     again = {rows: row_folds, cols: col_folds, streamed: tiles(streamed)}
 
-    def accessed(first: str, second: str, third: str) -> int:
+    def accessed(first: str, second: str, third: Group) -> int:
         return batch * whole(first) * whole(second) * again[third]
 
+    accesses = {statement.lhs: accessed("m", "k", "n"), statement.out: accessed("m", "n", "k")}
+    # A product of a tensor with itself reads it on both sides.
+    accesses[statement.rhs] = accesses.get(statement.rhs, 0) + accessed("k", "n", "m")
     return Compute(
         cycles=batch * row_folds * col_folds * total(streamed, lambda size: size + array.fold_overhead),
         overhead=0,
         folds=batch * row_folds * col_folds * tiles(streamed),
         tiles=tiles("m") * tiles("n") * tiles("k") * tiles("batch"),
-        accesses=Accesses(accessed("m", "k", "n"), accessed("k", "n", "m"), accessed("m", "n", "k")),
+        accesses=accesses,
     )

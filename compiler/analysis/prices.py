@@ -44,7 +44,7 @@ class Prices:
         self.nest, self.machine, self.objective = nest, machine, objective
         self.groups = groups_of(nest, (machine.array.rows, machine.array.cols), fine=fine)
         self.shape = tuple(len(g.chain) for g in self.groups)
-        self.widths, self.widest = widths, max(widths)
+        self.widths = widths
         every = frozenset(nest.sizes)
         moved_by = [(t, every) for t in (*nest.ins, *nest.outs)]
         moved_by += [(s, o.dims) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None]
@@ -113,7 +113,7 @@ class Prices:
         energy = self.machine.energy
         assert energy is not None, "the search refuses a machine without energies"
         accesses = self.accesses if at is None else self._here(self.accesses, at)
-        spm = accesses * self.widest + moved
+        spm = accesses + moved
         joules = 1e-12 * (
             self.nest.macs * energy.mac_pj + spm * energy.spm_pj_per_byte + moved * energy.dram_pj_per_byte
         )
@@ -148,7 +148,7 @@ class Prices:
         return waited
 
     def _array_work(self) -> tuple[Reals, Reals]:
-        """Cycles, and elements that the array reads and writes, at every combination of steps."""
+        """Cycles, and bytes that the array reads and writes, at every combination of steps."""
         array, count = self.machine.array, len(self.groups)
         factors: dict[str, Callable[[int], int]] = {
             "rows": lambda size: -(-size // array.rows),
@@ -169,6 +169,7 @@ class Prices:
         cycles: Reals = np.full((1,) * count, float(array.op_overhead))
         accesses: Reals = np.zeros((1,) * count)
         rows, cols, streamed = array.places
+        width = dict(zip(self.nest.tensors, self.widths, strict=True))
         for statement in self.nest.statements:
             view = gemm_view(self.nest, statement)
             dims = {"m": view.m, "n": view.n, "k": view.k}
@@ -177,7 +178,9 @@ class Prices:
             cycles = cycles + batch * again[rows] * again[cols] * total(dims[streamed], "streamed")
             again[streamed] = total(dims[streamed], "tiles")
             m, n, k = (total(dims[role], "size") for role in "mnk")
-            accesses = accesses + batch * (m * k * again["n"] + k * n * again["m"] + m * n * again["k"])
+            lhs, rhs, out = (width[name] for name in (statement.lhs, statement.rhs, statement.out))
+            reads = lhs * m * k * again["n"] + rhs * k * n * again["m"]
+            accesses = accesses + batch * (reads + out * m * n * again["k"])
         return cycles, accesses
 
 

@@ -112,5 +112,7 @@ def _exact(prices: Prices, schedule: Schedule, moved: int) -> float:
     time = float(pipeline(prices.nest, schedule, machine, prices.widths).time)
     if prices.objective == "time" or machine.energy is None:
         return time
-    accesses = compute(prices.nest, schedule, machine.array).accesses.total
-    return time * machine.energy.joules(prices.nest.macs, accesses * prices.widest + moved, moved)
+    widths = dict(zip(prices.nest.tensors, prices.widths, strict=True))
+    accesses = compute(prices.nest, schedule, machine.array).accesses
+    spm = sum(widths[name] * elements for name, elements in accesses.items())
+    return time * machine.energy.joules(prices.nest.macs, spm + moved, moved)

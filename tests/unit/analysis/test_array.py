@@ -41,10 +41,10 @@ def test_equals_scalesim(row: dict[str, str]) -> None:
     array = Array(int(row["array_rows"]), int(row["array_cols"]), flow(row["dataflow"]), "per-fold", "hidden")
     work = compute(gemm(m, n, k), Schedule(), array)
     assert work.cycles - 1 == int(row["compute_cycles"])
-    assert work.accesses.lhs_read == int(row["ifmap_sram_reads"])
-    assert work.accesses.rhs_read == int(row["filter_sram_reads"])
+    assert work.accesses["X"] == int(row["ifmap_sram_reads"])
+    assert work.accesses["W"] == int(row["filter_sram_reads"])
     extra = (array.rows + array.cols) * work.folds if array.dataflow == "os" else 0
-    assert work.accesses.out_write + extra == int(row["ofmap_sram_writes"])
+    assert work.accesses["Y"] + extra == int(row["ofmap_sram_writes"])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_overlap_pays_the_latency_once() -> None:
     tiled = compute(gemm(10, 16, 20), Schedule((Loop("k", 5),)), array)
     assert tiled.cycles == work.cycles
     assert (work.tiles, tiled.tiles) == (1, 4)
-    assert tiled.accesses.out_write == 4 * work.accesses.out_write
+    assert tiled.accesses["Y"] == 4 * work.accesses["Y"]
 
 
 def test_arrays_of_sizes() -> None:
@@ -80,7 +80,7 @@ def test_ws_is_mirrors_is(seed: int) -> None:
     ws = compute(gemm(m, n, k), Schedule(), Array(16, 8, "ws", "per-fold"))
     is_ = compute(gemm(n, m, k), Schedule(), Array(16, 8, "is", "per-fold"))
     assert ws.cycles == is_.cycles
-    assert (ws.accesses.lhs_read, ws.accesses.rhs_read) == (is_.accesses.rhs_read, is_.accesses.lhs_read)
+    assert (ws.accesses["X"], ws.accesses["W"]) == (is_.accesses["W"], is_.accesses["X"])
 
 
 @pytest.mark.parametrize("dataflow", FLOWS)

@@ -1,0 +1,63 @@
+"""The backend `cycle`: one row an operation that has work, in program order."""
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
+
+from npuc.backends.cycle.contract import contract_row
+from npuc.backends.cycle.stream import stream_row
+from npuc.backends.hardware import Hardware, machine_target
+from npuc.compiler.analysis.machine import Machine, machine_from
+from npuc.compiler.errors import UsageError
+from npuc.compiler.report import OpRow, Report, make_report
+from npuc.dialects.npu import Col2ImOp, ConstantOp, ContractOp, Im2ColOp, MoveOp, VectorOp, ViewOp
+
+FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
+"""Operations without work: no row."""
+STREAMED = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
+
+
+class CycleBackend:
+    """Cycles of a systolic array with a double-buffered SPM, a finite DRAM channel and a vector unit, on one core."""
+
+    name = "cycle"
+    level = "npu"
+    default_hardware = "igo-large"
+
+    def supports(self, op: Operation) -> str | None:
+        """None for operations of the npu level; tiles and fused vector work are not priced."""
+        if isinstance(op, VectorOp) and op.fused:
+            return "vector work that is fused with its producer has no price in this model"
+        if isinstance(op, (*FREE, *STREAMED, ContractOp)):
+            return None
+        return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"
+
+    def score(self, module: ModuleOp, hardware: Hardware) -> Report:
+        """
+        The report of a scheduled module.
+
+        Raises `UsageError` for hardware that the model does not cover and for a contraction without a schedule,
+        `CapacityError` for a schedule that does not fit the SPM.
+        """
+        machine = cycle_machine(hardware)
+        rows: list[OpRow] = []
+        for op in module.walk():
+            if isinstance(op, ContractOp):
+                rows.append(contract_row(op, machine, len(rows)))
+            elif isinstance(op, STREAMED):
+                rows.append(stream_row(op, machine, len(rows)))
+        return make_report(self.name, hardware.as_dict(), rows)
+
+
+def cycle_machine(hardware: Hardware) -> Machine:
+    """The machine that a hardware description means to this backend. Raises `UsageError` for what it does not cover."""
+    if hardware.require("array.cores", int, backend="cycle") > 1:
+        raise UsageError(
+            f"hardware '{hardware.name}' has several cores (array.cores), the backend 'cycle' models one",
+            hint="--set array.cores=1",
+        )
+    for key, value in (("memory.policy", "explicit"), ("cycle.compat", "none")):
+        found = hardware.get(key, str)
+        if found not in (None, value):
+            raise UsageError(f"the backend 'cycle' does not model {key} = '{found}'", hint=f"--set {key}={value}")
+    return machine_from(machine_target(hardware, backend="cycle"))

@@ -1,0 +1,170 @@
+"""
+What a scheduled contraction costs.
+
+Time is the pipeline of its tile operations (`npuc.compiler.analysis.pipeline`), compute cycles are those of its
+folds (`analysis.compute`), bytes its traffic (`analysis.traffic`). Energy counts MACs, bytes between array and SPM
+and what the DMA moves in and out of SPM, and DRAM bytes.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from npuc.compiler.analysis.bounds import lower_bound_bytes
+from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.report import OpRow, Partition, ScheduleRow, TensorBytes
+from npuc.compiler.verify import location_of
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.provenance import layer_of, location_text, role_of
+
+IDLE = 0.1
+"""The share of the time in which neither array nor DRAM channel works from which on `limit` is `latency`."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run of a scheduled nest costs; in cycles and bytes."""
+
+    cycles: int
+    compute_cycles: int
+    transfer_cycles: int
+    tensors: dict[str, TensorBytes]
+    read: int
+    written: int
+    spm_bytes: int
+    lower_bound_bytes: int
+    energy_j: float | None
+    native: dict[str, int]
+
+    @property
+    def limit(self) -> str:
+        """What sets the time: the array, the DRAM channel, or the waits of one for the other."""
+        busy = max(self.compute_cycles, self.transfer_cycles)
+        if self.cycles - busy > IDLE * self.cycles:
+            return "latency"
+        return "compute" if self.compute_cycles >= self.transfer_cycles else "dram"
+
+
+@lru_cache(maxsize=8192)
+def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> Cost:
+    """The cost of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`."""
+    width = dict(zip(nest.tensors, widths, strict=True))
+    moved = traffic(nest, schedule)
+    tensors = {name: TensorBytes(t.read * width[name], t.write * width[name]) for name, t in moved.items()}
+    read = sum(t.read_bytes for t in tensors.values())
+    written = sum(t.write_bytes for t in tensors.values())
+    work = compute(nest, schedule, machine.array)
+    outs = {t.name for t in nest.outs}
+    accessed = {name: elements * width[name] for name, elements in work.accesses.items()}
+    stored = sum(size for name, size in accessed.items() if name in outs)
+    loaded = sum(accessed.values()) - stored
+    # What the DMA brings in is written to SPM, what it takes out is read there.
+    native = {
+        "tiles": work.tiles,
+        "folds": work.folds,
+        "fill_drain_cycles": work.overhead + work.folds * machine.array.fold_overhead,
+        "transfer_cycles": machine.transfer_cycles(read + written),
+        "spm_read_bytes": loaded + written,
+        "spm_write_bytes": stored + read,
+    }
+    energy = None
+    if machine.energy is not None:
+        spm = native["spm_read_bytes"] + native["spm_write_bytes"]
+        energy = machine.energy.joules(nest.macs, spm, read + written)
+    return Cost(
+        cycles=pipeline(nest, schedule, machine, widths).cycles,
+        compute_cycles=work.cycles,
+        transfer_cycles=native["transfer_cycles"],
+        tensors=tensors,
+        read=read,
+        written=written,
+        spm_bytes=sum(elements * width[name] for name, elements in footprint(nest, schedule).items()),
+        lower_bound_bytes=lower_bound_bytes(nest, machine.spm_bytes, widths),
+        energy_j=energy,
+        native=native,
+    )
+
+
+def contract_row(op: ContractOp, machine: Machine, index: int) -> OpRow:
+    """
+    The row of a contraction.
+
+    Raises `UsageError` for one without a schedule and `CapacityError` for blocks that do not fit the SPM.
+    """
+    if op.schedule_attr is None:
+        raise UsageError(
+            f"{_named(op)} has no schedule, which the backend 'cycle' needs",
+            location=location_of(op),
+            hint="end the pipeline with the pass 'schedule', or write loops on the contraction",
+        )
+    nest, schedule = op.nest, op.schedule
+    widths = contract_widths(op, machine.element_bytes)
+    cost = nest_cost(nest, schedule, machine, widths)
+    _check_room(op, cost, machine, max(widths))
+    batch, m, n, k = forward_sizes(nest)
+    bound = max(machine.transfer_cycles(cost.lower_bound_bytes), -(-nest.macs // machine.array.elements))
+    return OpRow(
+        index=index,
+        name=layer_of(op),
+        op=op.name,
+        loc=location_text(op),
+        phase=role_of(op).value,
+        kind="matrix",
+        batch=batch,
+        m=m,
+        n=n,
+        k=k,
+        macs=nest.macs,
+        vector_ops=0,
+        cycles=cost.cycles,
+        compute_cycles=cost.compute_cycles,
+        stall_cycles=cost.cycles - cost.compute_cycles,
+        seconds=machine.seconds(cost.cycles),
+        utilization=nest.macs / (machine.array.elements * cost.cycles),
+        dram_read_bytes=cost.read,
+        dram_write_bytes=cost.written,
+        spm_bytes=cost.spm_bytes,
+        energy_j=cost.energy_j,
+        limit=cost.limit,
+        lower_bound_bytes=cost.lower_bound_bytes,
+        lower_bound_seconds=machine.seconds(bound),
+        schedule=schedule_row(nest, schedule),
+        tensors=cost.tensors,
+        native=dict(cost.native),
+    )
+
+
+def _named(op: ContractOp) -> str:
+    layer = layer_of(op)
+    return f"the contraction of layer {layer}" if layer else "a contraction"
+
+
+def _check_room(op: ContractOp, cost: Cost, machine: Machine, widest: int) -> None:
+    needed = max(cost.spm_bytes, (op.schedule.spm or 0) * widest)
+    if needed > machine.spm_bytes:
+        raise CapacityError(
+            f"the schedule of {_named(op)} takes {needed:,} bytes of SPM, a schedule may use {machine.spm_bytes:,}",
+            location=location_of(op),
+            hint="smaller steps, less to keep, or a larger memory.spm_kib",
+        )
+
+
+@lru_cache(maxsize=8192)
+def schedule_row(nest: Nest, schedule: Schedule) -> ScheduleRow:
+    """A schedule as reports show it; the outer loop of a dimension that is cut twice is a partition over time."""
+    dims = [loop.dim for loop in schedule.loops]
+    order = [loop.dim for n, loop in enumerate(schedule.loops) if loop.dim not in dims[n + 1 :]]
+    outer = [loop for n, loop in enumerate(schedule.loops) if loop.dim in dims[n + 1 :]]
+    partition = None
+    if outer:
+        parts = -(-nest.sizes[outer[0].dim] // outer[0].step)
+        partition = Partition(outer[0].dim, parts, "time")
+    tile = nest.sizes | {loop.dim: loop.step for loop in schedule.loops}
+    return ScheduleRow(order=order, tile=tile, keep=schedule.keeps, partition=partition)

@@ -1,0 +1,84 @@
+"""
+What operations without matrix work cost: vector work, moves, windows as matrices.
+
+Each runs by itself, in series with the matrix work, and streams through SPM: its operands come from DRAM once and its
+results go there once. With double buffering the vector unit works while data moves, so the time is the larger of
+ops / lanes and the transfer; without it their sum. A value that is an operand twice is read once.
+"""
+
+from collections.abc import Sequence
+from math import prod
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.report import Kind, OpRow, TensorBytes
+from npuc.dialects.npu import TensorWorkOp, VectorOp
+from npuc.dialects.provenance import layer_of, location_text, role_of
+
+
+def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
+    """The row of an operation that streams: kind `vector` for vector work, `data` for pure movement."""
+    reads, writes = (op.reads, op.writes) if isinstance(op, TensorWorkOp) else (None, None)
+    tensors = _moved("in", op.operands, reads, machine, write=False)
+    tensors |= _moved("out", op.results, writes, machine, write=True)
+    read = sum(t.read_bytes for t in tensors.values())
+    written = sum(t.write_bytes for t in tensors.values())
+    vector = isinstance(op, VectorOp)
+    ops = op.ops if isinstance(op, VectorOp) else 0
+    kind: Kind = "vector" if vector else "data"
+    work, transfer = -(-ops // machine.lanes), machine.transfer_cycles(read + written)
+    cycles = max(work, transfer) if machine.double_buffer else work + transfer
+    # Through SPM: once in and out by DMA, and for vector work once more by the unit.
+    through = (read + written) * (2 if vector else 1)
+    bound = max(work, transfer)
+    return OpRow(
+        index=index,
+        name=layer_of(op),
+        op=op.name,
+        loc=location_text(op),
+        phase=role_of(op).value,
+        kind=kind,
+        macs=0,
+        vector_ops=ops,
+        cycles=cycles,
+        compute_cycles=work,
+        stall_cycles=cycles - work,
+        seconds=machine.seconds(cycles),
+        utilization=0.0,
+        dram_read_bytes=read,
+        dram_write_bytes=written,
+        energy_j=None if machine.energy is None else machine.energy.joules(0, through, read + written),
+        limit="compute" if work > transfer else "dram",
+        lower_bound_bytes=read + written,
+        lower_bound_seconds=machine.seconds(bound),
+        tensors=tensors,
+        native={"work": _what(op), "transfer_cycles": transfer, "spm_bytes_moved": through},
+    )
+
+
+def _what(op: Operation) -> str:
+    """What the operation computes: the name of the train operation whose meaning it has."""
+    return op.kind if isinstance(op, TensorWorkOp) else op.name.removeprefix("npu.")
+
+
+def _moved(
+    name: str, values: Sequence[SSAValue], counts: Sequence[int] | None, machine: Machine, *, write: bool
+) -> dict[str, TensorBytes]:
+    """The bytes of each operand or result: of its elements, or of as many as the operation says."""
+    result: dict[str, TensorBytes] = {}
+    for number, value in enumerate(values):
+        type_: Attribute = value.type
+        if value in values[:number]:
+            continue
+        elements = counts[number] if counts is not None else _elements(type_)
+        moved = elements * element_bytes(type_, machine.element_bytes)
+        result[f"{name}{number}"] = TensorBytes(0, moved) if write else TensorBytes(moved, 0)
+    return result
+
+
+def _elements(type_: Attribute) -> int:
+    return prod(cast("TensorType[Attribute]", type_).get_shape())
