@@ -12,8 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.compiler.builder import GraphBuilder, TooManyOps
 from npuc.compiler.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
-from npuc.compiler.layers.base import ELEMENT_TYPES
-from npuc.compiler.layers.base import ArgumentError
+from npuc.compiler.layers.base import ELEMENT_TYPES, ArgumentError
 from npuc.dialects.train.base import shape_of
 from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
 from npuc.frontends.dsl.binding import (
@@ -96,7 +95,7 @@ class Calls(Expressions):
             result = self._build(function, values, frame, call.at, layer, call.frozen)
         except ArgumentError as error:
             message = f"argument '{error.argument}' of {call.function} (layer '{layer}'): {error.message}"
-            at = matched[error.argument].at if error.argument in matched else call.at
+            at = matched[error.argument].value.at if error.argument in matched else call.at
             raise frame.source.error(at, message, error.hint or f"signature: {signature.text}") from None
         except VerifyException as error:
             raise _shape_error(error, call.function, list(values.values()), layer, frame, call.at) from None
@@ -136,7 +135,7 @@ class Calls(Expressions):
             return convert(value, formal.kind)
         except Fault as fault:
             message = f"argument '{name}' of {signature.function}: {fault.message}"
-            raise frame.source.error(argument.at, message, f"signature: {signature.text}") from None
+            raise frame.source.error(expr.at, message, f"signature: {signature.text}") from None
 
     # operators on tensors
 
@@ -200,9 +199,9 @@ class Calls(Expressions):
         if element_name not in ELEMENT_TYPES:
             hint = did_you_mean(str(element_name), list(ELEMENT_TYPES))
             message = f"found {literal_text(element_name)}, expected an element type"
-            raise frame.source.error(matched["type"].at, message, hint)
+            raise frame.source.error(matched["type"].value.at, message, hint)
         if values.get("fill") is not None and values.get("bound") is not None:
-            raise frame.source.error(matched["bound"].at, "found both 'fill' and 'bound', expected one of them")
+            raise frame.source.error(matched["bound"].value.at, "found both 'fill' and 'bound', expected one of them")
         sizes = sizes_of(values["shape"], matched["shape"].value, frame)
         name = slot.layer(PARAM.function, outermost)
         location = frame.source.location(call.at)

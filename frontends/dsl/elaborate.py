@@ -22,7 +22,7 @@ from npuc.frontends.dsl.naming import Frame, Slot
 from npuc.frontends.dsl.program import Program, load_program
 from npuc.frontends.dsl.source import Diagnostics
 from npuc.frontends.dsl.statements import Statements
-from npuc.frontends.dsl.values import Fault, Value, describe, literal_text
+from npuc.frontends.dsl.values import Fault, Poisoned, Value, describe, literal_text
 
 
 class Elaboration(Statements):
@@ -31,6 +31,7 @@ class Elaboration(Statements):
     def __init__(self, program: Program, builder: GraphBuilder, diagnostics: Diagnostics):
         super().__init__(diagnostics, builder, program.blocks)
         self._network = program.network
+        self._frame = Frame(program.network.source, "")
         self._inputs: set[str] = set()
         self._outputs: dict[str, SSAValue] = {}
         self._loss: SSAValue | None = None
@@ -39,7 +40,7 @@ class Elaboration(Statements):
     def run_network(self, defines: Mapping[str, Value]) -> None:
         """Run the body of the network."""
         definition = self._network.definition
-        frame = Frame(self._network.source, "")
+        frame = self._frame
         check_names([p.name for p in definition.parameters], defines)
         slot = Slot(self.names, frame)
         for parameter in definition.parameters:
@@ -56,6 +57,8 @@ class Elaboration(Statements):
 
     def execute_network_statement(self, statement: syntax.NetworkStatement, frame: Frame) -> None:
         """Execute an input, labels, loss, output or optimizer statement."""
+        if frame is not self._frame:
+            raise Poisoned  # it stands in a block, which the checks have reported
         match statement:
             case syntax.Declaration():
                 self._declare(statement, frame)
@@ -126,7 +129,7 @@ class Elaboration(Statements):
                 number = convert(value, float)
             except Fault as fault:
                 message = f"argument '{name}' of {call.function}: {fault.message}"
-                raise source.error(argument.at, message, f"signature: {signature.text}") from None
+                raise source.error(argument.value.at, message, f"signature: {signature.text}") from None
             assert isinstance(number, float)
             options[name] = number
         self._optimizer = Optimizer(call.function, options)

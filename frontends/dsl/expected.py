@@ -7,9 +7,7 @@ from lark import Token
 from npuc.compiler.errors import nearest
 from npuc.frontends.dsl.tokens import END, unclosed_bracket
 
-_EXPRESSION = frozenset(
-    {"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "NONE", "LPAR", "LSQB", "MINUS", "NOT", "FROZEN"}
-)
+_EXPRESSION = frozenset({"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "NONE", "LPAR", "LSQB", "FROZEN"})
 _OPERATORS = frozenset({"PLUS", "MINUS", "PRODUCT", "POWER", "COMPARE", "AND", "OR", "LSQB"})
 _STATEMENT = frozenset({"INPUT", "LABELS", "LOSS", "OUTPUT", "OPTIMIZER", "RETURN", "FOR", "IF", "NAME"})
 _SYMBOLS = {
@@ -24,6 +22,8 @@ _SYMBOLS = {
     "EQUAL": "'='",
     "RANGE": "'..'",
     "IN": "'in'",
+    "AND": "'and'",
+    "OR": "'or'",
     "IF": "'if'",
     "ELSE": "'else'",
     "NETWORK": "'network'",
@@ -38,6 +38,7 @@ _GROUPS = ((_STATEMENT, "a statement"), (_EXPRESSION, "an expression"), (_OPERAT
 _STATEMENT_WORDS = (
     "input", "labels", "loss", "output", "optimizer", "return", "for", "if", "network", "block", "import",
 )  # fmt: skip
+_FILE_WORDS = ("network", "block", "import")
 _RESERVED = ("FOR", "IN", "IF", "ELSE", "RETURN", "TRUE", "FALSE", "NONE", "AND", "OR", "NOT")
 
 
@@ -59,6 +60,8 @@ def _alternatives(accepted: frozenset[str]) -> list[str]:
             rest -= group
     if "an operator" in words:
         rest -= {"IF", "EQUAL"}
+    if "an expression" in words:
+        rest -= {"MINUS", "NOT"}
     first = [_SYMBOLS[kind] for kind in sorted(rest - {END, "$END"}) if kind in _SYMBOLS]
     last = [_SYMBOLS[kind] for kind in (END, "$END") if kind in rest]
     return first + words + last
@@ -74,6 +77,9 @@ def message_for(token: Token, accepted: frozenset[str]) -> str:
 def hint_for(token: Token, before: Sequence[Token], accepted: frozenset[str]) -> str | None:
     """The likely fix of a syntax error at `token`, after the tokens `before`."""
     previous = before[-1] if before else None
+    if token.type == "NAME" and "NETWORK" in accepted:
+        word = nearest(str(token), _FILE_WORDS)
+        return f"did you mean '{word}'?" if word else "statements stand in the braces of a network or block"
     bracket = unclosed_bracket(before)
     if token.type in _RESERVED and "NAME" in accepted and "FOR" not in accepted:
         return f"'{token}' is a reserved word"
@@ -84,6 +90,8 @@ def hint_for(token: Token, before: Sequence[Token], accepted: frozenset[str]) ->
         return f"did you mean '{word}'?" if word else "a statement begins with a name and '=', or with a word as 'loss'"
     if bracket is not None and bracket.line != token.line and (bracket != "{" or token.type == "$END"):
         return f"the '{bracket}' of line {bracket.line} is not closed"
+    if token.type == "COMPARE" and "AND" in accepted:
+        return "comparisons do not chain: write a < b and b < c"
     if token.type == "EQUAL" and "COMPARE" in accepted:
         return "equality is written =="
     if previous is not None and previous.type == "INT" and token.type == "NAME" and previous.end_pos == token.start_pos:

@@ -63,21 +63,17 @@ def _end(tokens: list[Token]) -> Place:
     return Place(tokens[-1].end_line or 1, tokens[-1].end_column or 1) if tokens else Place(1, 1)
 
 
-def parse(source: Source) -> File:
+def parse(source: Source, diagnostics: Diagnostics) -> File:
     """
-    The syntax tree of a text.
+    The syntax tree of a text; syntax errors go to `diagnostics`.
 
-    After a syntax error its statement is left out and the rest is parsed again, so that further ones are found. All are
-    raised together.
+    After a syntax error its statement is left out and the rest is parsed again, so that further ones are found.
     """
-    diagnostics = Diagnostics()
     prepared = prepare(source, _grammar().lex(source.text), diagnostics)
     tokens = prepared.tokens
-    result = File((), ())
     while not diagnostics.full:
         try:
-            result = _parse_tokens(tokens)
-            break
+            return _parse_tokens(tokens)
         except _Failure as failure:
             at = place(failure.token) if failure.position < len(tokens) else _end(tokens)
             if at.line not in prepared.bad_lines:
@@ -88,5 +84,4 @@ def parse(source: Source) -> File:
                 break
             start, stop = statement_around(tokens, failure.position)
             tokens = tokens[:start] + tokens[stop:]
-    diagnostics.raise_if_any()
-    return result
+    return File((), ())

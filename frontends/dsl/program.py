@@ -47,11 +47,7 @@ class _Loader:
     def load(self, source: Source, path: tuple[str, ...]) -> None:
         """Read a file and what it imports; `path` lists the files that lead here, this one last."""
         self.loaded.add(path[-1])
-        try:
-            file = parse(source)
-        except SourceError as error:
-            self.diagnostics.add(error)
-            return
+        file = parse(source, self.diagnostics)
         for one in file.imports:
             self._import(source, one, path)
         for definition in file.definitions:
@@ -102,6 +98,8 @@ def _refusal(written: str, target: str, path: tuple[str, ...]) -> str | None:
         return f"found the absolute path '{written}', expected one relative to the importing file"
     if not written or "\0" in written:
         return "found an empty path, expected the name of a file"
+    if os.path.exists(target) and not os.path.isfile(target):
+        return f"cannot import: '{target}' is no regular file"
     if target in path:
         cycle = (*path[path.index(target) :], target)
         return f"the files import each other: {' -> '.join(cycle)}"

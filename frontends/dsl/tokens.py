@@ -64,6 +64,7 @@ def _report_bad(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) 
     """The tokens without bad ones; a run of bad letters counts as a name, so that what is around it still parses."""
     kept: list[Token] = []
     bad: set[tuple[int, str]] = set()
+    run_end = -1
     for token in raw:
         at, text = place(token), str(token)
         if token.type == "BAD_STRING":
@@ -71,10 +72,11 @@ def _report_bad(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) 
             token = _like(token, "STRING", text + '"')
             bad.add((at.line, text))
         elif token.type == "BAD":
-            follows_name = kept and kept[-1].type == "NAME" and kept[-1].end_pos == token.start_pos
-            if (at.line, text) not in bad and not (text.isalpha() and follows_name):
+            if (at.line, text) not in bad and run_end != token.start_pos:
                 diagnostics.add(source.error(at, f"found {_character(text)}", _bad_hint(text)))
             bad.add((at.line, text))
+            run_end = token.end_pos
+            follows_name = kept and kept[-1].type == "NAME" and kept[-1].end_pos == token.start_pos
             if not text.isalpha() or follows_name:
                 continue
             token = _like(token, "NAME", text)
@@ -109,7 +111,7 @@ def prepare(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) -> T
     following = _following(found.tokens)
     tokens: list[Token] = []
     brackets: list[str] = []
-    for token, after in zip(found.tokens, following, strict=True):
+    for number, (token, after) in enumerate(zip(found.tokens, following, strict=True)):
         begins = not tokens or tokens[-1].type in _BEGINNING
         if token.type == END:
             is_end = not brackets or brackets[-1] == "LBRACE"
@@ -119,7 +121,8 @@ def prepare(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) -> T
                 tokens.append(token)
             continue
         if token.type in SOFT_WORDS:
-            token = _soft_word(token, after, begins)
+            is_followed = number + 1 < len(found.tokens) and found.tokens[number + 1].type in _NAME_LIKE
+            token = _soft_word(token, is_followed, begins and after not in ("EQUAL", "COMMA"))
         if token.type in _HARD_STATEMENTS or token.type in ("LBRACE", "RBRACE"):
             while brackets and brackets[-1] != "LBRACE":
                 brackets.pop()
@@ -131,7 +134,8 @@ def prepare(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) -> T
             brackets.pop()
         tokens.append(token)
     if tokens and tokens[-1].type not in _BEGINNING:
-        tokens.append(_like(tokens[-1], END, ""))
+        line, column = tokens[-1].end_line, tokens[-1].end_column
+        tokens.append(Token(END, "", line=line, column=column, end_line=line, end_column=column))
     return Tokens(tokens, found.bad_lines)
 
 
@@ -146,11 +150,8 @@ def _following(tokens: Sequence[Token]) -> list[str]:
     return following[::-1]
 
 
-def _soft_word(token: Token, after: str, begins: bool) -> Token:
-    if token.type == "FROZEN":
-        is_word = after in _NAME_LIKE
-    else:
-        is_word = begins and after not in ("EQUAL", "COMMA")
+def _soft_word(token: Token, is_followed_by_name: bool, begins_statement: bool) -> Token:
+    is_word = is_followed_by_name if token.type == "FROZEN" else begins_statement
     return token if is_word else _like(token, "NAME", str(token))
 
 

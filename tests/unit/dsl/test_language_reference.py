@@ -16,7 +16,7 @@ TEXT = DOCUMENT.read_text(encoding="utf-8")
 
 @dataclass(frozen=True)
 class Example:
-    """A fenced block: its language, what stands behind it, its line and text; `shown` is the block of text that follows."""
+    """A fenced block: its language, what stands behind it, its line and text; `shown` is the text block after it."""
 
     language: str
     mark: str
