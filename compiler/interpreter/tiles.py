@@ -101,7 +101,8 @@ def places_of(axes: Sequence[Axis], ranges: Ranges, sizes: Sequence[int] | None 
     for number, axis in enumerate(axes):
         positions = np.array([axis.offset], np.int64)
         for dim, coefficient in axis.terms:
-            positions = np.unique(np.add.outer(positions, coefficient * np.arange(*ranges[dim])))
+            reached = coefficient * np.arange(*ranges[dim])
+            positions = positions + reached if len(positions) == 1 else np.unique(np.add.outer(positions, reached))
         if sizes is not None:
             positions = positions[(positions >= 0) & (positions < sizes[number])]
         found.append(positions)
