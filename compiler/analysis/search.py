@@ -21,7 +21,7 @@ from npuc.compiler.analysis.prices import Choice, Objective, Prices
 from npuc.compiler.analysis.space import Grid
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.dialects.npu.footprint import footprint
-from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 OBJECTIVES: tuple[Objective, ...] = ("time", "traffic", "energy", "edp")
 TIMED = 48
@@ -54,7 +54,7 @@ def best_schedule(
         choices = list(_choices(prices, budget))
         if choices:
             return _best(prices, choices, budget)
-    finest = Schedule(tuple(loop for g in prices.groups for loop in max(g.chain, key=len)))
+    finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
     needed = sum(footprint(nest, finest).values()) * max(widths)
     raise CapacityError(
         f"the smallest tiles need {needed:,} bytes of SPM ({len(nest.tensors)} blocks of {max(widths)}-byte elements), "

@@ -1,0 +1,122 @@
+"""The schedule search against brute force over all orders, steps and keeps of small products, and its promises."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations, product
+from random import Random
+
+import pytest
+
+from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.bounds import lower_bound_bytes
+from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.machine import Energy, Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
+from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.errors import CapacityError, UsageError
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+
+Draw = Callable[..., tuple[Nest, Schedule]]
+ENERGY = Energy(0.2, 1.0, 20.0)
+
+
+def gemm(m: int, n: int, k: int) -> Nest:
+    sizes = {"m": m, "n": n, "k": k}
+
+    def tensor(name: str, dims: str) -> Tensor:
+        return Tensor(name, tuple(sizes[d] for d in dims), tuple(Axis(((d, 1),)) for d in dims))
+
+    tensors = (tensor("X", "mk"), tensor("W", "kn"), tensor("Y", "mn"))
+    return Nest(tuple(sizes.items()), tensors[:2], tensors[2:], (None,), (Statement("Y", "X", "W"),))
+
+
+def all_schedules(nest: Nest) -> Iterator[Schedule]:
+    """Every schedule in which no dimension is cut twice."""
+    for steps in product(*(range(1, size + 1) for _, size in nest.dims)):
+        cut = [Loop(d, s) for (d, size), s in zip(nest.dims, steps, strict=True) if s < size]
+        for loops in permutations(cut):
+            for keeps in product(range(len(loops) + 1), repeat=len(nest.tensors)):
+                yield Schedule(loops, tuple(zip(nest.tensors, keeps, strict=True)))
+
+
+def moved(nest: Nest, schedule: Schedule) -> int:
+    return sum(t.read + t.write for t in traffic(nest, schedule).values())
+
+
+def held(nest: Nest, schedule: Schedule) -> int:
+    return sum(footprint(nest, schedule).values())
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(3, 3, 3), (4, 2, 3), (2, 4, 3), (5, 3, 1), (1, 4, 3)])
+@pytest.mark.parametrize("spm", [3, 7, 13, 30])
+def test_best_of_all(m: int, n: int, k: int, spm: int) -> None:
+    """The least traffic, and the least time, of all schedules that fit."""
+    nest = gemm(m, n, k)
+    machine = Machine(Array(2, 2), spm, Fraction(1, 2), 1000.0, 4, element_bytes=1)
+    legal = [s for s in all_schedules(nest) if held(nest, s) <= spm]
+    by_traffic = best_schedule(nest, machine, "traffic")
+    assert moved(nest, by_traffic) == min(moved(nest, s) for s in legal)
+    timed = pipeline(nest, best_schedule(nest, machine, "time"), machine, (1, 1, 1)).time
+    assert timed == min(pipeline(nest, s, machine, (1, 1, 1)).time for s in legal)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_choice_is_legal(seed: int, draw: Draw) -> None:
+    """On any nest: a right schedule that fits, no worse than the whole nest at once or its smallest tiles."""
+    r = Random(seed)
+    for _ in range(12):
+        nest, _ = draw(r, big=r.choice([6, 40, 300]))
+        spm = r.choice([12, 60, 400, 5000])
+        array = Array(r.randint(1, 8), r.randint(1, 8), r.choice(["os", "ws", "is"]), r.choice(["overlap", "per-fold"]))
+        machine = Machine(array, 2 * spm, Fraction(r.randint(1, 40), 4), 1000.0, 8, r.random() < 0.8, 2, ENERGY)
+        objective = r.choice(OBJECTIVES)
+        widths = tuple(2 for _ in nest.tensors)
+        context = f"{nest}\n{machine}\n{objective}"
+        try:
+            found = best_schedule(nest, machine, objective)
+        except CapacityError:
+            finest = Schedule(tuple(Loop(d, 1) for d, _ in nest.dims))
+            assert held(nest, finest) > spm, context
+            continue
+        assert not list(found.problems(nest)), context
+        assert found.spm == spm
+        assert held(nest, found) <= spm, context
+        assert 2 * moved(nest, found) >= lower_bound_bytes(nest, machine.spm_bytes, widths), context
+        if held(nest, Schedule()) <= spm:
+            price = cost(nest, found, machine, objective)
+            assert price <= cost(nest, Schedule(), machine, objective) * (1 + 1e-9), context
+
+
+def cost(nest: Nest, schedule: Schedule, machine: Machine, objective: Objective) -> float:
+    """What an objective minimises, from the exact models."""
+    widths = tuple(2 for _ in nest.tensors)
+    time = float(pipeline(nest, schedule, machine, widths).time)
+    dram = 2 * moved(nest, schedule)
+    spm = 2 * sum(compute(nest, schedule, machine.array).accesses.values()) + dram
+    energy = ENERGY.joules(nest.macs, spm, dram)
+    return {"time": time, "traffic": float(dram), "energy": energy, "edp": energy * time}[objective]
+
+
+def test_more_spm_is_never_worse() -> None:
+    nest = gemm(40, 30, 50)
+    machine = Machine(Array(4, 4), 64, Fraction(1), 1000.0, 4, element_bytes=1)
+    least = [moved(nest, best_schedule(nest, replace(machine, spm_bytes=s), "traffic")) for s in range(64, 5200, 256)]
+    assert least == sorted(least, reverse=True)
+    assert least[-1] == 40 * 30 + 40 * 50 + 30 * 50
+
+
+def test_too_small_a_memory() -> None:
+    machine = Machine(Array(4, 4), 5, Fraction(1), 1000.0, 4, element_bytes=2)
+    with pytest.raises(CapacityError, match=r"need 6 bytes of SPM \(3 blocks of 2-byte elements\).*may use 5"):
+        best_schedule(gemm(8, 8, 8), machine)
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_energy_needs_values(objective: Objective) -> None:
+    machine = Machine(Array(4, 4), 500, Fraction(1), 1000.0, 4)
+    with pytest.raises(UsageError, match=f"{objective} needs energy.mac_pj"):
+        best_schedule(gemm(8, 8, 8), machine, objective)
