@@ -17,15 +17,8 @@ _MAX_DIGITS = 18
 _MAX_DEPTH = 8
 
 
-def parse_define(text: str) -> tuple[str, Value]:
-    """The name and value of `name=value`, as the command line takes it; a bare word is a string."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise UsageError(f"found '{text}', expected NAME=VALUE", hint="for example: -D batch=8")
-    return name, _parse_value(value.strip())
-
-
 def _parse_value(text: str, depth: int = 0) -> Value:
+    """The value of a text as the command line takes it; a bare word is a string."""
     if text.startswith("[") and text.endswith("]"):
         if depth == _MAX_DEPTH:
             raise UsageError(f"found lists nested more than {_MAX_DEPTH} deep")
@@ -67,9 +60,19 @@ def check_names(known: Sequence[str], given: Iterable[str]) -> None:
 
 
 def fitting(name: str, value: Value, default: Value) -> Value:
-    """A given value as a parameter takes it: of the kind of its default; none as default takes everything."""
+    """
+    A given value as a parameter takes it: of the kind of its default; none as default takes everything.
+
+    The command line gives texts and integers: for a default that is no string, a text is read as a literal; for a
+    string, an integer stands for its digits.
+    """
     if isinstance(value, tuple):
         value = list(value)
+    if isinstance(default, str):
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+    elif isinstance(value, str):
+        value = _parse_value(value.strip())
     if not _is_plain(value):
         raise UsageError(f"network parameter '{name}': found {value!r}, expected numbers, strings, booleans or lists")
     if default is None or kind_of(value) == kind_of(default):

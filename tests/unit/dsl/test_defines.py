@@ -6,7 +6,7 @@ import pytest
 
 from npuc.compiler.errors import UsageError
 from npuc.frontends import read_source
-from npuc.frontends.dsl.defines import parse_define
+from npuc.frontends.dsl.defines import fitting
 
 TEXT = """network t(batch=4, scale=0.5, deep=false, variant="a", widths=[2, 3], extra=none, twice=batch * 2,
           element="f32") {
@@ -28,30 +28,32 @@ def result(**defines: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("batch=8", ("batch", 8)),
-        ("b=-3", ("b", -3)),
-        ("lr=0.1", ("lr", 0.1)),
-        ("lr=1e-3", ("lr", 1e-3)),
-        ("flag=true", ("flag", True)),
-        ("flag=false", ("flag", False)),
-        ("x=none", ("x", None)),
-        ("v=v1_5", ("v", "v1_5")),
-        ('v="8"', ("v", "8")),
-        ("v=a=b", ("v", "a=b")),
-        ("v=", ("v", "")),
-        ("d=[3,4,6,3]", ("d", [3, 4, 6, 3])),
-        ("d=[ ]", ("d", list[int]())),
-        ("d=[[1, 2], [0.5, a]]", ("d", [[1, 2], [0.5, "a"]])),
+        ("8", 8),
+        (" -3 ", -3),
+        ("0.5", 0.5),
+        ("1e-3", 1e-3),
+        ("true", True),
+        ("none", None),
+        ("v1_5", "v1_5"),
+        ('"8"', "8"),
+        ("", ""),
+        ("[3,4,6,3]", [3, 4, 6, 3]),
+        ("[ ]", list[int]()),
+        ("[[1, 2], [0.5, a]]", [[1, 2], [0.5, "a"]]),
     ],
 )
-def test_command_line_form(text: str, expected: tuple[str, object]):
-    assert parse_define(text) == expected
+def test_texts_are_read_as_literals(text: str, expected: object):
+    assert fitting("p", text, None) == expected
 
 
-@pytest.mark.parametrize("text", ["batch", "=8", "2x=3", "n=" + "9" * 30, "n=" + "[" * 99 + "]" * 99])
-def test_wrong_command_line_form(text: str):
+def test_texts_stay_texts_for_a_string():
+    assert [fitting("p", value, "a") for value in ("8", "true", "[1]", 8)] == ["8", "true", "[1]", "8"]
+
+
+@pytest.mark.parametrize("text", ["9" * 30, "[" * 99 + "]" * 99, "1e999", "[1e999]"])
+def test_texts_out_of_range(text: str):
     with pytest.raises(UsageError):
-        parse_define(text)
+        fitting("p", text, None)
 
 
 def test_defaults_and_overrides():
@@ -87,7 +89,8 @@ def test_unknown_name():
         ("batch", True, "'batch': found boolean true, expected an integer"),
         ("scale", "x", "'scale': found string \"x\", expected a float"),
         ("deep", 1, "'deep': found integer 1, expected a boolean"),
-        ("variant", 1, "'variant': found integer 1, expected a string"),
+        ("batch", "0.5", "'batch': found float 0.5, expected an integer"),
+        ("variant", True, "'variant': found boolean true, expected a string"),
         ("widths", 1, "'widths': found integer 1, expected a list"),
         ("batch", 2**70, f"'batch': found {2**70}, expected numbers"),
         ("scale", float("nan"), "'scale': found nan, expected numbers"),

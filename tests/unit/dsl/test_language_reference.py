@@ -70,6 +70,15 @@ def test_wrong_example_gives_the_message_shown(example: Example):
     assert caught.value.render() + "\n" == example.shown
 
 
+def test_names_that_the_text_quotes():
+    text = next(e.text for e in EXAMPLES if "small_resnet" in e.text)
+    assert 'train.param = "1.1.c1.conv2d.weight"' in str(read_source(text))
+    written_out = re.sub(
+        r"for i in 0\.\.len\(depths\).*", "for d in depths { x = x * d }; stage2 = stage(x, 32, 2, 2); x = stage2", text
+    )
+    assert 'train.param = "stage2.1.c1.conv2d.weight"' in str(read_source(written_out))
+
+
 def test_table_of_layers_is_up_to_date():
     assert layer_table() in TEXT, "run: python -m npuc.frontends.dsl.reference docs/language.md"
 
