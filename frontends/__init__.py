@@ -25,7 +25,11 @@ SAMPLES = "samples:"
 
 
 def sample_names() -> list[str]:
-    """The networks that ship with npuc."""
+    """The networks that ship with npuc; files that begin with `_` hold blocks for them."""
+    return [name for name in _sample_files() if not name.startswith("_")]
+
+
+def _sample_files() -> list[str]:
     names = (entry.name for entry in files("npuc.samples").iterdir())
     return sorted(name.removesuffix(".dsl") for name in names if name.endswith(".dsl"))
 
@@ -40,9 +44,8 @@ def read_text(path: str) -> str:
         return _decode(sys.stdin.buffer.read(), "<stdin>")
     if path.startswith(SAMPLES):
         name = path.removeprefix(SAMPLES).removesuffix(".dsl")
-        known = sample_names()
-        if name not in known:
-            raise UsageError(f"unknown sample '{name}'", hint=did_you_mean(name, known))
+        if name not in _sample_files():
+            raise UsageError(f"unknown sample '{name}'", hint=did_you_mean(name, sample_names()))
         return _decode((files("npuc.samples") / f"{name}.dsl").read_bytes(), path)
     try:
         return _decode(Path(path).read_bytes(), path)

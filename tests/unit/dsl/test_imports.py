@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.compiler.errors import SourceError, UsageError
 from npuc.dialects.provenance import location_text
 from npuc.dialects.train.base import TrainOp
-from npuc.frontends import read_source, read_text
+from npuc.frontends import read_source, read_text, sample_names
 
 BLOCK = "block f(x) {\n  return relu(x)\n}\n"
 NETWORK = "network t() { input x: f32[4]; h = f(x); output h }\n"
@@ -157,3 +157,11 @@ def test_unknown_format():
     with pytest.raises(UsageError, match="unknown source format 'dls'") as caught:
         read_source("", format="dls")
     assert caught.value.hint == "did you mean 'dsl'?"
+
+
+def test_samples_import_files_beside_them_that_are_no_samples():
+    assert "transformer" in sample_names()
+    assert not any(name.startswith("_") for name in sample_names())
+    text = read_text("samples:transformer")
+    assert 'import "_attention.dsl"' in text
+    read_source(text, filename="samples:transformer", training=False).verify()
