@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
+from typing import IO
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -11,6 +14,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from npuc.compiler.errors import Location, SourceError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.dialects import get_all_dialects
+from npuc.frontends.mlir import check_strings
 
 
 class OptTool(xDSLOptMain):
@@ -37,6 +41,12 @@ class OptTool(xDSLOptMain):
         super().register_all_passes()
         for name, factory in available_passes(self.load).items():
             self.register_pass(name, factory)
+
+    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
+        """Parse a part of the input, after a look at its strings."""
+        data = chunk.read()
+        check_strings(data.decode(), self.get_input_name())
+        return super().parse_chunk(BytesIO(data), file_extension, start_offset)
 
     def setup_pipeline(self) -> None:
         """Read the pipeline with npuc's messages, and keep what the tool does between passes."""

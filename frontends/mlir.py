@@ -6,17 +6,26 @@ Every operation without a location of its own gets the place where it stands, so
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from npuc.compiler.boundary import Foreign, summary
-from npuc.compiler.errors import Location, SourceError
+from npuc.compiler.errors import Location, SourceError, did_you_mean
 from npuc.dialects import get_all_dialects
+
+_QUOTE_OR_COMMENT = re.compile(r'"|//[^\n]*')
+_STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
+_UNKNOWN_OP = re.compile(r"Operation (\S+) is not registered")
+_UNDEFINED = re.compile(r"values used but not defined: \[(%[^\s,\]]+)")
 
 
 def make_context() -> Context:
@@ -29,14 +38,17 @@ def make_context() -> Context:
     return context
 
 
-class _LocatingParser(Parser):
-    """A parser that gives operations without a location the place where they begin."""
+@dataclass(frozen=True)
+class _Text:
+    """A text with its name: positions as lines and columns, and errors there."""
 
-    def __init__(self, context: Context, text: str, filename: str):
-        super().__init__(context, text, filename)
-        self.text = text
-        self.file = StringAttr(filename)
-        self.starts = [0, *(i + 1 for i, c in enumerate(text) if c == "\n")]
+    text: str
+    filename: str
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where lines begin."""
+        return [0, *(i + 1 for i, c in enumerate(self.text) if c == "\n")]
 
     def place(self, position: int) -> tuple[int, int]:
         """Line and column of a position, both from 1."""
@@ -46,9 +58,17 @@ class _LocatingParser(Parser):
     def error(self, message: str, position: int, hint: str | None = None) -> SourceError:
         """An error at a position of the text."""
         line, col = self.place(min(position, len(self.text)))
-        end = self.starts[line] - 1 if line < len(self.starts) else len(self.text)
-        location = Location(self.file.data, line, col)
-        return SourceError(message, location=location, hint=hint, source_line=self.text[self.starts[line - 1] : end])
+        source_line = self.text[self.starts[line - 1] :].partition("\n")[0]
+        return SourceError(message, location=Location(self.filename, line, col), hint=hint, source_line=source_line)
+
+
+class _LocatingParser(Parser):
+    """A parser that gives operations without a location the place where they begin."""
+
+    def __init__(self, context: Context, source: _Text):
+        super().__init__(context, source.text, source.filename)
+        self.source = source
+        self.file = StringAttr(source.filename)
 
     def parse_operation(self) -> Operation:
         """An operation, with its place. What a verifier of an attribute says is an error at the operation."""
@@ -56,9 +76,9 @@ class _LocatingParser(Parser):
         try:
             op = super().parse_operation()
         except VerifyException as e:
-            raise self.error(str(e), start) from e
+            raise self.source.error(str(e), start) from e
         if isinstance(op.location, UnknownLoc):
-            line, col = self.place(start)
+            line, col = self.source.place(start)
             op.location = FileLineColLoc(self.file, IntAttr(line), IntAttr(col))
         return op
 
@@ -67,34 +87,58 @@ def read_mlir(text: str, filename: str, context: Context | None = None) -> Modul
     """
     The module that a text holds.
 
-    Raises `SourceError` for text that is not IR, and for values that are used where they are not defined. Verifiers
-    of operations are the caller's to run (`npuc.compiler.verify`).
+    Raises `SourceError` for text that is not IR, and for values that are used where they are not defined. Verifiers of
+    operations are the caller's to run (`npuc.compiler.verify`).
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    parser = _LocatingParser(context or make_context(), text, filename)
-    try:
-        with Foreign(lambda e: parser.error(_message(e), _position(e, parser))):
-            module = parser.parse_module()
-    except RecursionError as e:
-        raise SourceError(f"{filename}: regions or types are nested too deeply") from e
-    _check_order(module, parser)
+    source = _Text(text.removeprefix("\ufeff").replace("\r\n", "\n"), filename)
+    check_strings(source.text, filename)
+    parsers: list[_LocatingParser] = []
+    with Foreign(lambda e: _error(e, source, parsers)):
+        parsers.append(_LocatingParser(context or make_context(), source))
+        module = parsers[0].parse_module()
+    _check_order(module, source)
     return module
 
 
-def _message(error: Exception) -> str:
-    """What to say: the parser's own message, or what the text made it stumble over."""
-    if isinstance(error, ParseError):
-        return error.msg.strip().partition("\n")[0]
-    if isinstance(error, RecursionError):
-        return "regions or types are nested too deeply"
-    return f"this cannot be read ({summary(error)})"
+def check_strings(text: str, filename: str) -> None:
+    """
+    Raise `SourceError` at a string that is not closed on its line, or holds an unknown escape.
+
+    xDSL's lexer takes time exponential in the length of such a string.
+    """
+    position = 0
+    while (found := _QUOTE_OR_COMMENT.search(text, position)) is not None:
+        if found.group() == '"':
+            string = _STRING.match(text, found.start())
+            if string is None:
+                message = "this string is not closed on its line, or has an unknown escape"
+                raise _Text(text, filename).error(message, found.start(), 'escapes are \\", \\\\, \\n, \\t and \\XX')
+            position = string.end()
+        else:
+            position = found.end()
 
 
-def _position(error: Exception, parser: Parser) -> int:
-    return error.span.start if isinstance(error, ParseError) else parser.pos
+def _error(error: Exception, source: _Text, parsers: list[_LocatingParser]) -> SourceError:
+    """The parser's error at the place that it is about, or what the text made the parser stumble over."""
+    if not isinstance(error, ParseError):
+        nested = isinstance(error, RecursionError)
+        text = "regions or types are nested too deeply" if nested else f"this cannot be read ({summary(error)})"
+        return source.error(text, parsers[0].pos if parsers else 0)
+    text, position = error.msg.strip().partition("\n")[0], error.span.start
+    if unknown := _UNKNOWN_OP.match(text):
+        name = unknown.group(1)
+        found = source.text.rfind(name, 0, position)
+        known = [op.name for op in parsers[0].ctx.loaded_ops] if parsers else []
+        return source.error(f"unknown operation '{name}'", max(found, 0), did_you_mean(name, known))
+    if undefined := _UNDEFINED.match(text):
+        used = re.search(re.escape(undefined.group(1)) + r"(?![\w$.-])", source.text)
+        return source.error(f"{undefined.group(1)} is not defined", used.start() if used else position)
+    if text == "in block definition":
+        text = "expected an operation or the end of the block"
+    return source.error(text, position)
 
 
-def _check_order(module: ModuleOp, parser: _LocatingParser) -> None:
+def _check_order(module: ModuleOp, source: _Text) -> None:
     """Every value must be defined before it is used: the parser allows any order."""
 
     def visit(region: Region, defined: set[SSAValue]) -> None:
@@ -103,17 +147,20 @@ def _check_order(module: ModuleOp, parser: _LocatingParser) -> None:
             for op in block.ops:
                 for number, operand in enumerate(op.operands):
                     if operand not in known:
-                        raise _undefined(op, number)
+                        raise undefined(op, number)
                 for inner in op.regions:
                     visit(inner, known)
                 known.update(op.results)
 
-    def _undefined(op: Operation, number: int) -> SourceError:
+    def undefined(op: Operation, number: int) -> SourceError:
         name = op.operands[number].name_hint
         value = f"%{name}" if name else f"operand {number}"
         loc = op.location
-        position = parser.starts[loc.line.data - 1] + loc.column.data - 1 if isinstance(loc, FileLineColLoc) else 0
-        return parser.error(f"'{op.name}' uses {value} before it is defined", position)
+        position = source.starts[loc.line.data - 1] + loc.column.data - 1 if _is_here(loc) else 0
+        return source.error(f"'{op.name}' uses {value} before it is defined", position)
+
+    def _is_here(loc: Attribute) -> TypeGuard[FileLineColLoc]:
+        return isinstance(loc, FileLineColLoc) and loc.filename.data == source.filename
 
     for region in module.regions:
         visit(region, set())

@@ -43,7 +43,11 @@ def _backends(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.backends.base import get_all_backends
 
     for name, factory in get_all_backends().items():
-        backend = factory()
+        try:
+            backend = factory()
+        except UsageError as e:
+            yield name, e.message.removeprefix(f"backend '{name}' ")
+            continue
         yield name, f"{backend.level:<5}  {_first_line(type(backend))}"
 
 
@@ -60,7 +64,11 @@ def _passes(load: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.compiler.pipeline import available_passes
 
     for name, factory in available_passes(load).items():
-        found = factory()
+        try:
+            found = factory()
+        except UsageError as e:
+            yield name, e.message.removeprefix(f"pass '{name}' ")
+            continue
         options = [f.name.replace("_", "-") for f in dataclasses.fields(found) if f.name != "name" and f.init]
         yield name + ("{" + " ".join(f"{option}=" for option in options) + "}" if options else ""), _first_line(found)
 
