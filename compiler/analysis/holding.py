@@ -48,6 +48,7 @@ class Holder:
         # All visits, plus what does not depend on the schedule: an accumulator is not read back at first, and what no
         # statement touches is written (or its start read) once.
         self.extra = 0 if tensor in nest.ins else tensor.elements - reached - (reached if self.accumulates else 0)
+        self.moves: dict[tuple[int, int], Grid] = {}
         self.known: dict[tuple[int, ...], tuple[Reals, Reals, Reals, Reals]] = {}
 
     def options(self, order: tuple[int, ...]) -> Iterator[Option]:
@@ -86,8 +87,11 @@ class Holder:
 
     def _moving(self, group: int, removed: int) -> Grid:
         """1 where loops of a group are left outside the block."""
-        left = self.groups[group].without(removed) != self.groups[group].full
-        return along(left.astype(np.int64), group, len(self.groups))
+        found = self.moves.get((group, removed))
+        if found is None:
+            left = self.groups[group].shorter[removed] != self.groups[group].full
+            found = self.moves[group, removed] = along(left.astype(np.int64), group, len(self.groups))
+        return found
 
     def _held(self, removed: tuple[int, ...]) -> tuple[Reals, Reals, Reals, Reals]:
         """Room, bytes of all visits, of one, and of the ends with so many loops of each used group in the block."""
@@ -95,7 +99,7 @@ class Holder:
         if found is None:
             index: list[Grid] = [np.zeros(1, dtype=np.int64)] * len(self.groups)
             for g, count in zip(self.used, removed, strict=True):
-                index[g] = self.groups[g].without(count)
+                index[g] = self.groups[g].shorter[count]
             at = np.ix_(*index)
             times = self.width * (2.0 if self.accumulates else 1.0)
             ends = self.table.last if self.accumulates else self.table.first

@@ -63,7 +63,7 @@ def pipeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int
         run = _Run(rate.numerator, rate.denominator, machine.spm_bytes)
         run.node(sequence.root, sequence.head)
         ticks = run.comp + sequence.tail * rate.denominator
-        time = Fraction(ticks, rate.numerator) + work.overhead
+        time = max(Fraction(ticks, rate.numerator) + work.overhead, sequence.moved / rate)
     else:
         time = work.cycles + sequence.moved / rate
     return Timing(time, work.cycles, sequence.moved, sequence.head, sequence.tail)
@@ -172,14 +172,16 @@ class _Run:
             self.node(child, moved)
             left, run = left - 1, run + 1
             lead, behind = self.comp - self.load, self.base - self.load
-            if mark is not None and mark[1:3] == (lead, behind) and queue == self.queue:
+            if mark is not None and mark[1] == lead and mark[2] == behind and queue == self.queue:
                 period = run - mark[0]
                 self._advance((left // period) * (self.load - mark[3]))
                 left, mark, checkpoint = left % period, None, run + left
-            elif run == checkpoint and left > 2:
-                left -= self._coast(child, moved, left)
-                mark, queue = (run, self.comp - self.load, self.base - self.load, self.load), self.queue.copy()
+            elif run == checkpoint:
                 checkpoint *= 2
+                # Looking for an end costs as much as what is on its way, so only where more is left than that.
+                if left * (child.loads + 1) > len(self.queue) + 2:
+                    left -= self._coast(child, moved, left)
+                    mark, queue = (run, self.comp - self.load, self.base - self.load, self.load), self.queue.copy()
 
     def _advance(self, ticks: int) -> None:
         self.load, self.comp = self.load + ticks, self.comp + ticks

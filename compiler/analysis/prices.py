@@ -14,21 +14,35 @@ from npuc.compiler.analysis.space import Grid, Group, Reals, along, groups_of
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 Objective = Literal["time", "traffic", "energy", "edp"]
-SLACK = 1.05
-"""Candidates whose bound is above the best score by more than this factor are not looked at."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    One order and one way to hold each tensor: `room` elements, `moved` bytes, `ends` bytes that nothing hides.
+
+    `bound` is no more than the exact score of each of the steps (flat), infinite where they do not fit; `least` the
+    smallest of them.
+    """
+
+    order: tuple[int, ...]
+    held: tuple[Option, ...]
+    room: Reals
+    moved: Reals
+    ends: Reals
+    bound: Reals
+    least: float
 
 
 @dataclass(frozen=True)
 class Choice:
     """
-    One order and one way to hold each tensor, with the prices of steps that are worth it.
+    The steps of a plan that are worth a look (`at`, positions in the flat grid) with their prices.
 
-    `at` are the steps (positions in the flat grid); `score` what is minimised, `time` the estimate in cycles,
-    `bound` no more than the exact score, `moved` bytes, `room` elements of SPM.
+    `score` is the estimate of what is minimised, `time` that in cycles, `moved` bytes, `room` elements of SPM.
     """
 
-    order: tuple[int, ...]
-    held: tuple[Option, ...]
+    plan: Plan
     at: Grid
     score: Reals
     time: Reals
@@ -52,59 +66,55 @@ class Prices:
         self.holders = [Holder(nest, t, self.groups, among, w) for (t, among), w in zip(moved_by, widths, strict=True)]
         self.trips = [along(g.trips, n, len(self.groups)).astype(np.float64) for n, g in enumerate(self.groups)]
         self.cycles, self.accesses = self._array_work()
-        self.limit = inf
+        self.zero: Reals = np.zeros(self.shape)
 
-    def schedule(self, choice: Choice, at: int, spm: int) -> Schedule:
-        """The schedule of a choice with the steps `at`."""
+    def schedule(self, plan: Plan, at: int, spm: int) -> Schedule:
+        """The schedule of a plan with the steps `at`."""
         position = np.unravel_index(at, self.shape)
         loops: list[Loop] = []
         counts: list[int] = []
-        for g in choice.order:
+        for g in plan.order:
             chosen = self.groups[g].chain[int(position[g])]
             loops += chosen
             counts.append(len(chosen))
         keep: list[tuple[str, int]] = []
-        for name, way in zip(self.names, choice.held, strict=True):
+        for name, way in zip(self.names, plan.held, strict=True):
             end, inner = way.kept
             depth = sum(counts[end + 1 :]) + (min(inner, counts[end]) if end < len(counts) else 0)
             if depth:
                 keep.append((name, depth))
         return Schedule(tuple(loops), tuple(keep), spm)
 
-    def of(self, order: tuple[int, ...], held: tuple[Option, ...], budget: int) -> Choice | None:
-        """
-        The prices of the steps that fit in `budget` elements; None if there are none.
-
-        Steps whose bound is well above the best score so far are left out.
-        """
+    def plan(self, order: tuple[int, ...], held: tuple[Option, ...], budget: int) -> Plan | None:
+        """An order, a way to hold each tensor, and the bounds of all steps; None if none fits in `budget` elements."""
         room = _sum([way.room for way in held])
-        if int(room.min()) > budget:
+        if room.min() > budget:
             return None
-        rate, scale = float(self.machine.bytes_per_cycle), self._scale
+        rate = float(self.machine.bytes_per_cycle)
         moved = _sum([way.moved for way in held])
+        ends = _sum([way.ends for way in held])
         if self.machine.double_buffer:
-            bound = np.maximum(self.cycles + _sum([way.ends for way in held]) / rate, moved / rate)
+            time = np.maximum(self.cycles + ends / rate, moved / rate)
         else:
-            bound = self.cycles + moved / rate
-        bound = scale(bound, moved)
-        room = np.broadcast_to(room, self.shape).ravel()
-        flat = np.broadcast_to(bound, self.shape).ravel()
-        at = np.flatnonzero((room <= budget) & (flat <= self.limit))
-        if not len(at):
-            return None
-        bytes_ = self._here(moved, at)
-        time = self._here(self.cycles, at)
-        if self.machine.double_buffer:
-            ends = self._here(_sum([way.ends for way in held]), at)
-            waited = self._exposed(order, held, time, at)
-            time = np.maximum(time + np.maximum(waited, ends / rate), bytes_ / rate)
-        else:
-            time = time + bytes_ / rate
-        score = self._scale(time, bytes_, at)
-        self.limit = min(self.limit, float(score.min()) * SLACK)
-        return Choice(order, held, at, score, time, flat[at], bytes_, room[at])
+            time = self.cycles + moved / rate
+        bound = self._scale(time, moved, self.accesses) + self.zero
+        bound[np.broadcast_to(room > budget, self.shape)] = inf
+        return Plan(order, held, room, moved, ends, bound.ravel(), float(bound.min()))
 
-    def _scale(self, time: Reals, moved: Reals, at: Grid | None = None) -> Reals:
+    def of(self, plan: Plan, limit: float) -> Choice:
+        """The prices of the steps whose bound is at most `limit`."""
+        at = np.flatnonzero(plan.bound <= limit)
+        moved, time = self._here(plan.moved, at), self._here(self.cycles, at)
+        rate = float(self.machine.bytes_per_cycle)
+        if self.machine.double_buffer:
+            waited = self._exposed(plan.order, plan.held, time, at)
+            time = np.maximum(time + np.maximum(waited, self._here(plan.ends, at) / rate), moved / rate)
+        else:
+            time = time + moved / rate
+        score = self._scale(time, moved, self._here(self.accesses, at))
+        return Choice(plan, at, score, time, plan.bound[at], moved, self._here(plan.room, at))
+
+    def _scale(self, time: Reals, moved: Reals, accesses: Reals) -> Reals:
         """What is minimised, from times and bytes."""
         if self.objective == "time":
             return time
@@ -112,7 +122,6 @@ class Prices:
             return moved
         energy = self.machine.energy
         assert energy is not None, "the search refuses a machine without energies"
-        accesses = self.accesses if at is None else self._here(self.accesses, at)
         spm = accesses + moved
         joules = 1e-12 * (
             self.nest.macs * energy.mac_pj + spm * energy.spm_pj_per_byte + moved * energy.dram_pj_per_byte
@@ -120,7 +129,7 @@ class Prices:
         return joules if self.objective == "energy" else time * joules
 
     def _here(self, values: Grid | Reals, at: Grid) -> Reals:
-        return np.broadcast_to(values, self.shape).ravel()[at].astype(np.float64)
+        return (values + self.zero).ravel()[at]
 
     def _exposed(self, order: tuple[int, ...], held: tuple[Option, ...], work: Reals, at: Grid) -> Reals:
         """

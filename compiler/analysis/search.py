@@ -8,16 +8,16 @@ hide. The best by it are timed by the exact pipeline, in the order of a lower bo
 can win.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import permutations, product
+from sys import float_info
 
 import numpy as np
 
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
-from npuc.compiler.analysis.prices import Choice, Objective, Prices
+from npuc.compiler.analysis.prices import Choice, Objective, Plan, Prices
 from npuc.compiler.analysis.space import Grid
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.dialects.npu.footprint import footprint
@@ -26,8 +26,11 @@ from npuc.dialects.npu.nest import Loop, Nest, Schedule
 OBJECTIVES: tuple[Objective, ...] = ("time", "traffic", "energy", "edp")
 TIMED = 48
 """The candidates with the best estimates among which the exact pipeline chooses."""
-TRIALS = 10
+TRIALS = 8
 """The most that are timed."""
+SLACK = 1.02
+"""Candidates whose bound is above the best estimate by more than this factor are not looked at."""
+MOST = float_info.max
 
 
 @lru_cache(maxsize=4096)
@@ -51,7 +54,7 @@ def best_schedule(
     budget = machine.spm_bytes // max(widths)
     for fine in (False, True):
         prices = Prices(nest, machine, objective, widths, fine=fine)
-        choices = list(_choices(prices, budget))
+        choices = _choices(prices, budget)
         if choices:
             return _best(prices, choices, budget)
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
@@ -62,16 +65,30 @@ def best_schedule(
     )
 
 
-def _choices(prices: Prices, budget: int) -> Iterator[Choice]:
-    """Every order with every way to hold the tensors, where anything fits in `budget` elements."""
+def _choices(prices: Prices, budget: int) -> list[Choice]:
+    """
+    Every order with every way to hold the tensors, and the steps that fit in `budget` elements and may be the best.
+
+    The most promising first; later ones only with steps whose bound is not well above the best score so far.
+    """
     count = len(prices.groups)
     batch = 1 if count and all(0 in holder.used for holder in prices.holders[: len(prices.nest.ins) + 1]) else 0
+    plans: list[Plan] = []
     for inner in permutations(range(batch, count)):
         order = (*range(batch), *inner)
         for held in product(*(list(holder.options(order)) for holder in prices.holders)):
-            choice = prices.of(order, held, budget)
-            if choice is not None:
-                yield choice
+            plan = prices.plan(order, held, budget)
+            if plan is not None:
+                plans.append(plan)
+    choices: list[Choice] = []
+    limit = MOST
+    for plan in sorted(plans, key=lambda plan: plan.least):
+        if plan.least > limit:
+            break
+        choice = prices.of(plan, limit)
+        limit = min(limit, float(choice.score.min()) * SLACK)
+        choices.append(choice)
+    return choices
 
 
 def _best(prices: Prices, choices: list[Choice], budget: int) -> Schedule:
@@ -82,7 +99,7 @@ def _best(prices: Prices, choices: list[Choice], budget: int) -> Schedule:
 
     def schedule(number: int) -> Schedule:
         which = int(np.searchsorted(starts, number, side="right")) - 1
-        return prices.schedule(choices[which], int(choices[which].at[number - starts[which]]), budget)
+        return prices.schedule(choices[which].plan, int(choices[which].at[number - starts[which]]), budget)
 
     few: Grid = np.arange(len(score))
     if len(score) > TIMED:

@@ -55,10 +55,14 @@ class Group:
         sizes = dict(zip(self.dims, self.sizes, strict=True))
         return np.array([prod(ceil(sizes[lo.dim] / lo.step) for lo in loops) for loops in self.chain], dtype=np.int64)
 
-    def without(self, inner: int) -> Grid:
-        """For each position the one that has `inner` loops fewer at its inner end."""
+    @cached_property
+    def shorter(self) -> tuple[Grid, ...]:
+        """For 0, 1, … up to `depth` loops: of each position, the one with so many loops fewer at its inner end."""
         number = {loops: n for n, loops in enumerate(self.chain)}
-        return np.array([number[loops[: max(0, len(loops) - inner)]] for loops in self.chain], dtype=np.int64)
+        return tuple(
+            np.array([number[loops[: max(0, len(loops) - inner)]] for loops in self.chain], dtype=np.int64)
+            for inner in range(self.depth + 1)
+        )
 
     def steps(self, position: int) -> dict[str, int]:
         """The step of each dimension that a position cuts."""

@@ -40,16 +40,22 @@ class Node:
 
 @dataclass(frozen=True)
 class TileSequence:
-    """The operations, the bytes that the first one waits for, and those written after the last."""
+    """
+    The operations, the bytes that the first one waits for (`head`), and those written after the last (`tail`).
+
+    `spare` are the bytes of elements that no operation touches (zeros or starts of an output): they may move at any
+    time.
+    """
 
     root: Node
     head: int
     tail: int
+    spare: int
 
     @property
     def moved(self) -> int:
         """All bytes."""
-        return self.head + self.root.moved + self.tail
+        return self.head + self.root.moved + self.tail + self.spare
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,16 +176,16 @@ class _Builder:
     def sequence(self) -> TileSequence:
         place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
         root = self._node(0, place)
-        head = tail = 0
+        head = tail = spare = 0
         for number, moved in enumerate(self.moved):
             tensor = moved.stream.tensor
             head += moved.width * self._loaded(number, moved, -1, place)
             missed = tensor.elements - touched(tensor, self.nest.sizes)
             if moved.stream.kind == "accumulator":
-                tail += moved.width * (self._block(moved, -1, place, last=True)[0] + missed)
-            elif moved.stream.kind == "start":
-                tail += moved.width * missed
-        return TileSequence(root, head, tail)
+                tail += moved.width * self._block(moved, -1, place, last=True)[0]
+            if moved.stream.kind != "input":
+                spare += moved.width * missed
+        return TileSequence(root, head, tail, spare)
 
     def _node(self, level: int, place: _Place) -> Node:
         """What the loops from `level` on do at this place."""

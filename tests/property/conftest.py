@@ -87,12 +87,17 @@ def draw_schedule(r: Random, nest: Nest, repeat: bool = True) -> Schedule:
 
 @dataclass
 class Moves:
-    """What a walk of the tiles moved: a tensor's elements read and written, and both by tile operation."""
+    """
+    What a walk of the tiles moved: a tensor's elements read and written, and both by tile operation.
+
+    `tail` is written after the last one, `spare` is what no tile touches.
+    """
 
     read: dict[str, int] = field(default_factory=dict[str, int])
     write: dict[str, int] = field(default_factory=dict[str, int])
     by_tile: list[dict[str, int]] = field(default_factory=list[dict[str, int]])
     tail: dict[str, int] = field(default_factory=dict[str, int])
+    spare: dict[str, int] = field(default_factory=dict[str, int])
     tiles: list[dict[str, int]] = field(default_factory=list[dict[str, int]])
 
 
@@ -162,9 +167,10 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
         moves.tiles.append({d: high - low for d, (low, high) in ranges[-1].items()})
     for name in seen:
         t = nest.tensors[name]
-        add(moves.write, moves.tail, name, len(elements(t, held[name])) + t.elements - len(seen[name]))
+        add(moves.write, moves.tail, name, len(elements(t, held[name])))
+        add(moves.write, moves.spare, name, t.elements - len(seen[name]))
     for name, (t, _) in starts.items():
-        add(moves.read, moves.tail, name, t.elements - len(elements(t, {d: (0, s) for d, s in nest.dims})))
+        add(moves.read, moves.spare, name, t.elements - len(elements(t, {d: (0, s) for d, s in nest.dims})))
     return moves
 
 

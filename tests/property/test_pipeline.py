@@ -21,6 +21,7 @@ Draw = Callable[..., tuple[Nest, Schedule]]
 class Moves(Protocol):
     by_tile: list[dict[str, int]]
     tail: dict[str, int]
+    spare: dict[str, int]
     tiles: list[dict[str, int]]
 
 
@@ -48,7 +49,8 @@ def simulate(nest: Nest, machine: Machine, moves: Moves, widths: dict[str, int])
         comp_end = max(comp_end, load_end) + tile_cycles(nest, machine.array, extents)
         ends.append(comp_end)
     tail = sum(widths[t] * n for t, n in moves.tail.items())
-    return comp_end + machine.array.op_overhead + tail / machine.bytes_per_cycle
+    end = comp_end + machine.array.op_overhead + tail / machine.bytes_per_cycle
+    return max(end, (sum(moved) + tail + sum(widths[t] * n for t, n in moves.spare.items())) / machine.bytes_per_cycle)
 
 
 @pytest.mark.parametrize("seed", range(12))
