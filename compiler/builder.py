@@ -31,9 +31,10 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 
 from npuc.compiler.errors import Location
+from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import Role, role_attr, source_location
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import Tensor
@@ -77,7 +78,7 @@ class GraphBuilder:
         self.name = name
         self.training = training
         self.max_ops = max_ops
-        self._block = Block()
+        self._ops: list[Operation] = []
         self._arguments: list[_Argument] = []
         self._by_value: dict[SSAValue, _Argument] = {}
         self._step: SSAValue | None = None
@@ -120,7 +121,7 @@ class GraphBuilder:
         if role is not Role.FORWARD:
             op.attributes["role"] = role_attr(role)
         op.location = self._location_attr
-        self._block.add_op(op)
+        self._ops.append(op)
         return op
 
     def constant(self, type: Tensor, value: float) -> SSAValue:
@@ -135,9 +136,7 @@ class GraphBuilder:
     # arguments
 
     def _argument(self, type: Tensor, attributes: dict[str, Attribute], hint: str) -> SSAValue:
-        value = self._block.insert_arg(type, len(self._block.args))
-        value.location = self._location_attr
-        value.name_hint = _hint(hint)
+        value = loose_argument(type, self._location_attr, hint)
         argument = _Argument(value, attributes)
         self._arguments.append(argument)
         self._by_value[value] = argument
@@ -226,36 +225,28 @@ class GraphBuilder:
             values.append(loss)
             result_attrs.append({"train.loss": UnitAttr()})
         updates = [a for a in self._arguments if a.update is not None and self.training]
-        kept_outputs = [(name, value) for name, value in outputs]
-        self._block.add_op(ReturnOp(*values, *(a.update for a in updates if a.update), *(v for _, v in kept_outputs)))
-        self._remove_unused()
+        results = [*values, *(a.update for a in updates if a.update), *(value for _, value in outputs)]
+        ops, used = needed(self._ops, results)
+        self._arguments = [a for a in self._arguments if a.value in used]
         number = {a.value: i for i, a in enumerate(self._arguments)}
         for argument in updates:
             if argument.update is not None:
                 values.append(argument.update)
                 result_attrs.append({"train.updates": IntegerAttr(number[argument.value], i64)})
-        for name, value in kept_outputs:
+        for name, value in outputs:
             values.append(value)
             result_attrs.append({"train.output": StringAttr(name)})
+        body = gather([a.value for a in self._arguments], [*ops, ReturnOp(*values)])
         function = FuncOp(
             self.name,
-            FunctionType.from_lists([a.value.type for a in self._arguments], [v.type for v in values]),
-            Region(self._block),
+            FunctionType.from_lists([a.type for a in body.args], [v.type for v in values]),
+            Region(body),
             arg_attrs=ArrayAttr([DictionaryAttr(a.attributes) for a in self._arguments]),
             res_attrs=ArrayAttr([DictionaryAttr(a) for a in result_attrs]),
         )
         if optimizer is not None:
             function.attributes["train.optimizer"] = _optimizer_attr(optimizer)
         return ModuleOp([function])
-
-    def _remove_unused(self) -> None:
-        for op in reversed(list(self._block.ops)):
-            if not isinstance(op, ReturnOp) and not any(result.uses for result in op.results):
-                op.detach()
-                op.erase()
-        for argument in [a for a in self._arguments if not a.value.uses]:
-            self._block.erase_arg(argument.value)
-            self._arguments.remove(argument)
 
 
 def _optimizer_attr(optimizer: Optimizer) -> DictionaryAttr:
@@ -268,7 +259,3 @@ def _fan_in(shape: Sequence[int]) -> int:
     if len(shape) < 2:
         return max(1, prod(shape))
     return max(1, shape[0] if len(shape) == 2 else prod(shape[1:]))
-
-
-def _hint(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name)

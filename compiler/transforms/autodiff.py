@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
 from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule
+from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import Role, derive, role_attr, role_of
 from npuc.dialects.train.arithmetic import AddOp, constant
 from npuc.dialects.train.base import TrainOp, tensor_type
@@ -73,34 +74,29 @@ def _reached(block_ops: Iterable[Operation], seeds: Iterable[SSAValue]) -> set[S
 
 @dataclass
 class _Step:
-    """The training step under construction: the function and what is appended to it."""
+    """The training step under construction: the function's arguments and what is appended to its operations."""
 
-    func: FuncOp
-    results: list[_Result] = field(default_factory=list["_Result"])
-    arg_attrs: list[Attribute] = field(default_factory=list[Attribute])
-    gradients: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    args: list[BlockArgument]
+    arg_attrs: list[DictionaryAttr]
     appended: list[Operation] = field(default_factory=list[Operation])
+    results: list[_Result] = field(default_factory=list["_Result"])
+    gradients: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def append(self, op: OpT) -> OpT:
-        self.func.body.block.add_op(op)
         self.appended.append(op)
         return op
 
-    def argument(self, index: int) -> BlockArgument:
-        return self.func.body.block.args[index]
-
-    def new_state(self, name: str, like: Attribute, location: LocationAttr) -> SSAValue:
-        """Add an optimizer state argument that starts at zero."""
-        block = self.func.body.block
-        value = block.insert_arg(like, len(block.args))
-        value.location = location
-        value.name_hint = "".join(c if c.isalnum() else "_" for c in name)
+    def new_state(self, name: str, like: Attribute, location: LocationAttr) -> int:
+        """Add an optimizer state argument that starts at zero; its number."""
+        self.args.append(loose_argument(like, location, name))
         self.arg_attrs.append(DictionaryAttr({"train.state": StringAttr(name), "train.fill": FloatAttr(0.0, f64)}))
-        return value
+        return len(self.args) - 1
 
-    def updates(self, argument: SSAValue, new: SSAValue) -> None:
-        assert isinstance(argument, BlockArgument)
-        self.results.append((new, {"train.updates": IntegerAttr(argument.index, i64)}))
+    def updates(self, number: int, new: SSAValue) -> None:
+        """Let `new` be the value of an argument after the step."""
+        hint = self.args[number].name_hint
+        new.name_hint = f"{hint}_new" if hint else None
+        self.results.append((new, {"train.updates": IntegerAttr(number, i64)}))
 
     def accumulate(self, source: TrainOp, role: Role, operand: SSAValue, contribution: SSAValue) -> None:
         """Add a contribution to the gradient of a value."""
@@ -113,11 +109,10 @@ class _Step:
         self.gradients[operand] = self.append(derive(source, AddOp(earlier, contribution), role=role)).out
 
 
-def _backward(step: _Step, forward: list[Operation], loss: SSAValue, trained: list[BlockArgument]) -> None:
+def _backward(
+    step: _Step, forward: list[Operation], loss: SSAValue, trained: list[SSAValue], inputs: list[SSAValue]
+) -> None:
     """Emit the derivatives of `loss` with respect to the trained parameters."""
-    block = step.func.body.block
-    names = {a.index: a.kind for a in arguments_of(step.func)}
-    inputs = [arg for arg in block.args if names.get(arg.index) is ArgumentKind.INPUT]
     active, fed = _reached(forward, trained), _reached(forward, inputs)
     if loss not in active:
         return
@@ -160,12 +155,11 @@ def _optimize(step: _Step, spec: DictionaryAttr, trained: list[tuple[Argument, B
     options = {k: float(v.value.data) for k, v in spec.data.items() if isinstance(v, FloatAttr)}
     stateless = rule.stateless_without is not None and options.get(rule.stateless_without, 0.0) == 0.0
     suffixes = () if stateless else rule.states
-    count = _step_argument(step, trained) if rule.needs_step else None
+    count = _step_number(step, trained[0][1].location) if rule.needs_step else None
     for argument, param in trained:
-        gradient = step.gradients.get(param)
-        if gradient is not None:
+        if param in step.gradients:
             states = [step.new_state(f"{argument.name}.{suffix}", param.type, param.location) for suffix in suffixes]
-            _update(step, rule, options, argument, (param, gradient, *states), count)
+            _update(step, rule, options, argument, states, count)
 
 
 def _update(
@@ -173,53 +167,56 @@ def _update(
     rule: OptimizerRule,
     options: dict[str, float],
     argument: Argument,
-    operands: tuple[SSAValue, ...],
-    count: SSAValue | None,
+    states: list[int],
+    count: int | None,
 ) -> None:
-    op = rule.op(*operands, *(() if count is None else (count,)), results=None, **options)
-    op.attributes["layer"] = StringAttr(argument.name)
-    op.attributes["role"] = role_attr(Role.UPDATE)
-    op.location = step.argument(argument.index).location
-    step.append(op)
-    param, _, *states = operands
-    for old, new in zip((param, *states), op.results, strict=True):
-        new.name_hint = f"{old.name_hint}_new" if old.name_hint else None
-        step.updates(old, new)
+    """Emit the update of one parameter; `states` and `count` are numbers of arguments."""
+    param = step.args[argument.index]
+    operands = [param, step.gradients[param], *(step.args[s] for s in states)]
+    op = rule.op(*operands, *(() if count is None else (step.args[count],)), results=None, **options)
+    step.append(_named(op, argument.name, param.location))
+    for number, new in zip((argument.index, *states), op.results, strict=True):
+        step.updates(number, new)
 
 
-def _step_argument(step: _Step, trained: list[tuple[Argument, BlockArgument]]) -> SSAValue:
-    """The step count, which is made if the network has none."""
-    for argument in arguments_of(step.func):
-        if argument.kind is ArgumentKind.STATE and argument.name == "step":
-            return step.argument(argument.index)
-    return step.new_state("step", TensorType(i64, []), trained[0][1].location)
+def _named(op: OpT, layer: str, location: LocationAttr) -> OpT:
+    """Give an update, which replaces no operation, its layer, role and place."""
+    op.attributes |= {"layer": StringAttr(layer), "role": role_attr(Role.UPDATE)}
+    op.location = location
+    return op
+
+
+def _is_step(attrs: DictionaryAttr) -> bool:
+    return attrs.data.get("train.state") == StringAttr("step")
+
+
+def _step_number(step: _Step, location: LocationAttr) -> int:
+    """The number of the argument that counts steps, which is made if the network has none."""
+    found = next((i for i, attrs in enumerate(step.arg_attrs) if _is_step(attrs)), None)
+    return step.new_state("step", TensorType(i64, []), location) if found is None else found
 
 
 def _count_step(step: _Step) -> None:
-    """Increment the step count, if anything reads it."""
-    block = step.func.body.block
-    for arg, attrs in zip(block.args, step.arg_attrs, strict=True):
-        assert isinstance(attrs, DictionaryAttr)
-        if attrs.data.get("train.state") == StringAttr("step"):
-            op = IncrementOp(arg)
-            op.attributes |= {"layer": StringAttr("step"), "role": role_attr(Role.UPDATE)}
-            op.location = arg.location
-            step.updates(arg, step.append(op).out)
+    """Increment the step count, if the network has one."""
+    for number, (arg, attrs) in enumerate(zip(step.args, step.arg_attrs, strict=True)):
+        if _is_step(attrs):
+            step.updates(number, step.append(_named(IncrementOp(arg), "step", arg.location)).out)
 
 
 def differentiate(func: FuncOp) -> None:
     """Turn a forward function, which has a loss, into the whole training step."""
     block = func.body.block
-    ending = block.last_op
-    results = results_of(func)
-    loss = next(r for r in results if r.loss)
-    assert isinstance(ending, ReturnOp)
+    *forward, ending = list(block.ops)
     values = list(ending.operands)
-    ending.detach()
+    for op in (*forward, ending):
+        op.detach()
     ending.erase()
-    step = _Step(func, arg_attrs=_attribute_list(func, len(block.args)))
-    trained = [(a, block.args[a.index]) for a in arguments_of(func) if a.kind is ArgumentKind.PARAM and not a.frozen]
-    _backward(step, list(block.ops), values[loss.index], [value for _, value in trained])
+    arguments, results = arguments_of(func), results_of(func)
+    step = _Step(list(block.args), _attribute_list(func, len(block.args)))
+    loss = values[next(r for r in results if r.loss).index]
+    trained = [(a, block.args[a.index]) for a in arguments if a.kind is ArgumentKind.PARAM and not a.frozen]
+    inputs: list[SSAValue] = [block.args[a.index] for a in arguments if a.kind is ArgumentKind.INPUT]
+    _backward(step, forward, loss, [param for _, param in trained], inputs)
     spec = func.attributes.pop("train.optimizer", None)
     if isinstance(spec, DictionaryAttr) and trained:
         _optimize(step, spec, trained)
@@ -228,24 +225,28 @@ def differentiate(func: FuncOp) -> None:
             if param in step.gradients:
                 step.results.append((step.gradients[param], {"train.gradient": IntegerAttr(argument.index, i64)}))
     _count_step(step)
-    kept: list[_Result] = [(values[loss.index], {"train.loss": UnitAttr()}), *step.results]
+    kept: list[_Result] = [(loss, {"train.loss": UnitAttr()}), *step.results]
     for result in results:
         if result.updates is not None:
             kept.append((values[result.index], {"train.updates": IntegerAttr(result.updates, i64)}))
     for result in results:
         if result.output is not None:
             kept.append((values[result.index], {"train.output": StringAttr(result.output)}))
-    block.add_op(ReturnOp(*(value for value, _ in kept)))
-    for op in reversed(step.appended):
-        if all(r.first_use is None for r in op.results):
-            op.detach()
-            op.erase()
-    func.function_type = FunctionType.from_lists([a.type for a in block.args], [v.type for v, _ in kept])
-    func.arg_attrs = ArrayAttr([a for a in step.arg_attrs if isinstance(a, DictionaryAttr)])
-    func.res_attrs = ArrayAttr([DictionaryAttr(attrs) for _, attrs in kept])
+    backward, _ = needed(step.appended, (value for value, _ in kept))
+    _rebuild(func, step, [*forward, *backward], kept)
 
 
-def _attribute_list(func: FuncOp, count: int) -> list[Attribute]:
+def _rebuild(func: FuncOp, step: _Step, ops: list[Operation], results: list[_Result]) -> None:
+    """Give the function its new body, type and attributes."""
+    body = gather(step.args, [*ops, ReturnOp(*(value for value, _ in results))])
+    func.body.detach_block(0)
+    func.body.add_block(body)
+    func.function_type = FunctionType.from_lists([a.type for a in body.args], [value.type for value, _ in results])
+    func.arg_attrs = ArrayAttr(step.arg_attrs)
+    func.res_attrs = ArrayAttr([DictionaryAttr(attrs) for _, attrs in results])
+
+
+def _attribute_list(func: FuncOp, count: int) -> list[DictionaryAttr]:
     return list(func.arg_attrs.data) if func.arg_attrs is not None else [DictionaryAttr({}) for _ in range(count)]
 
 
