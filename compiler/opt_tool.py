@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from io import BytesIO
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
-from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from npuc.compiler.errors import Location, SourceError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.dialects import get_all_dialects
+from npuc.frontends import read_source
 from npuc.frontends.mlir import check_strings
 
 
@@ -45,7 +48,8 @@ class OptTool(xDSLOptMain):
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         """Parse a part of the input, after a look at its strings."""
         data = chunk.read()
-        check_strings(data.decode(), self.get_input_name())
+        if file_extension == "mlir":
+            check_strings(data.decode(), self.get_input_name())
         return super().parse_chunk(BytesIO(data), file_extension, start_offset)
 
     def setup_pipeline(self) -> None:
@@ -54,23 +58,49 @@ class OptTool(xDSLOptMain):
         super().setup_pipeline()
         self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), self.pipeline.callback)
 
-    def run(self) -> None:
-        """Run the tool. What the input breaks becomes a `SourceError`, a wrong call a `UsageError`."""
-        try:
-            super().run()
-        except ParseError as e:
-            location = e.span.get_location()
-            raise SourceError(
-                e.msg.strip(),
-                location=Location(location.file, location.line, location.col),
-                source_line=_line_of(e),
-            ) from e
-        except DiagnosticException as e:
-            raise SourceError(str(e).strip().partition("\n")[0]) from e
-        except (FileNotFoundError, IsADirectoryError, PermissionError) as e:
-            raise UsageError(f"cannot read '{e.filename}': {e.strerror}") from e
-        except UnicodeDecodeError as e:
-            raise SourceError(f"{self.get_input_name()} is not UTF-8 text") from e
+    def register_all_frontends(self) -> None:
+        """Besides IR, the network language is read."""
+        super().register_all_frontends()
+        self.available_frontends["dsl"] = self._read_network
+
+    def _read_network(self, stream: IO[bytes]) -> ModuleOp:
+        return read_source(stream.read().decode(), format="dsl", filename=self.get_input_name())
+
+    def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
+        """The tool's options, under npuc's name."""
+        arg_parser.prog = "npuc opt"
+        super().register_all_arguments(arg_parser)
+
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        """The input in parts. Raises `UsageError` for a suffix that is not read."""
+        name = self.args.input_file
+        suffix = os.path.splitext(name)[1].removeprefix(".") if name else "mlir"
+        if not self.args.frontend and suffix not in self.available_frontends:
+            known = ", ".join(f".{suffix}" for suffix in self.available_frontends)
+            raise UsageError(f"cannot tell what '{name}' is by its suffix", hint=f"known: {known}")
+        return super().prepare_input()
+
+
+def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:
+    """
+    Run the tool on command line arguments.
+
+    What the input breaks becomes a `SourceError`, a wrong call a `UsageError`.
+    """
+    try:
+        OptTool(arguments, load).run()
+    except ParseError as e:
+        place = e.span.get_location()
+        location = Location(place.file, place.line, place.col)
+        raise SourceError(e.msg.strip(), location=location, source_line=_line_of(e)) from e
+    except ArgSpecParseError as e:
+        raise UsageError(str(e).strip().splitlines()[-1].strip(" ^|")) from e
+    except DiagnosticException as e:
+        raise SourceError(str(e).strip().partition("\n")[0]) from e
+    except OSError as e:
+        raise UsageError(f"cannot open '{e.filename}': {e.strerror}") from e
+    except UnicodeDecodeError as e:
+        raise SourceError(f"the input is not UTF-8 text: byte 0x{e.object[e.start]:02x} at offset {e.start}") from e
 
 
 def _line_of(error: ParseError) -> str:

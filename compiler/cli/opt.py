@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import typer
 
 from npuc.compiler.cli.shared import Verb
-
-if TYPE_CHECKING:
-    from xdsl.xdsl_opt_main import xDSLOptMain
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +19,9 @@ def command(context: typer.Context) -> None:
     """Apply passes to IR: npuc opt FILE.mlir -p PASSES; npuc opt --help shows the options of xDSL's tool."""
     arguments, load = split_load(context.args)
     with Verb(debug="--debug" in arguments):
-        make_tool([a for a in arguments if a != "--debug"], load).run()
+        from npuc.compiler.opt_tool import run_tool
+
+        run_tool([a for a in arguments if a != "--debug"], load)
 
 
 def split_load(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -39,10 +37,3 @@ def split_load(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         else:
             rest.append(argument)
     return rest, load
-
-
-def make_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> xDSLOptMain:
-    """The tool, ready to run."""
-    from npuc.compiler.opt_tool import OptTool
-
-    return OptTool(arguments, load)

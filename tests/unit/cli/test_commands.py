@@ -137,6 +137,9 @@ def test_check_compares_the_passes(npuc: Npuc) -> None:
         (["list", "pases"], 2, "did you mean 'passes'?"),
         (["opt", "wrong.mlir"], 1, "wrong.mlir:1:"),
         (["opt", "none.mlir"], 2, "none.mlir"),
+        (["opt", "net.txt"], 2, "suffix"),
+        (["opt", "empty.mlir", "-t", "mlir{"], 2, "Expected argument name"),
+        (["opt", "wrong.dsl"], 1, "wrong.dsl:1:"),
         (["opt", "empty.mlir", "-p", "autodif"], 2, "did you mean 'autodiff'?"),
     ],
 )
@@ -227,6 +230,7 @@ def test_opt_round_trips_and_runs_passes(npuc: Npuc, folder: Path) -> None:
     outcome = npuc("opt", "net.mlir", "-p", "autodiff")
     assert outcome.status == 0
     assert "train.sgd" in outcome.out
+    assert "train.sgd" in npuc("opt", "net.dsl", "-p", "autodiff").out
     assert npuc("opt", "net.mlir", "-p", 'outside-pass{word="there"}').out.count("there") == 1
 
 

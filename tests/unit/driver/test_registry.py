@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from xdsl.universe import XDSL_UNIVERSE
 
 from npuc.backends.base import default_hardware, get_all_backends, get_backend
 from npuc.compiler.errors import UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline, write_pipeline
 from npuc.compiler.transforms import get_all_passes
+from npuc.compiler.universe import UNIVERSE
 
 
 def test_own_backends_are_known_without_entry_points() -> None:
@@ -34,6 +36,12 @@ def test_backend_that_cannot_be_loaded_says_so(outside: Path) -> None:
 def test_every_pass_file_holds_the_pass_of_its_name() -> None:
     for name, factory in get_all_passes().items():
         assert factory().name == name
+
+
+def test_published_universe_takes_no_name_of_xdsl() -> None:
+    assert not UNIVERSE.all_passes.keys() & XDSL_UNIVERSE.all_passes.keys()
+    assert not UNIVERSE.all_dialects.keys() & XDSL_UNIVERSE.all_dialects.keys()
+    assert set(UNIVERSE.all_dialects) == {"npu", "train"}
 
 
 def test_installed_pass_is_found_and_reads_options(outside: Path) -> None:
