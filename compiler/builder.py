@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     ModuleOp,
     StringAttr,
-    TensorType,
     UnitAttr,
     f64,
     i64,
@@ -36,8 +35,8 @@ from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from npuc.compiler.errors import Location
 from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import Role, role_attr, source_location
+from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.arithmetic import constant
-from npuc.dialects.train.base import Tensor
 
 OpT = TypeVar("OpT", bound=Operation)
 MAX_OPS = 200_000
@@ -182,19 +181,19 @@ class GraphBuilder:
             attributes["train.bound"] = FloatAttr(_fan_in(shape) ** -0.5 if bound is None else float(bound), f64)
         if frozen or self._frozen:
             attributes["train.frozen"] = UnitAttr()
-        return self._argument(TensorType(element, shape), attributes, name)
+        return self._argument(tensor_of(element, shape), attributes, name)
 
     def stat(self, suffix: str, shape: Sequence[int], element: Attribute, *, fill: float) -> SSAValue:
         """A running statistic named `<layer>.<suffix>`, at first `fill`; `update` gives its next value."""
         name = self._unique(f"{self._layer}.{suffix}")
         attributes: dict[str, Attribute] = {"train.stat": StringAttr(name), "train.fill": FloatAttr(float(fill), f64)}
-        return self._argument(TensorType(element, shape), attributes, name)
+        return self._argument(tensor_of(element, shape), attributes, name)
 
     def step(self) -> SSAValue:
         """The number of steps done so far: one scalar i64 state of the whole network."""
         if self._step is None:
             attributes: dict[str, Attribute] = {"train.state": StringAttr("step"), "train.fill": FloatAttr(0.0, f64)}
-            self._step = self._argument(TensorType(i64, []), attributes, "step")
+            self._step = self._argument(tensor_of(i64, ()), attributes, "step")
         return self._step
 
     def update(self, argument: SSAValue, new: SSAValue) -> None:

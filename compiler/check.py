@@ -29,7 +29,8 @@ from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_defa
 from npuc.compiler.source import Source
 from npuc.compiler.verify import SourceTexts, verify_module
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.train.base import TrainOp, shape_of
+from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.embedding import EmbeddingOp
 from npuc.dialects.train.loss import CrossEntropyOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of

@@ -29,7 +29,7 @@ from npuc.compiler.options import MAX_OPS, CompileOptions
 from npuc.compiler.pipeline import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.source import Source, open_source, text_source
 from npuc.compiler.verify import SourceTexts
-from npuc.dialects.train.base import tensor_type
+from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 from npuc.frontends.mlir import make_context
 

@@ -13,7 +13,7 @@ from npuc.compiler.errors import Location
 from npuc.compiler.interpreter.execute import argument_type, the_function
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.base import Array
-from npuc.dialects.train.base import shape_of
+from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.loss import CrossEntropyOp
 from npuc.dialects.train.signature import arguments_of
 

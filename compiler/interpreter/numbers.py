@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Ty
 from xdsl.ir import Attribute, Operation
 
 from npuc.compiler.layers.base import Array
-from npuc.dialects.train.base import tensor_type
+from npuc.dialects.tensors import tensor_type
 
 
 @dataclass(frozen=True)

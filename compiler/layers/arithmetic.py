@@ -22,6 +22,7 @@ from npuc.compiler.layers.base import (
     elements,
     result_elements,
 )
+from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import (
     AddOp,
     AffineOp,
@@ -34,7 +35,6 @@ from npuc.dialects.train.arithmetic import (
     SubOp,
     retyped,
 )
-from npuc.dialects.train.base import Tensor, shape_of, tensor_type
 
 
 def reduce_to(value: SSAValue, target: SSAValue, emit: Emit[Any]) -> SSAValue:
@@ -204,7 +204,7 @@ def _binary(b: GraphBuilder, op: type[BinaryOp], x: Operand, y: Operand) -> SSAV
 def _scalar(x: Operand, y: Operand) -> Tensor:
     tensor = x if isinstance(x, SSAValue) else y
     assert isinstance(tensor, SSAValue)
-    return type(tensor_type(tensor))(tensor_type(tensor).element_type, [])
+    return tensor_of(tensor_type(tensor).element_type, ())
 
 
 def add(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:

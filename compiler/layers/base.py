@@ -15,7 +15,8 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from npuc.dialects.train.base import TrainOp, tensor_type
+from npuc.dialects.tensors import tensor_type
+from npuc.dialects.train.base import TrainOp
 
 Array: TypeAlias = npt.NDArray[Any]
 NewOpT = TypeVar("NewOpT", bound=Operation)

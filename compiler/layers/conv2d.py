@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -32,8 +31,9 @@ from npuc.compiler.layers.base import (
 from npuc.compiler.layers.window import window_padding, windows
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
-from npuc.dialects.train.base import ints, shape_of, tensor_type
+from npuc.dialects.train.base import ints
 from npuc.dialects.train.conv2d import Conv2dBase, Conv2dDwOp, Conv2dDxOp, Conv2dOp
 from npuc.dialects.train.shape import ReshapeOp
 
@@ -175,6 +175,21 @@ def conv_nest(op: Conv2dBase, product: str) -> Nest:
     return Nest(dims, (lhs, rhs), (tensors[out],), (None,), (statement,))
 
 
+def _window_dims(dims: dict[str, int], size: int, steps: tuple[int, int], before: int) -> dict[str, int]:
+    """
+    The output and window dimensions of one axis that are worth a loop: those larger than 1.
+
+    Both stay where a single one would seem to run over the whole axis, but the axis has another size.
+    """
+    kept = {d: s for d, s in dims.items() if s > 1}
+    if len(kept) == 1:
+        (dim,) = kept
+        step = steps[list(dims).index(dim)]
+        if step == 1 and before == 0 and kept[dim] != size:
+            return dims
+    return kept
+
+
 def _conv_axes(
     op: Conv2dBase, x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...]
 ) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[Axis, ...], tuple[Axis, ...], tuple[Axis, ...]]]:
@@ -190,20 +205,23 @@ def _conv_axes(
         sizes["o"] = o
     if i > 1 or not group:
         sizes["i"] = i
-    sizes |= {d: s for d, s in zip("yxrs", (y[2], y[3], w[2], w[3]), strict=True) if s > 1}
+    kept: dict[str, int] = {}
+    for n, (position, window) in enumerate((("y", "r"), ("x", "s"))):
+        kept |= _window_dims({position: y[2 + n], window: w[2 + n]}, x[2 + n], (stride[n], dilation[n]), padding[2 * n])
+    sizes |= {d: kept[d] for d in "yxrs" if d in kept}
 
     def axis(*terms: tuple[str, int], offset: int = 0) -> Axis:
         return Axis(tuple((d, c) for d, c in terms if d in sizes), offset)
 
     channels = axis((group, i), ("i", 1)) if group != "i" else axis(("i", 1))
     features = axis((group, o), ("o", 1))
-    window = (
+    window_axes = (
         axis(("y", stride[0]), ("r", dilation[0]), offset=-padding[0]),
         axis(("x", stride[1]), ("s", dilation[1]), offset=-padding[2]),
     )
     inner = axis(("i", 1)) if group != "i" else Axis(())
     return tuple(sizes.items()), (
-        (axis(("b", 1)), channels, *window),
+        (axis(("b", 1)), channels, *window_axes),
         (features, inner, axis(("r", 1)), axis(("s", 1))),
         (axis(("b", 1)), features, axis(("y", 1)), axis(("x", 1))),
     )
@@ -248,7 +266,7 @@ def conv2d(
     y = b.emit(conv).out
     if bias:
         shift = b.param("bias", [shape[0]], element, bound=(shape[1] * shape[2] * shape[3]) ** -0.5)
-        column = b.emit(ReshapeOp(shift, results=[TensorType(element, [shape[0], 1, 1])])).out
+        column = b.emit(ReshapeOp(shift, results=[tensor_of(element, [shape[0], 1, 1])])).out
         y = b.emit(AddOp(y, column)).out
     return y
 

@@ -22,7 +22,7 @@ from npuc.compiler.layers.base import (
     elements,
     result_elements,
 )
-from npuc.dialects.train.base import shape_of
+from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.embedding import EmbeddingDwOp, EmbeddingOp
 
 

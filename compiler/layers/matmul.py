@@ -28,8 +28,8 @@ from npuc.compiler.layers.base import (
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from npuc.dialects.provenance import Role, role_of
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
-from npuc.dialects.train.base import shape_of, tensor_type
 from npuc.dialects.train.matmul import MatmulOp, product_type
 
 _LETTERS = {"X W": "mkn", "dY W": "mnk", "W dY": "knm", "X dY": "kmn", "dY X": "nmk"}

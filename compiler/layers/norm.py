@@ -27,7 +27,7 @@ from npuc.compiler.layers.base import (
     result_elements,
 )
 from npuc.dialects.provenance import Role
-from npuc.dialects.train.base import shape_of, tensor_type
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.norm import (
     BatchNormDwOp,
     BatchNormDxOp,

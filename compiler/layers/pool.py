@@ -23,7 +23,8 @@ from npuc.compiler.layers.base import (
     result_elements,
 )
 from npuc.compiler.layers.window import window_padding, windows
-from npuc.dialects.train.base import ints, shape_of, tensor_type
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.train.base import ints
 from npuc.dialects.train.pool import AvgPoolGradOp, AvgPoolOp, MaxPoolGradOp, MaxPoolOp, PoolBase
 from npuc.dialects.train.shape import ReshapeOp
 
@@ -157,8 +158,7 @@ def avg_pool(
 def _global(b: GraphBuilder, op: type[MaxPoolOp | AvgPoolOp], x: Value) -> SSAValue:
     shape = rank_at_least("x", x, 4, "[batch, channels, height, width]")
     pooled = _pool(b, op, x, shape[2:], None, 0)
-    flat = type(tensor_type(x))(tensor_type(x).element_type, shape[:2])
-    return b.emit(ReshapeOp(pooled, results=[flat])).out
+    return b.emit(ReshapeOp(pooled, results=[tensor_of(tensor_type(x).element_type, shape[:2])])).out
 
 
 def global_avg_pool(b: GraphBuilder, x: Value) -> SSAValue:

@@ -5,7 +5,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -24,12 +23,13 @@ from npuc.compiler.layers.base import (
     normal_axis,
     result_elements,
 )
-from npuc.dialects.train.base import Tensor, ints, shape_of, tensor_type
+from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
+from npuc.dialects.train.base import ints
 from npuc.dialects.train.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 
 
 def _shaped(value: SSAValue, shape: Sequence[int]) -> Tensor:
-    return TensorType(tensor_type(value).element_type, shape)
+    return tensor_of(tensor_type(value).element_type, shape)
 
 
 class ReshapeLayer(Layer[ReshapeOp]):

@@ -18,7 +18,7 @@ from npuc.compiler.layers.base import (
     normal_axis,
     result_elements,
 )
-from npuc.dialects.train.base import shape_of
+from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.softmax import SoftmaxGradOp, SoftmaxOp
 
 

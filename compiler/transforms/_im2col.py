@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from npuc.compiler.layers.base import Emit
 from npuc.compiler.layers.conv2d import conv_nest
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, ViewOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
-from npuc.dialects.train.base import shape_of, tensor_type
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.conv2d import Conv2dBase, Conv2dDwOp, Conv2dDxOp
 
 _PRODUCTS: dict[type[Conv2dBase], str] = {Conv2dDxOp: "dx", Conv2dDwOp: "dw"}
@@ -39,7 +38,7 @@ def lower_by_im2col(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue] | None:
     element = tensor_type(op.results[0]).element_type
 
     def view(value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        return emit(ViewOp("reshape", [value], [TensorType(element, shape)])).results[0]
+        return emit(ViewOp("reshape", [value], [tensor_of(element, shape)])).results[0]
 
     operands: list[SSAValue] = []
     for tensor, value in zip(gemm.ins, op.operands, strict=True):

@@ -43,8 +43,9 @@ from npuc.compiler.layers.base import NotDifferentiable
 from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule
 from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import Role, derive, role_attr, role_of
+from npuc.dialects.tensors import tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp, constant
-from npuc.dialects.train.base import TrainOp, tensor_type
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.optimizer import IncrementOp
 from npuc.dialects.train.signature import (
     Argument,
@@ -193,7 +194,7 @@ def _is_step(attrs: DictionaryAttr) -> bool:
 def _step_number(step: _Step, location: LocationAttr) -> int:
     """The number of the argument that counts steps, which is made if the network has none."""
     found = next((i for i, attrs in enumerate(step.arg_attrs) if _is_step(attrs)), None)
-    return step.new_state("step", TensorType(i64, []), location) if found is None else found
+    return step.new_state("step", tensor_of(i64, ()), location) if found is None else found
 
 
 def _count_step(step: _Step) -> None:

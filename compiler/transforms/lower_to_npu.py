@@ -11,11 +11,14 @@ An addition of the same layer to a product, which is a bias or the sum of a shar
 start of the product's sum.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -27,8 +30,9 @@ from npuc.compiler.transforms._im2col import lower_by_im2col
 from npuc.dialects.npu import ConstantOp, ContractOp, MoveOp, VectorOp, ViewOp
 from npuc.dialects.npu.nest import Tensor
 from npuc.dialects.provenance import derive, layer_of
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
-from npuc.dialects.train.base import TrainOp, shape_of, tensor_type
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.conv2d import Conv2dBase
 from npuc.dialects.train.signature import training_functions
 
@@ -47,6 +51,24 @@ def _replace(op: Operation, values: list[SSAValue]) -> None:
     for old, new in zip(op.results, values, strict=True):
         old.replace_all_uses_with(new)
     Rewriter.erase_op(op)
+
+
+@contextmanager
+def _without_return(block: Block) -> Generator[None]:
+    """
+    Let each returned value be used by an operation of its own meanwhile.
+
+    Replacing one operand of an operation costs time in the number of its operands, and a training step returns
+    thousands.
+    """
+    ending = block.last_op
+    assert isinstance(ending, ReturnOp)
+    returned = [ReturnOp(value) for value in ending.operands]
+    Rewriter.erase_op(ending)
+    yield
+    block.add_op(ReturnOp(*(op.operands[0] for op in returned)))
+    for op in returned:
+        op.erase()
 
 
 def _lower_work(op: TrainOp, emit: Emit[Any]) -> list[SSAValue]:
@@ -134,9 +156,10 @@ class LowerToNpuPass(ModulePass):
         if self.conv not in ("native", "im2col"):
             raise PassFailedException(f"{self.name}: conv is '{self.conv}', expected native or im2col")
         for func in training_functions(op):
-            for inner in list(func.body.block.ops):
-                if isinstance(inner, TrainOp):
-                    self._lower(inner)
+            with _without_return(func.body.block):
+                for inner in list(func.body.block.ops):
+                    if isinstance(inner, TrainOp):
+                        self._lower(inner)
 
     def _lower(self, op: TrainOp) -> None:
         if isinstance(op, AddOp) and _as_start(op):

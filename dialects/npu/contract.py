@@ -39,6 +39,7 @@ from npuc.dialects.npu.syntax import (
     print_tail,
     schedule_text,
 )
+from npuc.dialects.tensors import tensor_of
 
 _EMPTY = Schedule()
 
@@ -101,8 +102,8 @@ class ContractOp(IRDLOperation):
         # Not the generic initialisation of xDSL, which sorts arguments into groups: there is one group of each here.
         Operation.__init__(
             self,
-            operands=[SSAValue.get(operand) for operand in operands],
-            result_types=[TensorType(e, out.shape) for e, out in zip(elements, outs, strict=True)],
+            operands=[o if isinstance(o, SSAValue) else SSAValue.get(o) for o in operands],
+            result_types=[tensor_of(e, out.shape) for e, out in zip(elements, outs, strict=True)],
             properties=properties,
             attributes={} if attributes is None else attributes,
         )

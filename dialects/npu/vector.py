@@ -66,7 +66,10 @@ class TensorWorkOp(IRDLOperation):
         }
         kept.update((name, attr) for name, attr in properties.items() if attr is not None)
         Operation.__init__(
-            self, operands=[SSAValue.get(value) for value in operands], result_types=result_types, properties=kept
+            self,
+            operands=[v if isinstance(v, SSAValue) else SSAValue.get(v) for v in operands],
+            result_types=result_types,
+            properties=kept,
         )
 
     @property

@@ -11,7 +11,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.train.base import Tensor, TrainOp, Types, encode, same_element, shape_text
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode, same_element, shape_text
 
 
 def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -38,7 +39,7 @@ class BinaryOp(TrainOp):
         shape = broadcast(lhs.get_shape(), rhs.get_shape())
         if shape is None:
             raise VerifyException(f"shapes {shape_text(lhs)} and {shape_text(rhs)} do not broadcast")
-        return (TensorType(same_element(lhs, rhs), shape),)
+        return (tensor_of(same_element(lhs, rhs), shape),)
 
 
 @irdl_op_definition
@@ -107,7 +108,7 @@ class ReduceOp(TrainOp):
         (out,) = results
         if broadcast(x.get_shape(), out.get_shape()) != x.get_shape():
             raise VerifyException(f"cannot sum {shape_text(x)} to {shape_text(out)}")
-        return (TensorType(x.element_type, out.get_shape()),)
+        return (tensor_of(x.element_type, out.get_shape()),)
 
 
 @irdl_op_definition
@@ -125,7 +126,7 @@ class CastOp(TrainOp):
     def infer(x: Tensor, results: tuple[Tensor, ...]) -> Types:
         """The shape of the operand, any element type."""
         (out,) = results
-        return (TensorType(out.element_type, x.get_shape()),)
+        return (tensor_of(out.element_type, x.get_shape()),)
 
 
 @irdl_op_definition
@@ -152,4 +153,4 @@ def constant(type: Tensor, value: float) -> ConstantOp:
 
 def retyped(type: Tensor, element: Attribute) -> Tensor:
     """A tensor type with another element type."""
-    return TensorType(element, type.get_shape())
+    return tensor_of(element, type.get_shape())

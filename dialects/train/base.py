@@ -30,23 +30,13 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.provenance import Role
+from npuc.dialects.tensors import Tensor, tensor_type
 
-Tensor: TypeAlias = TensorType[Attribute]
 Param: TypeAlias = bool | int | float | str | tuple[int, ...]
 Types: TypeAlias = tuple[Tensor, ...]
 
 _UNIT = UnitAttr()
 _ROLES = frozenset(role.value for role in Role)
-
-
-def tensor_type(value: SSAValue) -> Tensor:
-    """The type of a value that is known to be a tensor."""
-    return cast(Tensor, value.type)
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a value that is known to be a tensor."""
-    return tensor_type(value).get_shape()
 
 
 def shape_text(type: Tensor) -> str:

@@ -7,7 +7,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.train.base import Tensor, TrainOp, Types, encode, same_element, shape_text
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode, same_element, shape_text
 
 _ONES = encode((1, 1))
 _NONE = encode((0, 0, 0, 0))
@@ -55,7 +56,7 @@ def conv2d_type(
         raise VerifyException(
             f"a {r}x{s} window does not fit into {h}x{width} with padding {list(padding)} and dilation {list(dilation)}"
         )
-    return (TensorType(same_element(x, w), (b, o, out_h, out_w)),)
+    return (tensor_of(same_element(x, w), (b, o, out_h, out_w)),)
 
 
 class Conv2dBase(TrainOp):

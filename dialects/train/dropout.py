@@ -5,7 +5,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.train.base import Tensor, TrainOp, Types, shape_text
+from npuc.dialects.tensors import Tensor
+from npuc.dialects.train.base import TrainOp, Types, shape_text
 
 
 @irdl_op_definition

@@ -7,7 +7,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.train.base import Tensor, TrainOp, Types, shape_text
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, shape_text
 
 
 def _check(ids: Tensor, table: Tensor) -> None:
@@ -32,7 +33,7 @@ class EmbeddingOp(TrainOp):
     def infer(ids: Tensor, table: Tensor) -> Types:
         """The shape of the indices with the width appended."""
         _check(ids, table)
-        return (TensorType(table.element_type, (*ids.get_shape(), table.get_shape()[1])),)
+        return (tensor_of(table.element_type, (*ids.get_shape(), table.get_shape()[1])),)
 
 
 @irdl_op_definition
@@ -55,4 +56,4 @@ class EmbeddingDwOp(TrainOp):
         expected = (*ids.get_shape(), table.get_shape()[1])
         if dy.get_shape() != expected:
             raise VerifyException(f"dy is {shape_text(dy)}, the lookup's output is {'x'.join(map(str, expected))}")
-        return (TensorType(dy.element_type, table.get_shape()),)
+        return (tensor_of(dy.element_type, table.get_shape()),)

@@ -5,11 +5,12 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.train.base import Tensor, TrainOp, Types, shape_text
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, shape_text
 
 
 def _scalar(x: Tensor) -> Tensor:
-    return TensorType(x.element_type, [])
+    return tensor_of(x.element_type, [])
 
 
 def _check_classes(logits: Tensor, labels: Tensor) -> None:

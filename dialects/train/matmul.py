@@ -8,8 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def,
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.arithmetic import broadcast
-from npuc.dialects.train.base import Tensor, TrainOp, Types, same_element, shape_text
+from npuc.dialects.train.base import TrainOp, Types, same_element, shape_text
 
 PRODUCTS = ("X W", "dY W", "W dY", "X dY", "dY X")
 """The operands of a product of the training step, in the names of the forward product Y = X W."""
@@ -54,7 +55,7 @@ class MatmulOp(TrainOp):
         shape, whole = out.get_shape(), full.get_shape()
         if shape[-2:] != whole[-2:] or broadcast(shape[:-2], whole[:-2]) != whole[:-2]:
             raise VerifyException(f"the product is {shape_text(full)}, which does not sum to {shape_text(out)}")
-        return (TensorType(full.element_type, shape),)
+        return (tensor_of(full.element_type, shape),)
 
 
 def product_type(lhs: Tensor, rhs: Tensor, *, transpose_lhs: bool = False, transpose_rhs: bool = False) -> Types:
@@ -72,4 +73,4 @@ def product_type(lhs: Tensor, rhs: Tensor, *, transpose_lhs: bool = False, trans
     batch = broadcast(a[:-2], b[:-2])
     if batch is None:
         raise VerifyException(f"batch axes of {shape_text(lhs)} and {shape_text(rhs)} do not broadcast")
-    return (TensorType(same_element(lhs, rhs), (*batch, m, n)),)
+    return (tensor_of(same_element(lhs, rhs), (*batch, m, n)),)

@@ -5,7 +5,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.train.base import Tensor, TrainOp, Types, encode, shape_text
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
 
 _EPS = encode(1e-5)
 
@@ -14,17 +15,17 @@ def _channel_type(x: Tensor) -> Tensor:
     """The type of one value a channel of x [batch, channels, …]."""
     if len(x.get_shape()) < 2:
         raise VerifyException(f"the input must be [batch, channels, …], got {shape_text(x)}")
-    return TensorType(x.element_type, x.get_shape()[1:2])
+    return tensor_of(x.element_type, x.get_shape()[1:2])
 
 
 def _last_type(x: Tensor) -> Tensor:
     if not x.get_shape():
         raise VerifyException("the input must have rank 1 or more, got a scalar")
-    return TensorType(x.element_type, x.get_shape()[-1:])
+    return tensor_of(x.element_type, x.get_shape()[-1:])
 
 
 def _rows_type(x: Tensor) -> Tensor:
-    return TensorType(x.element_type, x.get_shape()[:-1])
+    return tensor_of(x.element_type, x.get_shape()[:-1])
 
 
 def _expect(what: str, found: Tensor, expected: Tensor) -> None:

@@ -7,7 +7,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.train.base import Tensor, TrainOp, Types, encode, shape_text
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
 from npuc.dialects.train.conv2d import check_window, window_size
 
 
@@ -29,7 +30,7 @@ def pool_type(
         raise VerifyException(
             f"a {kernel[0]}x{kernel[1]} window does not fit into {h}x{w} with padding {list(padding)}"
         )
-    return (TensorType(x.element_type, (b, c, out_h, out_w)),)
+    return (tensor_of(x.element_type, (b, c, out_h, out_w)),)
 
 
 class PoolBase(TrainOp):

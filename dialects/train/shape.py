@@ -8,7 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.train.base import Tensor, TrainOp, Types, same_element, shape_text
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, same_element, shape_text
 from npuc.dialects.train.softmax import check_axis
 
 
@@ -32,7 +33,7 @@ class ReshapeOp(TrainOp):
         before, after = prod(x.get_shape()), prod(out.get_shape())
         if before != after:
             raise VerifyException(f"{shape_text(x)} has {before} elements, {shape_text(out)} has {after}")
-        return (TensorType(x.element_type, out.get_shape()),)
+        return (tensor_of(x.element_type, out.get_shape()),)
 
 
 @irdl_op_definition
@@ -52,7 +53,7 @@ class TransposeOp(TrainOp):
         shape = x.get_shape()
         if sorted(axes) != list(range(len(shape))):
             raise VerifyException(f"axes is {list(axes)}, expected a permutation of 0 to {len(shape) - 1}")
-        return (TensorType(x.element_type, [shape[a] for a in axes]),)
+        return (tensor_of(x.element_type, [shape[a] for a in axes]),)
 
 
 @irdl_op_definition
@@ -85,7 +86,7 @@ class ConcatOp(TrainOp):
                 )
             total += shape[axis]
         first[axis] = total
-        return (TensorType(same_element(*parts), first),)
+        return (tensor_of(same_element(*parts), first),)
 
 
 @irdl_op_definition
@@ -107,7 +108,7 @@ class SliceOp(TrainOp):
         """The box lies inside x."""
         (out,) = results
         check_box(x, out, starts)
-        return (TensorType(x.element_type, out.get_shape()),)
+        return (tensor_of(x.element_type, out.get_shape()),)
 
 
 @irdl_op_definition
@@ -127,7 +128,7 @@ class PadOp(TrainOp):
         """x fits into the result at `starts`."""
         (out,) = results
         check_box(out, x, starts)
-        return (TensorType(x.element_type, out.get_shape()),)
+        return (tensor_of(x.element_type, out.get_shape()),)
 
 
 def check_box(whole: Tensor, part: Tensor, starts: tuple[int, ...]) -> None:

@@ -13,7 +13,7 @@ from npuc.compiler.builder import GraphBuilder, TooManyOps
 from npuc.compiler.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
 from npuc.compiler.layers.base import ELEMENT_TYPES, ArgumentError
-from npuc.dialects.train.base import shape_of
+from npuc.dialects.tensors import shape_of
 from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
 from npuc.frontends.dsl.binding import (
     Formal,

@@ -11,7 +11,7 @@ from npuc.compiler.builder import MAX_OPS, GraphBuilder, Optimizer
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.optimizer import OPTIMIZERS
-from npuc.dialects.train.base import tensor_type
+from npuc.dialects.tensors import tensor_type
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature, convert, match_arguments
 from npuc.frontends.dsl.budget import Abort

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute, SSAValue
 
-from npuc.dialects.train.base import tensor_type
+from npuc.dialects.tensors import tensor_type
 
 Value: TypeAlias = "int | float | bool | str | SSAValue | list[Value] | tuple[Value, ...] | None"
 """A number, string, boolean, none, tensor, list, or (a tuple) the several results of one call."""

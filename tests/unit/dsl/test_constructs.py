@@ -6,7 +6,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 
 from npuc.compiler.errors import SourceError
 from npuc.dialects.provenance import location_text
-from npuc.dialects.train.base import TrainOp, tensor_type
+from npuc.dialects.tensors import tensor_type
+from npuc.dialects.train.base import TrainOp
 from npuc.frontends import read_source
 from npuc.frontends.dsl.values import type_text
 

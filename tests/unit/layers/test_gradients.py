@@ -1,6 +1,7 @@
 """Every layer's derivative against central differences, in float64, over random shapes and arguments."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
-from npuc.dialects.train.base import shape_of
+from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from tests.networks import Net
 
@@ -60,7 +61,7 @@ def _number(function: str) -> Build:
     return build
 
 
-def _unary(function: str, **kwargs: object) -> Build:
+def _unary(function: str, **kwargs: Any) -> Build:
     return lambda net, data: net.call(function, _vectors(net, data), **kwargs)
 
 

@@ -15,7 +15,7 @@ from npuc.dialects.train.base import TrainOp
 def test_every_operation_has_a_layer(op: type[TrainOp]) -> None:
     layer = get_layer(op)
     assert layer.op is op
-    assert type(layer).evaluate is not Layer.evaluate
+    assert "evaluate" in {name for kind in type(layer).__mro__ if kind is not Layer for name in vars(kind)}
     assert get_op_class(op.name.removeprefix("train.")) is op
 
 

@@ -1,0 +1,30 @@
+"""Tensor types, shared: building and verifying one costs more than most of what the compiler does with it."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+Tensor: TypeAlias = TensorType[Attribute]
+
+
+@lru_cache(maxsize=1 << 16)
+def _shared(element: Attribute, shape: tuple[int, ...]) -> Tensor:
+    return TensorType(element, shape)
+
+
+def tensor_of(element: Attribute, shape: Sequence[int]) -> Tensor:
+    """The tensor type of an element type and a static shape."""
+    return _shared(element, tuple(shape))
+
+
+def tensor_type(value: SSAValue) -> Tensor:
+    """The type of a value that is known to be a tensor."""
+    return cast(Tensor, value.type)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a value that is known to be a tensor."""
+    return tensor_type(value).get_shape()
