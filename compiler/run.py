@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.backends.hardware import load_hardware
 from npuc.compiler.analysis.machine import TARGET
-from npuc.compiler.driver import read_program, stamp_target
+from npuc.compiler.driver import read_program, stamp_target, without_cycle_collection
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, the_function
 from npuc.compiler.interpreter.numbers import element_name
@@ -77,7 +77,8 @@ def run_program(source: Source, options: RunOptions) -> Run:
     if steps < 1:
         raise UsageError(f"steps is {steps}, expected at least 1")
     inputs = {name: np.asarray(value) for name, value in (options.get("inputs") or {}).items()}
-    module = lowered_program(source, options)
+    with without_cycle_collection():
+        module = lowered_program(source, options)
     return execute(module, inputs, steps=steps, seed=options.get("seed", 0), double=dtype == "float64")
 
 

@@ -1,9 +1,4 @@
-"""
-Two-dimensional convolution: meaning, derivatives, and loop nests without im2col.
-
-All three products of a layer run over the same dimensions: b batch, o output channels, i input channels (of a group),
-y and x output positions, r and s window positions, g groups. A dimension of size 1 among y, x, r, s is left out.
-"""
+"""Two-dimensional convolution: meaning, derivatives, and the loop nests of `conv_nest.py`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -28,9 +23,9 @@ from npuc.compiler.layers.base import (
     pair,
     rank_at_least,
 )
+from npuc.compiler.layers.conv_nest import conv_nest
 from npuc.compiler.layers.window import window_padding, windows
 from npuc.dialects.npu.contract import ContractOp
-from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import ints
@@ -91,10 +86,10 @@ class Conv2dLayer(Layer[Conv2dOp]):
         return [dx, dw]
 
     def work(self, op: Conv2dOp) -> Work:
-        return Work(macs=conv_nest(op, "forward").points)
+        return Work(macs=conv_nest(op).data.points)
 
     def lower(self, op: Conv2dOp, emit: Emit[Any]) -> list[SSAValue]:
-        return _contract(op, conv_nest(op, "forward"), emit)
+        return _contract(op, emit)
 
 
 class Conv2dDxLayer(Layer[Conv2dDxOp]):
@@ -117,10 +112,10 @@ class Conv2dDxLayer(Layer[Conv2dDxOp]):
         return (dx[..., top : top + height, left : left + width].reshape(b, c, height, width),)
 
     def work(self, op: Conv2dDxOp) -> Work:
-        return Work(macs=conv_nest(op, "dx").points)
+        return Work(macs=conv_nest(op).data.points)
 
     def lower(self, op: Conv2dDxOp, emit: Emit[Any]) -> list[SSAValue]:
-        return _contract(op, conv_nest(op, "dx"), emit)
+        return _contract(op, emit)
 
 
 class Conv2dDwLayer(Layer[Conv2dDwOp]):
@@ -143,88 +138,15 @@ class Conv2dDwLayer(Layer[Conv2dDwOp]):
         return (dw.reshape(o, i, kernel_h, kernel_w),)
 
     def work(self, op: Conv2dDwOp) -> Work:
-        return Work(macs=conv_nest(op, "dw").points)
+        return Work(macs=conv_nest(op).data.points)
 
     def lower(self, op: Conv2dDwOp, emit: Emit[Any]) -> list[SSAValue]:
-        return _contract(op, conv_nest(op, "dw"), emit)
+        return _contract(op, emit)
 
 
-def _contract(op: Conv2dBase, nest: Nest, emit: Emit[Any]) -> list[SSAValue]:
+def _contract(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue]:
     element = tensor_type(op.results[0]).element_type
-    return list(emit(ContractOp(op.operands, nest, element)).results)
-
-
-def conv_nest(op: Conv2dBase, product: str) -> Nest:
-    """The loop nest of one of a convolution's products: `forward`, `dx` or `dw`."""
-    values = {
-        "forward": lambda: (op.operands[0], op.operands[1], op.results[0]),
-        "dx": lambda: (op.results[0], op.operands[1], op.operands[0]),
-        "dw": lambda: (op.operands[0], op.results[0], op.operands[1]),
-    }
-    x, w, y = values[product]()
-    dims, (x_axes, w_axes, y_axes) = _conv_axes(op, shape_of(x), shape_of(w), shape_of(y))
-    gradient = product != "forward"
-    tensors = {
-        "X": Tensor("dX" if product == "dx" else "X", shape_of(x), x_axes),
-        "W": Tensor("dW" if product == "dw" else "W", shape_of(w), w_axes),
-        "Y": Tensor("dY" if gradient else "Y", shape_of(y), y_axes),
-    }
-    ins, out = {"forward": (("X", "W"), "Y"), "dx": (("Y", "W"), "X"), "dw": (("X", "Y"), "W")}[product]
-    lhs, rhs = (tensors[name] for name in ins)
-    statement = Statement(tensors[out].name, lhs.name, rhs.name)
-    return Nest(dims, (lhs, rhs), (tensors[out],), (None,), (statement,))
-
-
-def _window_dims(dims: dict[str, int], size: int, steps: tuple[int, int], before: int) -> dict[str, int]:
-    """
-    The output and window dimensions of one axis that are worth a loop: those larger than 1.
-
-    Both stay where a single one would seem to run over the whole axis, but the axis has another size.
-    """
-    kept = {d: s for d, s in dims.items() if s > 1}
-    if len(kept) == 1:
-        (dim,) = kept
-        step = steps[list(dims).index(dim)]
-        if step == 1 and before == 0 and kept[dim] != size:
-            return dims
-    return kept
-
-
-def _conv_axes(
-    op: Conv2dBase, x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...]
-) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[Axis, ...], tuple[Axis, ...], tuple[Axis, ...]]]:
-    """Dimensions of a convolution's nest and the indices of x, w and y."""
-    groups = int(op.groups.value.data)
-    stride, padding, dilation = ints(op.stride), ints(op.padding), ints(op.dilation)
-    o, i = w[0] // groups, w[1]
-    group = ("g" if i > 1 else "i") if groups > 1 else ""
-    sizes = {"b": y[0]}
-    if group:
-        sizes[group] = groups
-    if o > 1 or not group:
-        sizes["o"] = o
-    if i > 1 or not group:
-        sizes["i"] = i
-    kept: dict[str, int] = {}
-    for n, (position, window) in enumerate((("y", "r"), ("x", "s"))):
-        kept |= _window_dims({position: y[2 + n], window: w[2 + n]}, x[2 + n], (stride[n], dilation[n]), padding[2 * n])
-    sizes |= {d: kept[d] for d in "yxrs" if d in kept}
-
-    def axis(*terms: tuple[str, int], offset: int = 0) -> Axis:
-        return Axis(tuple((d, c) for d, c in terms if d in sizes), offset)
-
-    channels = axis((group, i), ("i", 1)) if group != "i" else axis(("i", 1))
-    features = axis((group, o), ("o", 1))
-    window_axes = (
-        axis(("y", stride[0]), ("r", dilation[0]), offset=-padding[0]),
-        axis(("x", stride[1]), ("s", dilation[1]), offset=-padding[2]),
-    )
-    inner = axis(("i", 1)) if group != "i" else Axis(())
-    return tuple(sizes.items()), (
-        (axis(("b", 1)), channels, *window_axes),
-        (features, inner, axis(("r", 1)), axis(("s", 1))),
-        (axis(("b", 1)), features, axis(("y", 1)), axis(("x", 1))),
-    )
+    return list(emit(ContractOp(op.operands, conv_nest(op), element)).results)
 
 
 def conv2d(

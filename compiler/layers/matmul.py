@@ -6,6 +6,7 @@ that dX and dW of a layer run over the same dimensions.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,12 @@ from npuc.compiler.layers.base import (
     Work,
     rank_at_least,
 )
+from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.tensors import shape_of, tensor_type
-from npuc.dialects.train.arithmetic import AddOp
+from npuc.dialects.train.arithmetic import AddOp, broadcast
 from npuc.dialects.train.matmul import MatmulOp, product_type
 
 _LETTERS = {"X W": "mkn", "dY W": "mnk", "W dY": "knm", "X dY": "kmn", "dY X": "nmk"}
@@ -80,7 +82,7 @@ class MatmulLayer(Layer[MatmulOp]):
         return [da, db]
 
     def work(self, op: MatmulOp) -> Work:
-        return Work(macs=matmul_nest(op).points)
+        return Work(macs=matmul_nest(op).data.points)
 
     def lower(self, op: MatmulOp, emit: Emit[Any]) -> list[SSAValue]:
         contract = ContractOp(op.operands, matmul_nest(op), tensor_type(op.out).element_type)
@@ -92,43 +94,40 @@ def product_names(op: MatmulOp) -> str:
     return op.names.data if op.names is not None else _DEFAULT_NAMES.get(role_of(op), "X W")
 
 
-def matmul_nest(op: MatmulOp) -> Nest:
+def matmul_nest(op: MatmulOp) -> NestAttr:
     """
     The loop nest of a product, over m, n, k of the forward product and its batch axes b (b0, b1, … if several).
 
     An operand or result that lacks a batch axis, or has it at size 1, is not indexed by it: that is broadcasting, and
     for a result the sum over the batch.
     """
-    names = product_names(op)
+    transposed = (op.transpose_lhs is not None, op.transpose_rhs is not None)
+    return _nest(product_names(op), transposed, shape_of(op.lhs), shape_of(op.rhs), shape_of(op.out))
+
+
+@lru_cache(maxsize=4096)
+def _nest(
+    names: str, transposed: tuple[bool, bool], lhs: tuple[int, ...], rhs: tuple[int, ...], out: tuple[int, ...]
+) -> NestAttr:
     rows, inner, columns = _LETTERS[names]
     lhs_name, rhs_name = names.split()
-    (full,) = product_type(
-        tensor_type(op.lhs),
-        tensor_type(op.rhs),
-        transpose_lhs=op.transpose_lhs is not None,
-        transpose_rhs=op.transpose_rhs is not None,
-    )
-    shape = full.get_shape()
-    batch_sizes = shape[:-2]
-    batch = ["b"] if len(batch_sizes) == 1 else [f"b{i}" for i in range(len(batch_sizes))]
-    lhs = shape_of(op.lhs)
-    contracted = lhs[-2] if op.transpose_lhs else lhs[-1]
-    sizes = {rows: shape[-2], inner: contracted, columns: shape[-1]}
-    dims = (*((d, s) for d, s in zip(batch, batch_sizes, strict=True) if s > 1), *((d, sizes[d]) for d in "mnk"))
+    whole = broadcast(lhs[:-2], rhs[:-2])
+    assert whole is not None
+    batch = ["b"] if len(whole) == 1 else [f"b{i}" for i in range(len(whole))]
+    sizes = {rows: out[-2], inner: lhs[-2] if transposed[0] else lhs[-1], columns: out[-1]}
+    dims = (*((d, s) for d, s in zip(batch, whole, strict=True) if s > 1), *((d, sizes[d]) for d in "mnk"))
 
-    def tensor(name: str, value: SSAValue, last: str) -> Tensor:
-        own = shape_of(value)
-        lead_sizes = own[:-2]
-        lead_dims = batch[len(batch) - len(lead_sizes) :]
-        lead = [Axis(((d, 1),)) if size > 1 else Axis(()) for d, size in zip(lead_dims, lead_sizes, strict=True)]
-        return Tensor(name, own, (*lead, Axis(((last[0], 1),)), Axis(((last[1], 1),))))
+    def tensor(name: str, shape: tuple[int, ...], last: str) -> Tensor:
+        lead = zip(batch[len(batch) - len(shape) + 2 :], shape[:-2], strict=True)
+        axes = [Axis(((dim, 1),)) if size > 1 else Axis(()) for dim, size in lead]
+        return Tensor(name, shape, (*axes, Axis(((last[0], 1),)), Axis(((last[1], 1),))))
 
     ins = (
-        tensor(lhs_name, op.lhs, inner + rows if op.transpose_lhs else rows + inner),
-        tensor(rhs_name, op.rhs, columns + inner if op.transpose_rhs else inner + columns),
+        tensor(lhs_name, lhs, inner + rows if transposed[0] else rows + inner),
+        tensor(rhs_name, rhs, columns + inner if transposed[1] else inner + columns),
     )
-    out = tensor(_RESULT[names], op.out, rows + columns)
-    return Nest(dims, ins, (out,), (None,), (Statement(out.name, lhs_name, rhs_name),))
+    result = tensor(_RESULT[names], out, rows + columns)
+    return NestAttr(Nest(dims, ins, (result,), (None,), (Statement(result.name, lhs_name, rhs_name),)))
 
 
 def linear(b: GraphBuilder, x: Value, features: OptInt = None, bias: bool = True, weight: OptValue = None) -> SSAValue:

@@ -7,13 +7,11 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.layers.base import Emit
-from npuc.compiler.layers.conv2d import conv_nest
+from npuc.compiler.layers.conv_nest import conv_nest, product_of
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, ViewOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
-from npuc.dialects.train.conv2d import Conv2dBase, Conv2dDwOp, Conv2dDxOp
-
-_PRODUCTS: dict[type[Conv2dBase], str] = {Conv2dDxOp: "dx", Conv2dDwOp: "dw"}
+from npuc.dialects.train.conv2d import Conv2dBase
 
 
 def lower_by_im2col(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue] | None:
@@ -24,8 +22,7 @@ def lower_by_im2col(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue] | None:
     [batch, groups, features, positions], which are views of the tensors as they are. The gradient of x is added up by
     col2im.
     """
-    product = _PRODUCTS.get(type(op), "forward")
-    nest = conv_nest(op, product)
+    product, nest = product_of(op), conv_nest(op).data
     sizes = nest.sizes
     image = next(t for t in (*nest.ins, *nest.outs) if t.name in ("X", "dX"))
     group = _group_of(nest)

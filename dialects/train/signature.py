@@ -26,6 +26,9 @@ class ArgumentKind(StrEnum):
     STAT = "stat"
 
 
+_KINDS = {f"train.{kind.value}": kind for kind in ArgumentKind}
+
+
 @dataclass(frozen=True)
 class Argument:
     """
@@ -81,20 +84,21 @@ def arguments_of(func: FuncOp) -> list[Argument]:
     found: list[Argument] = []
     for index in range(len(func.function_type.inputs.data)):
         entries = _entries(func.arg_attrs, index)
-        for kind in ArgumentKind:
-            name = entries.get(f"train.{kind.value}")
-            if isinstance(name, StringAttr):
-                found.append(
-                    Argument(
-                        index,
-                        kind,
-                        name.data,
-                        labels="train.labels" in entries,
-                        frozen="train.frozen" in entries,
-                        fill=_float(entries, "train.fill"),
-                        bound=_float(entries, "train.bound"),
-                    )
-                )
+        key = next((k for k in entries if k in _KINDS), None)
+        name = entries[key] if key is not None else None
+        if key is None or not isinstance(name, StringAttr):
+            continue
+        found.append(
+            Argument(
+                index,
+                _KINDS[key],
+                name.data,
+                labels="train.labels" in entries,
+                frozen="train.frozen" in entries,
+                fill=_float(entries, "train.fill"),
+                bound=_float(entries, "train.bound"),
+            )
+        )
     return found
 
 
