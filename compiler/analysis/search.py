@@ -110,11 +110,15 @@ def _best(prices: Prices, choices: list[Choice], budget: int) -> Schedule:
     best: tuple[float, float, int, int] | None = None
     result = schedule(int(ranked[0]))
     trials = 0
-    # By turns the best by the estimate and the best by the bound, since either may be misled.
+    # By turns the best by the estimate and the best by the bound, since either may be misled; of those that all prices
+    # take for equal, one.
     turns = np.stack([ranked, ranked[np.argsort(bound[ranked], kind="stable")]], axis=1).ravel()
+    seen: set[tuple[float, float, float]] = set()
     for rank, number in enumerate(dict.fromkeys(turns.tolist())):
-        if best is not None and (trials == TRIALS or bound[number] > best[0] * (1 + 1e-12)):
+        alike = (float(score[number]), float(bound[number]), float(moved[number]))
+        if best is not None and (trials == TRIALS or alike in seen or bound[number] > best[0] * (1 + 1e-12)):
             continue
+        seen.add(alike)
         trials += 1
         candidate = schedule(int(number))
         price = (_exact(prices, candidate, int(moved[number])), float(moved[number]), int(room[number]), rank)

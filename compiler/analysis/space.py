@@ -128,7 +128,7 @@ def _chain(
     """The chain of a group, coarse to fine; only dimensions in `cut` take steps."""
     places = [n for n, d in enumerate(dims) if sizes[n] > 1 and d in cut]
     room = max(4, CHAIN // max(1, len(places)))
-    least = 1 if fine or prod(sizes) <= SMALL else min(edge // 8, prod(sizes) // 2)
+    least = 1 if fine or prod(sizes) <= SMALL else min(edge // 4, prod(sizes) // 2)
     chain: list[tuple[Loop, ...]] = [()]
     outer: list[Loop] = []
     for place in places:

@@ -11,13 +11,13 @@ windows are walked along their own tiles.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.blocks import Stream, inside, is_plain, streams, touched
+from npuc.compiler.analysis.axes import AxisTable, AxisTables
+from npuc.compiler.analysis.blocks import Stream, is_plain, streams, touched
 from npuc.compiler.analysis.compute import tile_cycles
-from npuc.dialects.npu.footprint import positions
-from npuc.dialects.npu.nest import Axis, Nest, Schedule
+from npuc.dialects.npu.nest import Nest, Schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,20 +58,6 @@ class TileSequence:
         return self.head + self.root.moved + self.tail + self.spare
 
 
-@dataclass(frozen=True, eq=False)
-class AxisTable:
-    """
-    The tiles of one axis of one tensor from some loop on: a tree, one level a loop of the axis.
-
-    `first` and `last` are (distinct positions inside the tensor, those not reached by an earlier tile of the axis)
-    of the first and last tile.
-    """
-
-    children: tuple["AxisTable", ...]
-    first: tuple[int, int]
-    last: tuple[int, int]
-
-
 @dataclass(frozen=True)
 class _Place:
     """Where a node stands: extents by dimension, tables by tensor axis, and which tensors see their first visit."""
@@ -84,46 +70,6 @@ class _Place:
 def tile_sequence(nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...]) -> TileSequence:
     """The tile operations of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`."""
     return _Builder(nest, schedule, array, widths).sequence()
-
-
-@dataclass
-class _Tables:
-    """Builds the tables of axes; equal ones are one object."""
-
-    known: dict[object, AxisTable] = field(default_factory=dict[object, AxisTable])
-
-    def build(self, axis: Axis, size: int, sizes: dict[str, int], loops: list[tuple[str, int]]) -> AxisTable:
-        """The table of an axis of a tensor, `loops` being the (dimension, step) of those loops that cut it."""
-        reached = 0
-        ranges = {d: (0, sizes[d]) for d in axis.dims}
-
-        def table(number: int) -> AxisTable:
-            nonlocal reached
-            if number == len(loops):
-                base = axis.offset + sum(c * ranges[d][0] for d, c in axis.terms)
-                mask = inside(positions(tuple((c, ranges[d][1]) for d, c in axis.terms)), base, size)
-                counts = (mask.bit_count(), (mask & ~reached).bit_count())
-                reached |= mask
-                return self._intern(counts, (), counts, counts)
-            dim, step = loops[number]
-            low, extent = ranges[dim]
-            children: list[AxisTable] = []
-            for at in range(0, extent, step):
-                ranges[dim] = (low + at, min(step, extent - at))
-                children.append(table(number + 1))
-            ranges[dim] = (low, extent)
-            key = tuple(id(child) for child in children)
-            return self._intern(key, tuple(children), children[0].first, children[-1].last)
-
-        return table(0)
-
-    def _intern(
-        self, key: object, children: tuple[AxisTable, ...], first: tuple[int, int], last: tuple[int, int]
-    ) -> AxisTable:
-        found = self.known.get((len(children), key))
-        if found is None:
-            found = self.known[(len(children), key)] = AxisTable(children, first, last)
-        return found
 
 
 @dataclass(frozen=True)
@@ -149,11 +95,11 @@ class _Builder:
         self.table_loops: list[frozenset[int]] = []
         self.table_depth: list[int] = []
         self.roots: list[AxisTable] = []
-        tables = _Tables()
+        tables = AxisTables()
         by_name = dict(zip(nest.tensors, widths, strict=True))
         self.moved = [self._prepare(s, by_name[s.tensor.name], tables) for s in streams(nest, schedule)]
 
-    def _prepare(self, stream: Stream, width: int, tables: _Tables) -> _Moved:
+    def _prepare(self, stream: Stream, width: int, tables: AxisTables) -> _Moved:
         plain: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         numbers: list[int] = []
         for axis, size in zip(stream.tensor.axes, stream.tensor.shape, strict=True):
