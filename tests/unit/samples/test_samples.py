@@ -1,0 +1,173 @@
+"""The networks that ship with npuc differentiate, lower, run and learn; their layers have the names meant."""
+
+import re
+
+import numpy as np
+import pytest
+from typing_extensions import Unpack
+from xdsl.dialects.builtin import IntegerType
+
+from npuc.compiler.errors import SourceError
+from npuc.compiler.interpreter.execute import Run, argument_type, the_function
+from npuc.compiler.layers.base import Array
+from npuc.compiler.run import RunOptions, lowered_program, run_file
+from npuc.compiler.source import open_source
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
+from npuc.frontends import read_source, read_text, sample_names
+from npuc.frontends.dsl.values import Value
+
+ALL = pytest.mark.parametrize("name", sample_names())
+
+SMALL_IMAGES: dict[str, Value] = {"batch": 2, "image": 32, "classes": 10}
+SMALL: dict[str, dict[str, Value]] = {
+    "mlp": {"batch": 4, "hidden": 16},
+    "lenet": {"batch": 4},
+    "alexnet": SMALL_IMAGES | {"image": 63},
+    "vgg16": SMALL_IMAGES,
+    "resnet18": SMALL_IMAGES,
+    "resnet50": SMALL_IMAGES,
+    "mobilenet_v2": SMALL_IMAGES,
+    "bert_base": {
+        "batch": 2,
+        "length": 6,
+        "layers": 2,
+        "width": 16,
+        "heads": 4,
+        "hidden": 32,
+        "vocabulary": 20,
+        "max_length": 8,
+    },
+    "transformer": {"batch": 2, "length": 5, "layers": 2, "width": 16, "heads": 4, "hidden": 32},
+}
+
+
+def data(name: str, defines: dict[str, Value]) -> dict[str, Array]:
+    """Random inputs; integers are 0 or 1, positions count."""
+    module = read_source(read_text(f"samples:{name}"), filename=f"samples:{name}", defines=defines)
+    func, random = the_function(module), np.random.default_rng(0)
+    found: dict[str, Array] = {}
+    for argument in arguments_of(func):
+        type = argument_type(func, argument)
+        if argument.kind is ArgumentKind.INPUT:
+            integers = isinstance(type.element_type, IntegerType)
+            shape = type.get_shape()
+            found[argument.name] = random.integers(0, 2, shape) if integers else random.standard_normal(shape)
+    if "positions" in found:
+        found["positions"] = np.arange(len(found["positions"]))
+    return found
+
+
+def run(name: str, sizes: dict[str, Value], **options: Unpack[RunOptions]) -> Run:
+    """Training steps of a network on random data."""
+    complete: RunOptions = {"inputs": data(name, sizes), **options, "defines": sizes}
+    return run_file(f"samples:{name}", **complete)
+
+
+def test_each_has_a_small_version() -> None:
+    assert set(SMALL) == set(sample_names())
+
+
+# names of layers
+
+
+@ALL
+def test_layer_names_are_not_numbered(name: str) -> None:
+    module = read_source(read_text(f"samples:{name}"), filename=f"samples:{name}")
+    names = {layer_of(op) for op in module.walk() if isinstance(op, TrainOp)}
+    assert {n for n in names if re.search(r"_\d+$", n)} <= {"embeddings.norm.add_2"}
+
+
+def resnet18_names() -> list[str]:
+    """The layers of ResNet-18 in order."""
+    names = ["conv1", "bn1", "relu1", "pool1"]
+    block = ["conv1", "bn1", "relu1", "conv2", "bn2", "relu2.add", "relu2"]
+    for stage in range(1, 5):
+        for number in range(2):
+            projected = ["project", "shortcut"] if stage > 1 and number == 0 else []
+            names += [f"stage{stage}.{number}.{layer}" for layer in [*projected, *block]]
+    return [*names, "features", "logits", "cross_entropy"]
+
+
+def test_names_of_resnet18() -> None:
+    module = read_source(read_text("samples:resnet18"), filename="samples:resnet18")
+    names = [layer_of(op) for op in module.walk() if isinstance(op, TrainOp)]
+    assert list(dict.fromkeys(names)) == resnet18_names()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("resnet50", {"stage1.0.project", "stage2.1.conv3", "stage4.2.bn3"}),
+        ("mobilenet_v2", {"stage1.0.depthwise", "stage2.1.expand", "stage7.0.project_bn", "conv8"}),
+        ("vgg16", {"stage1.0.conv", "stage5.2.relu", "stage5.pool", "fc6"}),
+        ("bert_base", {"embeddings.word", "encoder.3.attention.q", "encoder.11.fc2", "pooler"}),
+        ("transformer", {"encoder.3.attention.q", "decoder.5.cross_attention.scores", "decoder.0.feed_forward.fc1"}),
+    ],
+)
+def test_names_of_layers(name: str, expected: set[str]) -> None:
+    module = read_source(read_text(f"samples:{name}"), filename=f"samples:{name}")
+    assert expected <= {layer_of(op) for op in module.walk() if isinstance(op, TrainOp)}
+
+
+# compiling and running
+
+
+@ALL
+def test_whole_network_differentiates_and_lowers(name: str) -> None:
+    module = lowered_program(open_source(f"samples:{name}"), {"pipeline": "autodiff,lower-to-npu"})
+    module.verify()
+    func = the_function(module)
+    parameters = {a.index for a in arguments_of(func) if a.kind is ArgumentKind.PARAM}
+    assert parameters <= {r.updates for r in results_of(func)}
+    assert any(isinstance(op, ContractOp) for op in module.walk())
+
+
+@ALL
+def test_small_version_trains_every_weight(name: str) -> None:
+    """Some biases stay: one in front of another normalisation has no effect."""
+    result = run(name, SMALL[name])
+    assert set(result.gradients) == set(result.params)
+    assert all(np.isfinite(array).all() for array in result.updated.values())
+    still = {p for p, array in result.params.items() if np.array_equal(array, result.updated[p])}
+    assert not any(p.endswith(".weight") for p in still)
+
+
+@pytest.mark.parametrize("name", ["mlp", "lenet", "resnet18", "bert_base", "transformer"])
+def test_loss_goes_down(name: str) -> None:
+    steady: dict[str, Value] = {"dropout": 0.0} if name in ("bert_base", "transformer") else {}
+    losses = run(name, SMALL[name] | steady, steps=4).losses
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("name", ["mlp", "lenet", "resnet18", "mobilenet_v2", "bert_base", "transformer"])
+def test_levels_compute_the_same(name: str) -> None:
+    """In float64: normalising two images whose last maps are one pixel magnifies rounding."""
+    train, npu = (run(name, SMALL[name], level=level, dtype="float64") for level in ("train", "npu"))
+    assert npu.loss == pytest.approx(train.loss, rel=1e-8)
+    largest = max(np.abs(gradient).max() for gradient in train.gradients.values())
+    for parameter, gradient in train.gradients.items():
+        np.testing.assert_allclose(npu.gradients[parameter], gradient, atol=1e-5 * largest)
+
+
+def test_unknown_variant_of_resnet50() -> None:
+    with pytest.raises(SourceError) as caught:
+        read_source(read_text("samples:resnet50"), filename="samples:resnet50", defines={"variant": "v2"})
+    assert "variant: v1 or v1_5" in caught.value.render()
+    assert "did you mean 'variant'?" in caught.value.render()
+
+
+def test_bert_classifies_by_the_first_token() -> None:
+    sizes = SMALL["bert_base"] | {"layers": 0, "dropout": 0.0}
+    inputs = data("bert_base", sizes)
+
+    def logits(tokens: Array) -> Array:
+        return run("bert_base", sizes, inputs=inputs | {"tokens": tokens}).outputs["logits"]
+
+    others, first = inputs["tokens"].copy(), inputs["tokens"].copy()
+    others[:, 1:] += 5
+    first[:, 0] += 5
+    np.testing.assert_array_equal(logits(others), logits(inputs["tokens"]))
+    assert not np.array_equal(logits(first), logits(inputs["tokens"]))
