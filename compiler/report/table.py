@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MIB = 1 << 20
+UNLIMITED = 100_000
+NARROWEST = 12
 PHASES = {"forward": "forward", "dx": "dX", "dw": "dW", "dxdw": "dX+dW", "update": "update", "comm": "comm"}
 LIMIT_STYLES = {"compute": "green", "dram": "yellow", "vector": "cyan", "latency": "magenta"}
 
 
 def print_report(report: Report, console: Console, *, all_rows: bool = False) -> None:
     """Print the report on a console; `all_rows` shows every layer of a long network."""
-    lines = by_layer(report.ops)
-    shown = lines if all_rows else folded(lines)
     from rich.markup import escape
 
+    lines = by_layer(report.ops)
+    shown = lines if all_rows else folded(lines)
     console.print(escape(_title(report)), style="bold", highlight=False, soft_wrap=True)
     if lines:
-        console.print(_table(report, shown))
+        console.print(_fitting_table(report, shown, console))
     if len(shown) < len(lines):
         console.print(f"{len(lines):,} layers folded into {len(shown)} lines: --rows all shows each", style="dim")
     for name, text in _summary(report):
@@ -44,61 +46,77 @@ def _title(report: Report) -> str:
     return f"{name}{source}: {what} on {report.hardware.get('name', 'custom')}, backend {report.backend}"
 
 
-def _table(report: Report, lines: Sequence[Line]) -> Table:
+def _fitting_table(report: Report, lines: Sequence[Line], console: Console) -> Table:
+    """The table with as many digits as the console has room for; names may be cut to fit, numbers never."""
+    from rich.measure import Measurement
+
+    unlimited = console.options.update(width=UNLIMITED, max_width=UNLIMITED)
+    longest = max(len(_label(line)) for line in lines)
+    room = longest
+    for digits in (3, 2, 1, 0):
+        needed = Measurement.get(console, unlimited, _table(report, lines, digits, longest)).minimum
+        room = longest - max(0, needed - console.width)
+        if room >= min(longest, NARROWEST):
+            return _table(report, lines, digits, room)
+    return _table(report, lines, 0, NARROWEST)
+
+
+def _label(line: Line) -> str:
+    """The name of a line, with the number of layers folded into it."""
+    return line.name if line.layers == 1 else f"{line.name} x{line.layers:,}"
+
+
+def _clipped(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: max(room - 1, 0)]}…"
+
+
+def _table(report: Report, lines: Sequence[Line], digits: int, room: int) -> Table:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
     total = Line("total", 0, list(report.ops))
-    phases = [phase for phase in PHASES if any(row.phase == phase for row in report.ops)]
+    present = {row.phase for row in report.ops}
+    phases = [phase for phase in PHASES if phase in present] if len(present) > 1 else []
     scale, unit = time_unit(total.seconds or 0.0)
-    macs_scale, macs_unit = (1e9, "G") if total.macs >= 1e9 else (1e6, "M")
+    macs = (1e9, "G") if total.macs >= 1e9 else (1e6, "M")
+    headings = [
+        *(f"{PHASES[phase]}\n{unit}" for phase in phases),
+        f"time\n{unit}",
+        f"MACs\n{macs[1]}",
+        "limit",
+        "DRAM\nMiB",
+        "util\n%",
+    ]
+    rows = [_cells(line, phases, scale, macs[0], digits) for line in (*lines, total)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_footer=True, header_style="bold")
-    table.add_column("layer", footer="total", no_wrap=True, overflow="ellipsis", min_width=12)
-    timed = phases if len(phases) > 1 else []
-    totals = total.phases
-    for phase in timed:
-        table.add_column(
-            f"{PHASES[phase]}\n{unit}", justify="right", footer=_time(totals.get(phase), scale), no_wrap=True
-        )
-    for heading, footer in (
-        (f"time\n{unit}", _time(total.seconds, scale)),
-        (f"MACs\n{macs_unit}", _number(total.macs / macs_scale)),
-        ("limit", total.limit or ""),
-        ("DRAM\nMiB", _mib(total.dram_bytes)),
-        ("util\n%", _percent(total.utilization)),
-    ):
-        table.add_column(heading, justify="left" if heading == "limit" else "right", footer=footer, no_wrap=True)
-    for line in lines:
-        times = line.phases
-        limit = line.limit or ""
-        style = LIMIT_STYLES.get(limit)
-        table.add_row(
-            escape(line.name) + (f" [dim]x{line.layers:,}[/dim]" if line.layers != 1 else ""),
-            *(_time(times.get(phase), scale) for phase in timed),
-            _time(line.seconds, scale),
-            _number(line.macs / macs_scale) if line.macs else "",
-            f"[{style}]{limit}[/{style}]" if style else limit,
-            _mib(line.dram_bytes),
-            _percent(line.utilization),
-        )
+    table.add_column("layer", footer="total", no_wrap=True)
+    for number, heading in enumerate(headings):
+        side = "left" if heading == "limit" else "right"
+        table.add_column(heading, justify=side, footer=rows[-1][number], no_wrap=True)
+    for line, cells in zip(lines, rows, strict=False):
+        limit = headings.index("limit")
+        style = LIMIT_STYLES.get(cells[limit])
+        cells[limit] = f"[{style}]{cells[limit]}[/{style}]" if style else escape(cells[limit])
+        table.add_row(escape(_clipped(_label(line), room)), *cells)
     return table
 
 
-def _time(seconds: float | None, scale: float) -> str:
-    return "" if seconds is None else f"{seconds / scale:,.3f}"
+def _cells(line: Line, phases: Sequence[str], scale: float, macs_scale: float, digits: int) -> list[str]:
+    """What a line says in each column after the name."""
+    times = line.phases
+    return [
+        *(_number(times.get(phase), scale, digits) for phase in phases),
+        _number(line.seconds, scale, digits),
+        _number(line.macs or None, macs_scale, digits),
+        line.limit or "",
+        _number(line.dram_bytes, MIB, min(digits, 2)),
+        _number(line.utilization, 0.01, 1),
+    ]
 
 
-def _number(value: float) -> str:
-    return f"{value:,.3f}"
-
-
-def _mib(value: int | None) -> str:
-    return "" if value is None else f"{value / MIB:,.2f}"
-
-
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.1f}"
+def _number(value: float | None, scale: float, digits: int) -> str:
+    return "" if value is None else f"{value / scale:,.{digits}f}"
 
 
 def _summary(report: Report) -> Iterator[tuple[str, str]]:

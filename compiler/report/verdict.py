@@ -69,16 +69,28 @@ def _advice(report: Report, limits: Mapping[str, float]) -> str | None:
     if not limits or time <= 0:
         return None
     top = max(limits, key=lambda name: limits[name])
-    if (totals.seconds_by_kind.get("vector") or 0.0) > 0.5 * time:
-        return (
-            "more vector lanes (--set vector.lanes=N) or DRAM bandwidth: layers without products take most of the time"
-        )
+    vector = (totals.seconds_by_kind.get("vector") or 0.0) / time
     if top == "dram":
-        moved = (totals.dram_read_bytes or 0) + (totals.dram_write_bytes or 0)
-        bound = totals.lower_bound_bytes
-        if bound and moved > 1.25 * bound:
-            return f"a larger SPM (--set memory.spm_kib=N): traffic is {moved / bound:.2g} times the least possible"
-        return "more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least possible"
+        if vector > 0.5:
+            return f"more DRAM bandwidth (--set dram.gb_per_s=N): layers without products take {vector:.0%} of the time"
+        return _traffic_advice(report)
+    if vector > 0.5:
+        return f"more vector lanes (--set vector.lanes=N): layers without products take {vector:.0%} of the time"
     if top == "compute" and totals.utilization is not None and totals.utilization < 0.5:
-        return f"another dataflow or array (--set array.dataflow=ws): products fill {totals.utilization:.0%} of it"
+        return f"another {_shape(report)}: products fill {totals.utilization:.0%} of it"
     return None
+
+
+def _traffic_advice(report: Report) -> str:
+    moved = (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
+    bound = report.totals.lower_bound_bytes
+    if bound and moved > 1.25 * bound:
+        return f"a larger SPM (--set memory.spm_kib=N): traffic is {moved / bound:.2g} times the least possible"
+    return "more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least possible"
+
+
+def _shape(report: Report) -> str:
+    """The array, and a dataflow that it does not have."""
+    array = report.hardware.get("array")
+    dataflow = array.get("dataflow") if isinstance(array, dict) else None
+    return f"array (--set array.rows=N) or dataflow (--set array.dataflow={'os' if dataflow == 'ws' else 'ws'})"

@@ -232,6 +232,30 @@ def test_table_fits_a_terminal_of_100_columns() -> None:
         assert heading in table
 
 
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_number_is_cut_at_any_width(width: int) -> None:
+    rows = [
+        row(
+            i,
+            name="stage1.conv.with.a.long.name",
+            phase=phase,
+            seconds=0.123456,
+            macs=10**11,
+            utilization=0.5,
+            limit="compute",
+            dram_read_bytes=10**9,
+        )
+        for i, phase in enumerate(("forward", "dx", "dw", "update"))
+    ]
+    table = printed(report_of(*rows), width).partition("phases ")[0]
+    (line,) = [line for line in table.splitlines() if line.lstrip().startswith("stage1")]
+    assert len(line) <= width
+    name, *numbers = line.split()
+    assert name.rstrip("…") in "stage1.conv.with.a.long.name"
+    assert "…" not in "".join(numbers)
+    assert line.split()[-1] == "50.0"
+
+
 def test_piped_table_cuts_nothing() -> None:
     name = "a" * 300
     assert name in printed(report_of(row(name=name, seconds=1.0)), 10_000)
