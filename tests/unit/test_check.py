@@ -1,0 +1,72 @@
+"""Checking passes: a right pipeline passes, a wrong pass is named with what it changed."""
+
+from pathlib import Path
+
+import pytest
+
+from npuc.compiler.check import check_program
+from npuc.compiler.errors import CheckError, UsageError
+from npuc.compiler.source import open_source, text_source
+
+NET = """
+network net(batch=2) {
+  input  x: f32[batch, 3, 6, 6]
+  labels y: i32[batch]
+  h = relu(batch_norm(conv2d(x, 4, kernel=3, padding=1)))
+  halved = h * 0.5
+  small = halved * 0.25
+  loss cross_entropy(linear(flatten(small), 5), y)
+  optimizer adam()
+}
+"""
+
+PATTERN = Path(__file__).parents[2] / "samples/pattern/merge_scalings.py"
+
+
+def broken(tmp_path: Path, old: str, new: str) -> str:
+    text = PATTERN.read_text()
+    assert old in text
+    file = tmp_path / "broken.py"
+    file.write_text(text.replace(old, new))
+    return str(file)
+
+
+def test_the_default_pipeline_keeps_the_program() -> None:
+    done = check_program(text_source(NET, "dsl", "net.dsl"), {})
+    assert [check.step for check in done] == ["autodiff", "lower-to-npu", "schedule"]
+    assert all(check.comparison.equal for check in done)
+
+
+def test_tiles_are_checked_too() -> None:
+    done = check_program(text_source(NET, "dsl", "net.dsl"), {"level": "tiles"})
+    assert done[-1].step == "lower-tiles"
+
+
+def test_a_pass_of_ones_own_is_checked() -> None:
+    pipeline = "merge-scalings,autodiff,lower-to-npu"
+    done = check_program(text_source(NET, "dsl", "net.dsl"), {"load": [str(PATTERN)], "pipeline": pipeline})
+    assert done[0].step == "merge-scalings"
+
+
+def test_a_pass_that_changes_values_is_named(tmp_path: Path) -> None:
+    file = broken(tmp_path, "* inner.scale", "+ inner.scale")
+    with pytest.raises(CheckError, match=r"pass 'merge-scalings' changes the program: loss is .* before and .* after"):
+        check_program(text_source(NET, "dsl", "net.dsl"), {"load": [file], "pipeline": "merge-scalings,autodiff"})
+
+
+def test_a_pass_that_breaks_an_operation_is_named(tmp_path: Path) -> None:
+    file = broken(tmp_path, "AffineOp(inner.x, scale=scale)", "AffineOp.create(operands=[], result_types=[op.x.type])")
+    with pytest.raises(CheckError, match="pass 'merge-scalings' breaks the program"):
+        check_program(text_source(NET, "dsl", "net.dsl"), {"load": [file], "pipeline": "merge-scalings"})
+
+
+def test_a_program_that_takes_too_long_is_refused_with_what_to_lower() -> None:
+    with pytest.raises(UsageError, match=r"one run of the program takes .* MACs, the limit is 1,000") as caught:
+        check_program(text_source(NET, "dsl", "net.dsl"), {}, limit=1000)
+    assert caught.value.hint is not None
+    assert "-D batch=" in caught.value.hint
+
+
+def test_samples_are_checked_at_a_small_size() -> None:
+    done = check_program(open_source("samples:resnet18"), {"defines": {"batch": 1, "image": 32}, "level": "npu"})
+    assert len(done) == 3
