@@ -19,7 +19,7 @@ from typing_extensions import Unpack
 
 from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.backends.hardware import Hardware, load_hardware, machine_target
-from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.options import MAX_OPS, CompileOptions, Say
 from npuc.compiler.report import Report
 from npuc.compiler.source import Source, open_source, text_source
@@ -31,6 +31,16 @@ if TYPE_CHECKING:
     from npuc.compiler.verify import SourceTexts
 
 UNSUPPORTED_SHOWN = 20
+
+# The choices that exist, the default first: keyword, what it is, values.
+CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
+    ("opt_level", "optimisation level", (None, 0)),
+    ("objective", "objective", ("time", "latency")),
+    ("mapping", "mapping", (None,)),
+    ("devices", "number of devices", (1,)),
+    ("parallel", "strategy of parallelism", (None,)),
+    ("convention", "convention", ("table2", "published", "physical")),
+)
 
 
 @dataclass
@@ -68,26 +78,26 @@ def compile_file(
 @overload
 def compile_source(
     text: str,
-    *,
     format: str = "dsl",
     filename: str = "<string>",
+    *,
     backend: str | None = None,
     **options: Unpack[CompileOptions],
 ) -> Report: ...
 @overload
 def compile_source(
     text: str,
-    *,
     format: str = "dsl",
     filename: str = "<string>",
+    *,
     backend: list[str] | tuple[str, ...],
     **options: Unpack[CompileOptions],
 ) -> list[Report]: ...
 def compile_source(
     text: str,
-    *,
     format: str = "dsl",
     filename: str = "<string>",
+    *,
     backend: str | list[str] | tuple[str, ...] | None = None,
     **options: Unpack[CompileOptions],
 ) -> Report | list[Report]:
@@ -153,13 +163,16 @@ def _compile_program(source: Source, backends: Sequence[str], options: CompileOp
 
 
 def _check_options(options: CompileOptions) -> None:
-    """Raise `UsageError` for a choice that does not exist."""
-    level = options.get("opt_level")
-    if level not in (None, 0):
-        raise UsageError(f"unknown optimisation level {level}", hint="known: 0")
-    objective = options.get("objective", "time")
-    if objective not in ("time", "latency"):
-        raise UsageError(f"unknown objective '{objective}'", hint="known: time")
+    """Raise `TypeError` for a keyword that does not exist, `UsageError` for a choice that does not."""
+    for name in options:
+        if name not in CompileOptions.__annotations__:
+            hint = did_you_mean(name, list(CompileOptions.__annotations__))
+            raise TypeError(f"unexpected keyword argument '{name}'; {hint}")
+    for name, label, known in CHOICES:
+        value = options.get(name, known[0])
+        if value not in known:
+            shown = ", ".join(str(choice) for choice in known if choice is not None) or "none"
+            raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
 
 
 def _machine(model: Backend, options: CompileOptions, say: Say) -> Hardware:
@@ -210,10 +223,11 @@ def _score(
         verify_module(module, sources)
     check_budgets(module, machine, sources)
     check_supported(module, model, sources)
-    report = model.score(module, machine)
-    for warning in warnings:
+    scored = model.score(module, machine)
+    report = _complete(scored, module, source, write_pipeline(passes), options, warnings)
+    for warning in report.warnings:
         say(f"warning: {warning}")
-    return _complete(report, module, source, write_pipeline(passes), options, warnings)
+    return report
 
 
 def stamp_target(module: ModuleOp, machine: Hardware, backend: str) -> None:

@@ -22,6 +22,10 @@ class CompileOptions(TypedDict, total=False):
     inference: bool | None
     only: str | int | Sequence[str] | None
     objective: str
+    mapping: str | None
+    devices: int
+    parallel: str | None
+    convention: str
     load: Sequence[str]
     max_ops: int
     verify_each: bool

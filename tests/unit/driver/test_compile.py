@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,6 +133,10 @@ def test_print_after_needs_a_pass_of_the_pipeline(mlp: str, outside: Path) -> No
     ("options", "message"),
     [
         (CompileOptions(opt_level=3), "unknown optimisation level 3"),
+        (CompileOptions(mapping="kcp_ws"), "unknown mapping 'kcp_ws'"),
+        (CompileOptions(devices=4), "unknown number of devices 4"),
+        (CompileOptions(parallel="dp"), "unknown strategy"),
+        (CompileOptions(convention="other"), "unknown convention"),
         (CompileOptions(objective="joy"), "unknown objective"),
         (CompileOptions(hardware="igo-larg"), "unknown hardware"),
         (CompileOptions(overrides={"array.rwos": 3}), "unknown key"),
@@ -142,6 +147,33 @@ def test_print_after_needs_a_pass_of_the_pipeline(mlp: str, outside: Path) -> No
 def test_wrong_choices_are_wrong_usage(mlp: str, outside: Path, options: CompileOptions, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         compile_source(mlp, backend="tick", **options)
+
+
+def test_the_defaults_of_the_contract_are_accepted(mlp: str, outside: Path) -> None:
+    report = compile_source(
+        mlp,
+        "dsl",
+        "net.dsl",
+        backend="tick",
+        hardware=None,
+        overrides={},
+        defines=None,
+        pipeline=None,
+        inference=None,
+        only=None,
+        mapping=None,
+        objective="time",
+        devices=1,
+        parallel=None,
+        convention="table2",
+    )
+    assert report.to_json() == compile_source(mlp, filename="net.dsl", backend="tick").to_json()
+
+
+def test_unknown_keyword_is_a_type_error(mlp: str) -> None:
+    wrong: dict[str, Any] = {"hardwar": "igo-large"}
+    with pytest.raises(TypeError, match="did you mean 'hardware'"):
+        compile_source(mlp, **wrong)
 
 
 @pytest.mark.parametrize("name", ["net.txt", "net", "missing.dsl", "samples:nothing", "\x00.dsl", "."])
