@@ -246,9 +246,11 @@ def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> N
         if op.name in ("builtin.module", "func.func", "func.return"):
             continue
         reason = model.supports(op)
+        if reason is not None and model.level == "npu" and op.name.startswith("train."):
+            hint = "end the pipeline with lower-to-npu,schedule"
+            raise error_at(op, f"backend '{model.name}' scores the npu level, {op.name} is above it", sources, hint)
         if reason is not None:
-            hint = "the pipeline must end at the npu level: lower-to-npu" if op.name.startswith("train.") else None
-            errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources, hint))
+            errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources))
             if len(errors) == UNSUPPORTED_SHOWN:
                 break
     raise_all(errors)

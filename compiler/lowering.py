@@ -10,13 +10,13 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 
+from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.errors import CapacityError, NpucError, UsageError, did_you_mean
 from npuc.compiler.pipeline import (
@@ -165,7 +165,7 @@ def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> 
     for op in module.walk():
         if not isinstance(op, ContractOp) or op.schedule.spm is None:
             continue
-        size = max(_element_bytes(value.type, facts.element_bytes) for value in (*op.operands, *op.results))
+        size = max(element_bytes(value.type, facts.element_bytes) for value in (*op.operands, *op.results))
         if op.schedule.spm * size > facts.spm_bytes:
             location = location_of(op)
             raise CapacityError(
@@ -174,11 +174,3 @@ def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> 
                 source_line=None if location is None else sources.line(location),
                 hint="smaller steps, less to keep, or a larger memory.spm_kib",
             )
-
-
-def _element_bytes(tensor: Attribute, float_bytes: int | None) -> int:
-    """Bytes of an element of a tensor type; `float_bytes` are those of every float, where the machine says."""
-    element = cast("TensorType[Attribute]", tensor).element_type if isinstance(tensor, TensorType) else tensor
-    if isinstance(element, AnyFloat) and float_bytes is not None:
-        return float_bytes
-    return max(1, element.bitwidth // 8) if isinstance(element, AnyFloat | IntegerType) else 1

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,22 +113,9 @@ def command(
             "verify_each": verify_each,
             "print_after": print_after,
         }
-        with without_collection():
-            _compile(source, backends, options, outputs, quiet=quiet, verbose=verbose)
+        _compile(source, backends, options, outputs, quiet=quiet, verbose=verbose)
         if check:
             _check(source, options, quiet=quiet)
-
-
-@contextmanager
-def without_collection() -> Generator[None]:
-    """No garbage collection: a program lives until the end, and looking through it takes a tenth of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:

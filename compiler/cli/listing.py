@@ -35,8 +35,9 @@ def command(
 
 
 def _first_line(thing: object) -> str:
-    """The first line of a documentation string."""
-    return (inspect.getdoc(thing) or "").strip().partition("\n")[0]
+    """The first line of a thing's own documentation string, not one that it inherits."""
+    own: object = vars(thing).get("__doc__") if isinstance(thing, type) else getattr(thing, "__doc__", None)
+    return inspect.cleandoc(own).partition("\n")[0] if isinstance(own, str) else ""
 
 
 def _backends(_: list[str]) -> Iterator[tuple[str, str]]:

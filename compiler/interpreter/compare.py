@@ -3,7 +3,9 @@ Whether two runs computed the same: the one place that decides how equal is equa
 
 Where every value of both runs is an integer that float64 holds exactly, they must be equal to the bit. Otherwise
 rounding depends on the order of summation, and they must agree to 1e-9 of the larger value, or to 1e-12 of the
-largest value of the run, below which sums that cancel leave only noise.
+largest value of the run, below which sums that cancel leave only noise. A program may amplify rounding beyond that
+(batch normalisation over two values does): the caller then says how far its results move when its data move in the last
+digits, and that much is forgiven and reported.
 """
 
 from collections.abc import Mapping
@@ -15,6 +17,7 @@ from npuc.compiler.layers.base import Array
 
 RELATIVE = 1e-9
 NOISE = 1e-12
+AMPLIFIED = 10.0
 _EXACT_INTEGERS = 2.0**53
 
 
@@ -24,17 +27,21 @@ class Comparison:
     The outcome: `equal`; how it was judged (`exact` to the bit, or within rounding); and if unequal, what differs.
 
     `name` is the first value that differs, `error` its largest difference over the tolerated one (infinite in exact
-    mode).
+    mode). `amplified` is the largest relative movement that was forgiven since the data's last digits cause as much.
     """
 
     equal: bool
     exact: bool
     name: str | None = None
     error: float = 0.0
+    amplified: float = 0.0
 
     def __str__(self) -> str:
-        mode = "bit-equal" if self.exact else f"equal to {RELATIVE:g}"
-        return mode if self.equal else f"'{self.name}' differs"
+        if not self.equal:
+            return f"'{self.name}' differs"
+        if self.amplified:
+            return f"equal within rounding, which this program amplifies to {self.amplified:.1g} on this data"
+        return "bit-equal" if self.exact else f"equal to {RELATIVE:g}"
 
 
 def _is_integral(array: Array) -> bool:
@@ -46,8 +53,16 @@ def _is_integral(array: Array) -> bool:
         )
 
 
-def compare(before: Mapping[str, Array], after: Mapping[str, Array]) -> Comparison:
-    """Compare the values that two runs have in common by name; a name of `before` that `after` lacks differs."""
+def compare(
+    before: Mapping[str, Array], after: Mapping[str, Array], moved: Mapping[str, Array] | None = None
+) -> Comparison:
+    """
+    Compare the values that two runs have in common by name; a name of `before` that `after` lacks differs.
+
+    `moved` are the values of `before` for data that differ in their last digits.
+    """
+    if moved is not None:
+        return _compare_amplified(before, after, moved)
     common = {name: (np.asarray(before[name]), np.asarray(after[name])) for name in before if name in after}
     exact = all(_is_integral(array) for pair in common.values() for array in pair)
     scale = max((_largest(array) for pair in common.values() for array in pair), default=0.0)
@@ -58,6 +73,23 @@ def compare(before: Mapping[str, Array], after: Mapping[str, Array]) -> Comparis
         if error > 1.0:
             return Comparison(False, exact, name, error)
     return Comparison(True, exact)
+
+
+def _compare_amplified(
+    before: Mapping[str, Array], after: Mapping[str, Array], moved: Mapping[str, Array]
+) -> Comparison:
+    """Compare within `AMPLIFIED` times the movement of each value."""
+    largest = 0.0
+    for name, a in before.items():
+        if name not in after or np.shape(a) != np.shape(after[name]):
+            return Comparison(False, False, name, float("inf"))
+        size = max(_largest(np.asarray(a)), np.finfo(np.float64).tiny)
+        movement = float(np.abs(moved[name] - a).max(initial=0.0)) / size
+        difference = float(np.abs(after[name] - a).max(initial=0.0)) / size
+        if not difference <= AMPLIFIED * movement + RELATIVE:
+            return Comparison(False, False, name, difference / (AMPLIFIED * movement + RELATIVE))
+        largest = max(largest, movement)
+    return Comparison(True, False, amplified=largest)
 
 
 def _largest(array: Array) -> float:

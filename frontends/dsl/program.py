@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from npuc.compiler.errors import NpucError, SourceError
-from npuc.frontends import read_text
+from npuc.frontends import SAMPLES, read_text
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature
 from npuc.frontends.dsl.parser import parse
 from npuc.frontends.dsl.source import Diagnostics, Place, Source
@@ -55,8 +55,10 @@ class _Loader:
 
     def _import(self, source: Source, one: Import, path: tuple[str, ...]) -> None:
         target = os.path.normpath(os.path.join(os.path.dirname(source.filename), one.path))
-        if source.filename.startswith("samples:"):
-            target = f"samples:{os.path.normpath(one.path)}"
+        if one.path.startswith(SAMPLES):
+            target = one.path
+        elif source.filename.startswith(SAMPLES):
+            target = f"{SAMPLES}{os.path.normpath(one.path)}"
         problem = _refusal(one.path, target, path)
         if problem is not None:
             self.diagnostics.add(source.error(one.at, problem))

@@ -9,12 +9,13 @@ Run it with `npuc compile scaled.dsl --load merge_scalings.py -p "merge-scalings
 
 from dataclasses import dataclass
 
-from npuc.dialects.provenance import derive
-from npuc.dialects.train.arithmetic import AffineOp
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
+
+from npuc.dialects.provenance import derive
+from npuc.dialects.train.arithmetic import AffineOp
 
 
 class ScalingOfScaling(RewritePattern):

@@ -165,3 +165,15 @@ def test_samples_import_files_beside_them_that_are_no_samples():
     text = read_text("samples:transformer")
     assert 'import "_attention.dsl"' in text
     read_source(text, filename="samples:transformer", training=False).verify()
+
+
+def test_the_parts_of_samples_are_imported_from_any_folder(tmp_path: Path):
+    network = """
+    network t(batch=2, length=3) {
+      input x: f32[batch, length, 8]
+      a = attention(x, x, 2)
+      output a
+    }
+    """
+    path = write(tmp_path, sub__net=f'import "samples:_attention.dsl"\n{network}').parent / "sub/net.dsl"
+    assert any(op.name == "train.softmax" for op in read(path).walk())

@@ -47,3 +47,13 @@ def test_shapes_and_infinities_must_agree() -> None:
     assert not compare({"a": ONE}, {"a": np.ones(4)}).equal
     assert not compare({"a": np.array([np.inf, 0.5])}, {"a": np.array([1e300, 0.5])}).equal
     assert compare({"a": np.array([np.inf, np.nan, 0.5])}, {"a": np.array([np.inf, np.nan, 0.5])}).equal
+
+
+def test_what_the_last_digits_of_the_data_move_is_forgiven_and_said() -> None:
+    before, moved = {"a": np.array([1.5, -2.5])}, {"a": np.array([1.5001, -2.5])}
+    outcome = compare(before, {"a": np.array([1.5, -2.5003])}, moved)
+    assert outcome.equal
+    assert str(outcome) == "equal within rounding, which this program amplifies to 4e-05 on this data"
+    assert not compare(before, {"a": np.array([1.5, -2.6])}, moved).equal
+    assert not compare(before, {"b": np.array([1.5])}, moved).equal
+    assert not compare(before, {"a": np.array([np.nan, -2.5])}, moved).equal
