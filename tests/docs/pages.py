@@ -1,0 +1,96 @@
+"""
+The pages of docs/ whose examples are executed, and how their blocks are written.
+
+    ```console            lines that begin with `$ ` are commands, the others what they print
+    ```toml small.toml    a file of that name in the working folder (any language, any name)
+    ```python             executed; names live to the end of the page
+    ```text               what the python block before it prints
+
+In expected output `…` stands for any text, and alone on a line for any number of lines. Formulas and outlines that
+are not executed are indented.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs"
+NAMES = ("cycle", "hardware", "cli", "report", "writing-a-pass", "writing-a-backend")
+LANGUAGES = ("console", "python", "text", "toml", "dsl", "mlir")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the file name behind it, its line in the page, its text."""
+
+    language: str
+    name: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a console block, its line in the page, and the lines that it prints."""
+
+    text: str
+    line: int
+    output: tuple[str, ...]
+
+
+def read_page(name: str) -> str:
+    """The text of docs/NAME.md."""
+    return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def blocks_of(text: str) -> list[Block]:
+    """The fenced blocks of a page in order."""
+    return [
+        Block(m[1], m[2].strip(), text.count("\n", 0, m.start()) + 1, m[3])
+        for m in re.finditer(r"^```(\w+)([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    ]
+
+
+def commands_of(block: Block) -> list[Command]:
+    """The commands of a console block."""
+    found: list[Command] = []
+    for number, line in enumerate(block.text.splitlines(), block.line + 1):
+        if line.startswith("$ "):
+            found.append(Command(line.removeprefix("$ "), number, ()))
+        else:
+            last = found[-1]
+            found[-1] = Command(last.text, last.line, (*last.output, line))
+    return found
+
+
+def section_of(text: str, heading: str) -> str:
+    """The part of a page below a heading, up to the next one of the same or a higher level."""
+    level = len(heading) - len(heading.lstrip("#"))
+    start = text.index(f"\n{heading}\n") + 1
+    rest = text[start + len(heading) :]
+    end = re.search(rf"^#{{1,{level}}} ", rest, re.MULTILINE)
+    return rest if end is None else rest[: end.start()]
+
+
+def table_of(section: str) -> list[list[str]]:
+    """The cells of the first table of a section, without its head."""
+    lines: list[str] = []
+    for line in section.splitlines():
+        if line.startswith("|"):
+            lines.append(line)
+        elif lines:
+            break
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])] for line in lines[2:]]
+
+
+def matches(expected: str, found: str) -> bool:
+    """Whether output is what the page shows; blanks at the ends of lines do not count."""
+    pattern = ""
+    for line in expected.rstrip().splitlines():
+        if line.strip() == "…":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += ".*?".join(re.escape(part) for part in line.rstrip().split("…")) + r"\n"
+    lines = "".join(line.rstrip() + "\n" for line in found.rstrip().splitlines())
+    return re.fullmatch(pattern, lines) is not None

@@ -1,0 +1,200 @@
+"""
+The tables of docs/hardware.md that come from the program, between markers.
+
+    python -m tests.docs.tables          writes them anew
+"""
+
+from collections.abc import Iterator
+
+from npuc.backends.base import BUILT_IN, get_backend
+from npuc.backends.hardware import KEYS, Hardware, load_hardware, preset_names
+from npuc.backends.hardware.schema import Flag, Integer, Real, Rows, Text, Value
+from npuc.compiler.driver import compile_source
+from npuc.compiler.errors import UsageError
+from tests.docs.pages import FOLDER
+
+NETWORK = """
+network net(batch=4) {
+  input x: f32[batch, 8]
+  labels y: i32[batch]
+  loss cross_entropy(linear(x, 4), y)
+}
+"""
+FULL: dict[str, object] = {
+    "name": "full",
+    "clock_mhz": 1000,
+    "array": {"rows": 4, "cols": 4},
+    "memory": {"spm_kib": 64, "element_bytes": 2, "cache_mib": 1},
+    "dram": {"gb_per_s": 8.0},
+    "vector": {"lanes": 4},
+    "compute": {"tflops": 1.0},
+    "energy": {"mac_pj": 1.0, "spm_pj_per_byte": 1.0, "dram_pj_per_byte": 1.0},
+}
+OTHER: dict[str, tuple[object, ...]] = {
+    "array.dataflow": ("ws",),
+    "array.cores": (2,),
+    "array.fill": ("per-fold",),
+    "array.drain": ("full",),
+    "memory.double_buffer": (False,),
+    "memory.policy": ("lru",),
+    "cycle.compat": ("scalesim3",),
+}
+"""Another value than the default for each key that changes what the program costs."""
+
+
+def begin(name: str) -> str:
+    """The marker before a table."""
+    return f"<!-- {name} -->\n"
+
+
+def end(name: str) -> str:
+    """The marker behind a table."""
+    return f"<!-- end of {name} -->"
+
+
+def with_tables(text: str) -> str:
+    """The page with its tables made anew."""
+    for name, rows in (("keys", key_rows()), ("presets", preset_rows())):
+        head, rest = text.split(begin(name))
+        _, tail = rest.split(end(name))
+        text = head + begin(name) + "".join(f"{row}\n" for row in rows) + end(name) + tail
+    return text
+
+
+def key_rows() -> Iterator[str]:
+    """A row a key: what it means, what it may be, its default, and what the backends do with it."""
+    yield "| key | meaning | value | default | backends |"
+    yield "|---|---|---|---|---|"
+    uses = {name: uses_of(name) for name in BUILT_IN}
+    for path, key in KEYS.items():
+        default = "" if key.default is None else f"`{shown(key.default)}`"
+        by = [f"`{name}` {found[path]}" for name, found in uses.items() if path in found]
+        yield f"| `{path}` | {key.meaning} | {allowed(key.kind)} | {default} | {', '.join(by)} |"
+
+
+def shown(value: Value) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def allowed(kind: Integer | Real | Flag | Text | Rows) -> str:
+    """What a key may be."""
+    match kind:
+        case Integer():
+            return f"integer, {kind.least:,} to {kind.most:,}"
+        case Real():
+            return f"number, {'0' if kind.zero else 'above 0'} to {kind.most:,.0f}"
+        case Flag():
+            return "`true`, `false`"
+        case Text():
+            return ", ".join(f'`"{choice}"`' for choice in kind.choices) or "string"
+        case Rows():
+            return "list of tables: " + ", ".join(
+                f"`{name}` ({allowed(inner)}{'' if name in kind.needed else ', optional'})"
+                for name, inner in kind.keys.items()
+            )
+
+
+def uses_of(backend: str) -> dict[str, str]:
+    """
+    What a backend does with each key, found by trying: `needs`, `reads`, or `refuses` some values.
+
+    A key is needed when nothing can be scored without it, and read when another value changes the score.
+    """
+    uses: dict[str, str] = {}
+    base = _scored(backend, {})
+    complete = load_hardware(FULL)
+    for path, key in KEYS.items():
+        if path == "name":
+            continue
+        if key.default is None and complete.written(path) and _fails(backend, path):
+            uses[path] = "needs"
+            continue
+        for value in _others(complete, path):
+            try:
+                if _scored(backend, {path: value}) != base:
+                    uses[path] = "reads"
+            except UsageError:
+                refused = value if isinstance(value, bool | int | float | str) else path
+                uses[path] = f"refuses `{shown(refused)}`" if path != "array.cores" else "refuses more than 1"
+    if "array.dataflow" in uses:
+        uses["array.dataflow"] += _refused_dataflow(backend)
+    return uses
+
+
+def _refused_dataflow(backend: str) -> str:
+    try:
+        _scored(backend, {"array.dataflow": "in-place"})
+    except UsageError:
+        return ', refuses `"in-place"`'
+    return ""
+
+
+def _others(complete: Hardware, path: str) -> tuple[object, ...]:
+    """Values of a key that differ from the one of the complete machine."""
+    if path in OTHER:
+        return OTHER[path]
+    value = complete.get(path)
+    match KEYS[path].kind:
+        case Integer(least, most):
+            return (min(2 * value, most) if isinstance(value, int) else least,)
+        case Real(most):
+            return (min(2 * value, most) if isinstance(value, float) else most / 2,)
+        case Flag():
+            return (value is not True,)
+        case Text(choices):
+            return tuple(choice for choice in choices if choice != value)[:1]
+        case Rows():
+            return ()
+
+
+def _fails(backend: str, path: str) -> bool:
+    """Whether nothing can be scored without a key."""
+    values = {key: value for key, value in load_hardware(FULL).values.items() if key != path}
+    try:
+        compile_source(NETWORK, backend=backend, hardware=values)
+    except UsageError:
+        return True
+    return False
+
+
+def _scored(backend: str, changed: dict[str, object]) -> object:
+    report = compile_source(NETWORK, backend=backend, hardware=FULL, overrides=changed)
+    return report.ops, report.totals
+
+
+def preset_rows() -> Iterator[str]:
+    """A row a preset: its summary, the backends that can use it, and where its values come from."""
+    yield "| preset | machine | backends | source |"
+    yield "|---|---|---|---|"
+    for name in preset_names():
+        machine = load_hardware(name)
+        usable = [f"`{backend}`" for backend in BUILT_IN if _usable(backend, name)]
+        yield f"| `{name}` | {machine.summary()} | {', '.join(usable)} | {_source(name)} |"
+
+
+def _usable(backend: str, name: str) -> bool:
+    try:
+        compile_source(NETWORK, backend=backend, hardware=name)
+    except UsageError:
+        return False
+    return bool(get_backend(backend).name)
+
+
+def _source(name: str) -> str:
+    """The first comment of a preset's file."""
+    from npuc.backends.hardware import PRESETS
+
+    lines: list[str] = []
+    for line in (PRESETS / f"{name}.toml").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# "))
+    return " ".join(lines)
+
+
+if __name__ == "__main__":
+    page = FOLDER / "hardware.md"
+    page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,87 @@
+"""Every example of the pages is executed, and prints what the page shows."""
+
+import re
+import sys
+from importlib import invalidate_caches
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import FOLDER, LANGUAGES, NAMES, ROOT, Block, blocks_of, matches, read_page
+from tests.docs.shell import Shell
+
+PAGES = pytest.mark.parametrize("page", NAMES)
+
+
+@PAGES
+def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks in order, in one folder, which is on the import path as an installed project is."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setenv("COLUMNS", "120")
+    invalidate_caches()
+    shell = Shell(tmp_path)
+    for block in blocks_of(read_page(page)):
+        shell.run(block)
+    for name in [n for n, m in sys.modules.items() if str(getattr(m, "__file__", "")).startswith(str(tmp_path))]:
+        del sys.modules[name]
+
+
+@PAGES
+def test_every_fence_is_a_block_that_is_executed(page: str) -> None:
+    text = read_page(page)
+    blocks = blocks_of(text)
+    assert len(re.findall(r"^```", text, re.MULTILINE)) == 2 * len(blocks)
+    for block in blocks:
+        assert block.language in LANGUAGES
+        assert block.name or block.language in ("console", "python", "text"), f"line {block.line}: a file has a name"
+
+
+@PAGES
+def test_lines_are_short(page: str) -> None:
+    table = [line for line in read_page(page).splitlines() if line.startswith("|")]
+    long = [line for line in read_page(page).splitlines() if len(line) > 120]
+    assert [line for line in long if line not in table] == []
+
+
+@PAGES
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", read_page(page)):
+        path, _, anchor = target.partition("#")
+        file = FOLDER / path if path else FOLDER / f"{page}.md"
+        assert file.exists(), target
+        headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE) if anchor else []
+        assert not anchor or anchor in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}, target
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "equal"),
+    [
+        ("a\nb", "a\nb\n", True),
+        ("a\nb", "a\nc\n", False),
+        ("a", "a\nb\n", False),
+        ("a\n…", "a\nb\nc\n", True),
+        ("…\nc", "a\nb\nc\n", True),
+        ("a…c", "abc\n", True),
+        ("a…c", "ab\nc\n", False),
+        ("a   ", "a\n", True),
+        ("", "", True),
+        ("", "a", False),
+    ],
+)
+def test_comparison_of_output(expected: str, found: str, *, equal: bool) -> None:
+    assert matches(expected, found) is equal
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["$ npuc list no-such\n", "$ npuc list backends\nnothing\n", "$ npuc list samples\n$ echo $?\n1\n"],
+)
+def test_a_wrong_console_block_fails(text: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError):
+        Shell(tmp_path).run(Block("console", "", 1, text))
+
+
+def test_the_sample_is_the_one_that_the_page_shows() -> None:
+    shown = {block.name: block.text for block in blocks_of(read_page("writing-a-pass"))}
+    for name in ("merge_scalings.py", "scaled.dsl"):
+        assert shown[name] == (ROOT / "samples" / "pattern" / name).read_text(encoding="utf-8")
