@@ -40,7 +40,7 @@ class Shell:
         for number, command in enumerate(commands):
             found = self._command(command.text)
             following = commands[number + 1].text if number + 1 < len(commands) else ""
-            told = self.status == 0 or following == "echo $?"
+            told = self.status == 0 or "echo $?" in (command.text, following)
             assert told, f"line {command.line}: {command.text}: exit status {self.status}\n{found}"
             assert matches("\n".join(command.output), found), f"line {command.line}: {command.text} prints\n{found}"
 
@@ -50,6 +50,7 @@ class Shell:
             return f"{self.status}\n"
         if text == "pip install .":
             install(self.folder)
+            self.status = 0
             return ""
         if text.startswith("npuc ") and "|" not in text:
             return self._npuc(text)

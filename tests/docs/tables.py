@@ -6,8 +6,8 @@ The tables of docs/hardware.md that come from the program, between markers.
 
 from collections.abc import Iterator
 
-from npuc.backends.base import BUILT_IN, get_backend
-from npuc.backends.hardware import KEYS, Hardware, load_hardware, preset_names
+from npuc.backends.base import BUILT_IN
+from npuc.backends.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
 from npuc.backends.hardware.schema import Flag, Integer, Real, Rows, Text, Value
 from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import UsageError
@@ -30,16 +30,6 @@ FULL: dict[str, object] = {
     "compute": {"tflops": 1.0},
     "energy": {"mac_pj": 1.0, "spm_pj_per_byte": 1.0, "dram_pj_per_byte": 1.0},
 }
-OTHER: dict[str, tuple[object, ...]] = {
-    "array.dataflow": ("ws",),
-    "array.cores": (2,),
-    "array.fill": ("per-fold",),
-    "array.drain": ("full",),
-    "memory.double_buffer": (False,),
-    "memory.policy": ("lru",),
-    "cycle.compat": ("scalesim3",),
-}
-"""Another value than the default for each key that changes what the program costs."""
 
 
 def begin(name: str) -> str:
@@ -99,55 +89,47 @@ def allowed(kind: Integer | Real | Flag | Text | Rows) -> str:
 
 def uses_of(backend: str) -> dict[str, str]:
     """
-    What a backend does with each key, found by trying: `needs`, `reads`, or `refuses` some values.
+    What a backend does with each key, found by trying values.
 
     A key is needed when nothing can be scored without it, and read when another value changes the score.
     """
     uses: dict[str, str] = {}
-    base = _scored(backend, {})
     complete = load_hardware(FULL)
-    for path, key in KEYS.items():
+    base = _scored(backend, {})
+    for path in KEYS:
         if path == "name":
             continue
-        if key.default is None and complete.written(path) and _fails(backend, path):
+        if complete.written(path) and _fails(backend, path):
             uses[path] = "needs"
             continue
-        for value in _others(complete, path):
+        others = _others(complete, path)
+        read, refused = False, list[Value]()
+        for value in others:
             try:
-                if _scored(backend, {path: value}) != base:
-                    uses[path] = "reads"
+                read |= _scored(backend, {path: value}) != base
             except UsageError:
-                refused = value if isinstance(value, bool | int | float | str) else path
-                uses[path] = f"refuses `{shown(refused)}`" if path != "array.cores" else "refuses more than 1"
-    if "array.dataflow" in uses:
-        uses["array.dataflow"] += _refused_dataflow(backend)
+                refused.append(value)
+        if refused and len(refused) == len(others):
+            uses[path] = "takes only the default"
+        elif read:
+            uses[path] = "reads" + "".join(f", refuses `{shown(value)}`" for value in refused)
     return uses
 
 
-def _refused_dataflow(backend: str) -> str:
-    try:
-        _scored(backend, {"array.dataflow": "in-place"})
-    except UsageError:
-        return ', refuses `"in-place"`'
-    return ""
-
-
-def _others(complete: Hardware, path: str) -> tuple[object, ...]:
+def _others(complete: Hardware, path: str) -> list[Value]:
     """Values of a key that differ from the one of the complete machine."""
-    if path in OTHER:
-        return OTHER[path]
     value = complete.get(path)
     match KEYS[path].kind:
-        case Integer(least, most):
-            return (min(2 * value, most) if isinstance(value, int) else least,)
-        case Real(most):
-            return (min(2 * value, most) if isinstance(value, float) else most / 2,)
+        case Integer() as kind:
+            return [2 * value if isinstance(value, int) and 2 * value <= kind.most else kind.least]
+        case Real():
+            return [2 * value if isinstance(value, float) else 1.0]
         case Flag():
-            return (value is not True,)
-        case Text(choices):
-            return tuple(choice for choice in choices if choice != value)[:1]
+            return [value is not True]
+        case Text() as kind:
+            return [choice for choice in kind.choices if choice != value]
         case Rows():
-            return ()
+            return []
 
 
 def _fails(backend: str, path: str) -> bool:
@@ -180,13 +162,11 @@ def _usable(backend: str, name: str) -> bool:
         compile_source(NETWORK, backend=backend, hardware=name)
     except UsageError:
         return False
-    return bool(get_backend(backend).name)
+    return True
 
 
 def _source(name: str) -> str:
     """The first comment of a preset's file."""
-    from npuc.backends.hardware import PRESETS
-
     lines: list[str] = []
     for line in (PRESETS / f"{name}.toml").read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
