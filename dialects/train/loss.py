@@ -28,18 +28,31 @@ def _check_pair(y: Tensor, target: Tensor) -> None:
         raise VerifyException(f"prediction is {y}, target is {target}: expected equal types")
 
 
+class ClassesBase(TrainOp):
+    """The operands of cross entropy and its derivative."""
+
+    logits = operand_def(TensorType)
+    labels = operand_def(TensorType)
+    traits = traits_def(Pure())
+
+
+class PairBase(TrainOp):
+    """The operands of losses between a prediction and a target, and of their derivatives."""
+
+    y = operand_def(TensorType)
+    target = operand_def(TensorType)
+    traits = traits_def(Pure())
+
+
 @irdl_op_definition
-class CrossEntropyOp(TrainOp):
+class CrossEntropyOp(ClassesBase):
     """
     `train.cross_entropy %logits, %labels`: mean over rows of -log softmax(logits)[label]; classes on the last axis.
     """
 
     name = "train.cross_entropy"
 
-    logits = operand_def(TensorType)
-    labels = operand_def(TensorType)
     loss = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(logits: Tensor, labels: Tensor) -> Types:
@@ -49,15 +62,12 @@ class CrossEntropyOp(TrainOp):
 
 
 @irdl_op_definition
-class CrossEntropyGradOp(TrainOp):
+class CrossEntropyGradOp(ClassesBase):
     """`train.cross_entropy_grad %logits, %labels`: (softmax(logits) - one hot labels) / rows."""
 
     name = "train.cross_entropy_grad"
 
-    logits = operand_def(TensorType)
-    labels = operand_def(TensorType)
     dlogits = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(logits: Tensor, labels: Tensor) -> Types:
@@ -67,15 +77,12 @@ class CrossEntropyGradOp(TrainOp):
 
 
 @irdl_op_definition
-class MseOp(TrainOp):
+class MseOp(PairBase):
     """`train.mse %y, %target`: the mean of (y - target)^2 over all elements."""
 
     name = "train.mse"
 
-    y = operand_def(TensorType)
-    target = operand_def(TensorType)
     loss = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(y: Tensor, target: Tensor) -> Types:
@@ -85,15 +92,12 @@ class MseOp(TrainOp):
 
 
 @irdl_op_definition
-class MseGradOp(TrainOp):
+class MseGradOp(PairBase):
     """`train.mse_grad %y, %target`: 2 (y - target) / elements, the derivative with respect to y."""
 
     name = "train.mse_grad"
 
-    y = operand_def(TensorType)
-    target = operand_def(TensorType)
     dy = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(y: Tensor, target: Tensor) -> Types:
@@ -103,15 +107,12 @@ class MseGradOp(TrainOp):
 
 
 @irdl_op_definition
-class DotLossOp(TrainOp):
+class DotLossOp(PairBase):
     """`train.dot_loss %y, %target`: the sum of y * target. Linear, so that gradients stay integers in tests."""
 
     name = "train.dot_loss"
 
-    y = operand_def(TensorType)
-    target = operand_def(TensorType)
     loss = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(y: Tensor, target: Tensor) -> Types:

@@ -33,16 +33,8 @@ def _expect(what: str, found: Tensor, expected: Tensor) -> None:
         raise VerifyException(f"{what} is {found}, expected {expected}")
 
 
-@irdl_op_definition
-class BatchNormOp(TrainOp):
-    """
-    `%y, %mean, %var = train.batch_norm %x, %gamma, %beta eps 1e-05`: normalise each channel by the statistics of the
-    batch.
-
-    x is [batch, channels, …]; mean and var are the batch's (var divided by the count), one value a channel.
-    """
-
-    name = "train.batch_norm"
+class NormBase(TrainOp):
+    """Operands and results of a normalisation: x, scale and shift; y and the statistics it was normalised by."""
 
     x = operand_def(TensorType)
     gamma = operand_def(TensorType)
@@ -52,6 +44,44 @@ class BatchNormOp(TrainOp):
     mean = result_def(TensorType)
     var = result_def(TensorType)
     traits = traits_def(Pure())
+
+
+class NormDxBase(TrainOp):
+    """Operands of the gradient of a normalisation's input."""
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    gamma = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    var = operand_def(TensorType)
+    eps = prop_def(FloatAttr, default_value=_EPS)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+
+class NormDwBase(TrainOp):
+    """Operands of the gradients of a normalisation's scale and shift."""
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    var = operand_def(TensorType)
+    eps = prop_def(FloatAttr, default_value=_EPS)
+    dgamma = result_def(TensorType)
+    dbeta = result_def(TensorType)
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BatchNormOp(NormBase):
+    """
+    `%y, %mean, %var = train.batch_norm %x, %gamma, %beta eps 1e-05`: normalise each channel by the statistics of the
+    batch.
+
+    x is [batch, channels, …]; mean and var are the batch's (var divided by the count), one value a channel.
+    """
+
+    name = "train.batch_norm"
 
     @staticmethod
     def infer(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Types:
@@ -87,19 +117,10 @@ class NormalizeOp(TrainOp):
 
 
 @irdl_op_definition
-class BatchNormDxOp(TrainOp):
+class BatchNormDxOp(NormDxBase):
     """`train.batch_norm_dx %dy, %x, %gamma, %mean, %var`: the gradient of batch normalisation's input."""
 
     name = "train.batch_norm_dx"
-
-    dy = operand_def(TensorType)
-    x = operand_def(TensorType)
-    gamma = operand_def(TensorType)
-    mean = operand_def(TensorType)
-    var = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
-    dx = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(dy: Tensor, x: Tensor, gamma: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:
@@ -111,21 +132,12 @@ class BatchNormDxOp(TrainOp):
 
 
 @irdl_op_definition
-class BatchNormDwOp(TrainOp):
+class BatchNormDwOp(NormDwBase):
     """
     `%dgamma, %dbeta = train.batch_norm_dw %dy, %x, %mean, %var`: the gradients of batch normalisation's parameters.
     """
 
     name = "train.batch_norm_dw"
-
-    dy = operand_def(TensorType)
-    x = operand_def(TensorType)
-    mean = operand_def(TensorType)
-    var = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
-    dgamma = result_def(TensorType)
-    dbeta = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:
@@ -163,19 +175,10 @@ class EmaOp(TrainOp):
 
 
 @irdl_op_definition
-class LayerNormOp(TrainOp):
+class LayerNormOp(NormBase):
     """`%y, %mean, %var = train.layer_norm %x, %gamma, %beta`: normalise over the last axis; statistics a row."""
 
     name = "train.layer_norm"
-
-    x = operand_def(TensorType)
-    gamma = operand_def(TensorType)
-    beta = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
-    y = result_def(TensorType)
-    mean = result_def(TensorType)
-    var = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Types:
@@ -186,19 +189,10 @@ class LayerNormOp(TrainOp):
 
 
 @irdl_op_definition
-class LayerNormDxOp(TrainOp):
+class LayerNormDxOp(NormDxBase):
     """`train.layer_norm_dx %dy, %x, %gamma, %mean, %var`: the gradient of layer normalisation's input."""
 
     name = "train.layer_norm_dx"
-
-    dy = operand_def(TensorType)
-    x = operand_def(TensorType)
-    gamma = operand_def(TensorType)
-    mean = operand_def(TensorType)
-    var = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
-    dx = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(dy: Tensor, x: Tensor, gamma: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:
@@ -211,21 +205,12 @@ class LayerNormDxOp(TrainOp):
 
 
 @irdl_op_definition
-class LayerNormDwOp(TrainOp):
+class LayerNormDwOp(NormDwBase):
     """
     `%dgamma, %dbeta = train.layer_norm_dw %dy, %x, %mean, %var`: the gradients of layer normalisation's parameters.
     """
 
     name = "train.layer_norm_dw"
-
-    dy = operand_def(TensorType)
-    x = operand_def(TensorType)
-    mean = operand_def(TensorType)
-    var = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
-    dgamma = result_def(TensorType)
-    dbeta = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:

@@ -38,14 +38,15 @@ class Shell:
 
     def _console(self, commands: list[Command]) -> None:
         for number, command in enumerate(commands):
-            found = self._command(command.text)
+            found = self.command(command)
             following = commands[number + 1].text if number + 1 < len(commands) else ""
             told = self.status == 0 or "echo $?" in (command.text, following)
             assert told, f"line {command.line}: {command.text}: exit status {self.status}\n{found}"
             assert matches("\n".join(command.output), found), f"line {command.line}: {command.text} prints\n{found}"
 
-    def _command(self, text: str) -> str:
+    def command(self, command: Command) -> str:
         """Run one command; returns what it prints, standard error and output as they come."""
+        text = command.text
         if text == "echo $?":
             return f"{self.status}\n"
         if text == "pip install .":
