@@ -22,15 +22,13 @@ from npuc.compiler.errors import CheckError, NpucError, UsageError
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
-from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array
 from npuc.compiler.pipeline import AUTODIFF, available_passes, read_pipeline, run_pipeline
 from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_default_target
 from npuc.compiler.source import Source
+from npuc.compiler.trace import work_of
 from npuc.compiler.verify import SourceTexts, verify_module
-from npuc.dialects.npu import ContractOp
 from npuc.dialects.tensors import shape_of
-from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.embedding import EmbeddingOp
 from npuc.dialects.train.loss import CrossEntropyOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
@@ -66,7 +64,7 @@ def check_program(
         text = ",".join(passes_to(module, options.get("level") or "npu", training=not options.get("inference")))
     passes = read_pipeline(text, available_passes(options.get("load", ())))
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
-    _refuse_large(products * _macs(module), limit, source)
+    _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
     data = random_data(module, options.get("seed", 0))
     before = run_results(module, data)
     done: list[PassCheck] = []
@@ -166,16 +164,6 @@ def _index_limit(func: FuncOp, value: SSAValue) -> int:
         elif isinstance(use.operation, EmbeddingOp):
             limits.append(shape_of(use.operation.table)[0])
     return min(limits[1:] or limits)
-
-
-def _macs(module: ModuleOp) -> int:
-    macs = 0
-    for op in module.walk():
-        if isinstance(op, ContractOp):
-            macs += op.nest.macs
-        elif isinstance(op, TrainOp):
-            macs += get_layer(op).work(op).macs
-    return macs
 
 
 def _refuse_large(macs: int, limit: int, source: Source) -> None:

@@ -7,18 +7,15 @@ soon as the whole step exists, so that they are neither scheduled nor scored.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.printer import Printer
 
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.machine import machine_of
-from npuc.compiler.errors import CapacityError, NpucError, UsageError, did_you_mean
+from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.pipeline import (
     AUTODIFF,
     available_passes,
@@ -28,8 +25,8 @@ from npuc.compiler.pipeline import (
     state_of,
     write_pipeline,
 )
-from npuc.compiler.report import Totals
 from npuc.compiler.selection import keep_layers
+from npuc.compiler.trace import Trace, cost_of, work_of
 from npuc.compiler.verify import SourceTexts, location_of
 from npuc.dialects.npu import ContractOp
 from npuc.frontends.mlir import make_context
@@ -38,9 +35,6 @@ if TYPE_CHECKING:
     from npuc.backends.base import Backend
     from npuc.backends.hardware import Hardware
     from npuc.compiler.options import CompileOptions, Say
-
-
-_UNITS = {"cycles": "cycles", "seconds": "s", "dram_read_bytes": "B read", "dram_write_bytes": "B written"}
 
 
 def lower(
@@ -90,26 +84,6 @@ def _preset(module: ModuleOp, model: Backend, options: CompileOptions, warnings:
     return preset(state, model.level, training=training)
 
 
-@dataclass
-class _Trace:
-    """Prints the IR after passes, with what each did to the cost where the program can be scored."""
-
-    model: Backend
-    machine: Hardware
-    wanted: str
-    say: Say
-    before: Totals | None
-
-    def __call__(self, step: ModulePass, module: ModuleOp) -> None:
-        """Called after `step` has run."""
-        after = score_totals(module, self.model, self.machine)
-        if self.wanted in ("all", step.name):
-            text = io.StringIO()
-            Printer(text).print_op(module)
-            self.say(f"// after {step}: {describe_change(self.before, after)}\n{text.getvalue()}")
-        self.before = after
-
-
 def _trace(
     passes: Sequence[ModulePass],
     module: ModuleOp,
@@ -117,7 +91,7 @@ def _trace(
     machine: Hardware,
     options: CompileOptions,
     say: Say,
-) -> _Trace | None:
+) -> Trace | None:
     wanted = options.get("print_after")
     if wanted is None:
         return None
@@ -126,35 +100,7 @@ def _trace(
         hint = did_you_mean(wanted, ["all", *names])
         text = write_pipeline(passes) or "(empty)"
         raise UsageError(f"--print-after {wanted}: the pipeline {text} has no such pass", hint=hint)
-    return _Trace(model, machine, wanted, say, score_totals(module, model, machine))
-
-
-def score_totals(module: ModuleOp, model: Backend, machine: Hardware) -> Totals | None:
-    """The totals of a program as it stands, None while the backend cannot score it."""
-    for op in module.walk():
-        if op.name not in ("builtin.module", "func.func", "func.return") and model.supports(op) is not None:
-            return None
-    try:
-        return model.score(module, machine).totals
-    except NpucError:
-        return None
-
-
-def describe_change(before: Totals | None, after: Totals | None) -> str:
-    """What a pass did to the cost, in one line."""
-    if after is None:
-        return "cannot be scored yet"
-    parts: list[str] = []
-    for name, unit in _UNITS.items():
-        new = after[name]
-        if not isinstance(new, int | float) or (name == "seconds" and after.cycles is not None):
-            continue
-        old = None if before is None else before[name]
-        shown = f"{new:,} {unit}"
-        if isinstance(old, int | float):
-            shown = f"{old:,} -> {shown}" + (f" ({(new - old) / old:+.1%})" if old else "")
-        parts.append(shown)
-    return ", ".join(parts) or "no cost"
+    return Trace(model, machine, wanted, say, work_of(module) | cost_of(module, model, machine))
 
 
 def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> None:
