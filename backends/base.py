@@ -11,10 +11,13 @@ any installed distribution through the entry point group `npuc.backends`:
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
-from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.boundary import Foreign, summary
+from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from npuc.compiler.report import Report
 
 Level = Literal["train", "npu"]
+LEVELS = get_args(Level)
 
 ENTRY_POINTS = "npuc.backends"
 BUILT_IN = {"cycle": "npuc.backends.cycle:CycleBackend"}
@@ -57,13 +61,45 @@ class Backend(Protocol):
         ...
 
 
+@dataclass
+class _Outside:
+    """A backend that is not npuc's: what it raises is reported as its own, not as a defect of npuc."""
+
+    backend: Backend
+    name: str
+    level: Level
+    default_hardware: str
+
+    def supports(self, op: Operation) -> str | None:
+        """See `Backend`."""
+        with self._blamed():
+            return self.backend.supports(op)
+
+    def score(self, module: ModuleOp, hardware: Hardware) -> Report:
+        """See `Backend`."""
+        from npuc.compiler.report import Report
+
+        with self._blamed():
+            found = cast(object, self.backend.score(module, hardware))
+        if not isinstance(found, Report):
+            raise SourceError(f"backend '{self.name}' returned {type(found).__name__}, expected a Report")
+        return found
+
+    def _blamed(self) -> Foreign:
+        return Foreign(lambda e: SourceError(f"backend '{self.name}' failed: {summary(e)}", hint="--debug shows where"))
+
+
 def _load(name: str, path: str) -> Backend:
     module, _, attribute = path.partition(":")
-    try:
+    with Foreign(lambda e: UsageError(f"backend '{name}' cannot be loaded from {path}: {summary(e)}")):
         factory = cast("Callable[[], Backend]", getattr(import_module(module), attribute))
-    except (ImportError, AttributeError) as e:
-        raise UsageError(f"backend '{name}' cannot be loaded from {path}: {e}") from e
-    return factory()
+        backend = factory()
+        level = backend.level
+    if level not in LEVELS:
+        raise UsageError(f"backend '{name}' scores level '{level}', expected {' or '.join(LEVELS)}")
+    if BUILT_IN.get(name) == path:
+        return backend
+    return _Outside(backend, name, level, default_hardware(backend))
 
 
 def _factory(name: str, path: str) -> Callable[[], Backend]:
@@ -84,6 +120,12 @@ def get_backend(name: str) -> Backend:
     if name not in backends:
         raise UsageError(f"unknown backend '{name}'", hint=did_you_mean(name, list(backends)))
     return backends[name]()
+
+
+def about(backend: Backend) -> str:
+    """The first line of a backend's documentation."""
+    kind = type(backend.backend if isinstance(backend, _Outside) else backend)
+    return cleandoc(kind.__doc__ or "").partition("\n")[0]
 
 
 def default_hardware(backend: Backend) -> str:

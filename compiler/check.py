@@ -28,6 +28,7 @@ from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_defa
 from npuc.compiler.source import Source
 from npuc.compiler.trace import work_of
 from npuc.compiler.verify import SourceTexts, verify_module
+from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.embedding import EmbeddingOp
 from npuc.dialects.train.loss import CrossEntropyOp
@@ -73,10 +74,11 @@ def check_program(
         try:
             run_pipeline(module, [step], make_context(), sources)
             verify_module(module, sources, after=step.name)
+            _check_layers(step.name, earlier, module)
             after = run_results(module, data)
         except NpucError as error:
             raise CheckError(
-                f"pass '{step.name}' breaks the program: {error.message}", location=error.location
+                f"pass '{step.name}' breaks the program: {error.message}", location=error.location, hint=error.hint
             ) from error
         comparison = compare(before, after)
         if not comparison.equal and not comparison.exact:
@@ -85,10 +87,29 @@ def check_program(
         if progress is not None:
             progress(outcome)
         if not outcome.comparison.equal:
-            raise CheckError(_difference_text(outcome, before, after), hint="see the IR with --print-after")
+            raise CheckError(
+                _difference_text(outcome, before, after),
+                hint="npuc compile --print-after shows the program after each pass",
+            )
         done.append(outcome)
         before = after
     return done
+
+
+def _check_layers(step: str, before: ModuleOp, after: ModuleOp) -> None:
+    """Raise `CheckError` if a pass made operations without a layer in a program where all had one."""
+    if _nameless(before):
+        return
+    lost = _nameless(after)
+    if lost:
+        raise CheckError(
+            f"it made {len(lost)} operations without a layer, the first {lost[0]}",
+            hint=f"in '{step}', npuc.dialects.provenance.derive gives an operation the layer and place of another",
+        )
+
+
+def _nameless(module: ModuleOp) -> list[str]:
+    return [op.name for op in module.walk() if op.name.startswith(("train.", "npu.")) and not layer_of(op)]
 
 
 def _difference_text(outcome: PassCheck, before: dict[str, Array], after: dict[str, Array]) -> str:
@@ -100,7 +121,8 @@ def _difference_text(outcome: PassCheck, before: dict[str, Array], after: dict[s
     if a.shape != b.shape:
         return f"{text} has shape {list(a.shape)} before and {list(b.shape)} after"
     place = np.unravel_index(np.argmax(np.abs(a - b)), a.shape)
-    return f"{text} is {a[place]!r} before and {b[place]!r} after at {[int(p) for p in place]}"
+    where = f" at {[int(p) for p in place]}" if place else ""
+    return f"{text} is {float(a[place])!r} before and {float(b[place])!r} after{where}"
 
 
 def run_results(module: ModuleOp, data: dict[str, Array]) -> dict[str, Array]:

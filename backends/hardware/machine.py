@@ -93,6 +93,10 @@ class Hardware:
         return result
 
 
+DATAFLOWS = ("os", "ws", "is")
+"""The dataflows for which schedules are found and priced."""
+
+
 def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, Scalar]:
     """
     The facts of a machine that schedules depend on, flat: what the driver writes into a module's `npu.target`.
@@ -103,14 +107,21 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
     """
     spm = hardware.require("memory.spm_kib", float, backend=backend) * 1024
     double = hardware.require("memory.double_buffer", bool, backend=backend)
+    usable = int(spm / 2 if double else spm)
+    if usable < 1:
+        raise UsageError(f"memory.spm_kib leaves no byte of SPM to backend '{backend}'", hint="--set memory.spm_kib=64")
+    dataflow = hardware.require("array.dataflow", str, backend=backend)
+    if dataflow not in DATAFLOWS:
+        hint = f"--set array.dataflow={DATAFLOWS[0]}, or {' or '.join(DATAFLOWS[1:])}"
+        raise UsageError(f"backend '{backend}' does not model array.dataflow = '{dataflow}'", hint=hint)
     target: dict[str, Scalar] = {
         "name": hardware.name,
         "rows": hardware.require("array.rows", int, backend=backend),
         "cols": hardware.require("array.cols", int, backend=backend),
-        "dataflow": hardware.require("array.dataflow", str, backend=backend),
+        "dataflow": dataflow,
         "fill": hardware.require("array.fill", str, backend=backend),
         "drain": hardware.require("array.drain", str, backend=backend),
-        "spm_bytes": int(spm / 2 if double else spm),
+        "spm_bytes": usable,
         "double_buffer": double,
         "clock_mhz": hardware.require("clock_mhz", float, backend=backend),
         "gb_per_s": hardware.require("dram.gb_per_s", float, backend=backend),

@@ -41,7 +41,7 @@ def _first_line(thing: object) -> str:
 
 
 def _backends(_: list[str]) -> Iterator[tuple[str, str]]:
-    from npuc.backends.base import get_all_backends
+    from npuc.backends.base import about, get_all_backends
 
     for name, factory in get_all_backends().items():
         try:
@@ -49,7 +49,7 @@ def _backends(_: list[str]) -> Iterator[tuple[str, str]]:
         except UsageError as e:
             yield name, e.message.removeprefix(f"backend '{name}' ")
             continue
-        yield name, f"{backend.level:<5}  {_first_line(type(backend))}"
+        yield name, f"{backend.level:<5}  {about(backend)}"
 
 
 def _hardware(_: list[str]) -> Iterator[tuple[str, str]]:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.report.layers import Line, by_layer, folded
 from npuc.compiler.report.model import Report
-from npuc.compiler.report.verdict import is_training, time_text, time_unit, verdict
+from npuc.compiler.report.verdict import MAC_UNITS, bytes_unit, energy_text, is_training, time_text, time_unit, verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-MIB = 1 << 20
 UNLIMITED = 100_000
 NARROWEST = 12
 PHASES = {"forward": "forward", "dx": "dX", "dw": "dW", "dxdw": "dX+dW", "update": "update", "comm": "comm"}
@@ -79,16 +78,17 @@ def _table(report: Report, lines: Sequence[Line], digits: int, room: int) -> Tab
     present = {row.phase for row in report.ops}
     phases = [phase for phase in PHASES if phase in present] if len(present) > 1 else []
     scale, unit = time_unit(total.seconds or 0.0)
-    macs = (1e9, "G") if total.macs >= 1e9 else (1e6, "M")
+    macs = next((unit for unit in MAC_UNITS if total.macs >= unit[0]), MAC_UNITS[-1])
+    data = bytes_unit(total.dram_bytes or 0)
     headings = [
         *(f"{PHASES[phase]}\n{unit}" for phase in phases),
         f"time\n{unit}",
-        f"MACs\n{macs[1]}",
+        f"MACs\n{macs[1] or ' '}",
         "limit",
-        "DRAM\nMiB",
+        f"DRAM\n{data[1]}",
         "util\n%",
     ]
-    rows = [_cells(line, phases, scale, macs[0], digits) for line in (*lines, total)]
+    rows = [_cells(line, phases, (scale, macs[0], data[0]), digits) for line in (*lines, total)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_footer=True, header_style="bold")
     table.add_column("layer", footer="total", no_wrap=True)
     for number, heading in enumerate(headings):
@@ -102,15 +102,16 @@ def _table(report: Report, lines: Sequence[Line], digits: int, room: int) -> Tab
     return table
 
 
-def _cells(line: Line, phases: Sequence[str], scale: float, macs_scale: float, digits: int) -> list[str]:
-    """What a line says in each column after the name."""
+def _cells(line: Line, phases: Sequence[str], scales: tuple[float, float, float], digits: int) -> list[str]:
+    """What a line says in each column after the name; `scales` are those of times, MACs and bytes."""
+    scale, macs, data = scales
     times = line.phases
     return [
         *(_number(times.get(phase), scale, digits) for phase in phases),
         _number(line.seconds, scale, digits),
-        _number(line.macs or None, macs_scale, digits),
+        _number(line.macs or None, macs, digits),
         line.limit or "",
-        _number(line.dram_bytes, MIB, min(digits, 2)),
+        _number(line.dram_bytes, data, min(digits, 2)),
         _number(line.utilization, 0.01, 1),
     ]
 
@@ -131,13 +132,14 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
         yield "bound", f"no schedule of these operations takes less than {time_text(bound)}{gap}"
     read, written = totals.dram_read_bytes, totals.dram_write_bytes
     if read is not None and written is not None:
-        text = f"{read / MIB:,.2f} MiB read, {written / MIB:,.2f} MiB written"
+        scale, unit = bytes_unit(read + written)
+        text = f"{read / scale:,.2f} {unit} read, {written / scale:,.2f} {unit} written"
         if totals.lower_bound_bytes:
             least = totals.lower_bound_bytes
-            text += f"; {(read + written) / least:.2f}x the least possible {least / MIB:,.2f} MiB"
+            text += f"; {(read + written) / least:.2f}x the least possible {least / scale:,.2f} {unit}"
         yield "traffic", text
     if totals.energy_j is not None:
-        yield "energy", f"{totals.energy_j:,.4g} J"
+        yield "energy", energy_text(totals.energy_j)
     for warning in report.warnings:
         yield "warning", warning
     yield "verdict", verdict(report)

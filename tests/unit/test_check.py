@@ -77,3 +77,11 @@ def test_a_network_that_amplifies_rounding_is_no_false_alarm() -> None:
     assert done[1].step == "lower-to-npu"
     assert done[1].comparison.equal
     assert done[1].comparison.amplified > 1e-9
+
+
+def test_a_pass_that_loses_the_names_of_layers_is_named(tmp_path: Path) -> None:
+    file = broken(tmp_path, "derive(op, AffineOp(inner.x, scale=scale))", "AffineOp(inner.x, scale=scale)")
+    with pytest.raises(CheckError, match=r"made 1 operations without a layer, the first train\.affine") as caught:
+        check_program(text_source(NET, "dsl", "net.dsl"), {"load": [file], "pipeline": "merge-scalings"})
+    assert caught.value.hint is not None
+    assert "derive" in caught.value.hint
