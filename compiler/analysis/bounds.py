@@ -2,9 +2,10 @@
 Lower bounds of the traffic of a nest, whatever its schedule.
 
 *Compulsory*: every element of an input that is used is read once, every element of an output written once. *Capacity*
-(Smith, Lowery, Langou and van de Geijn 2019): a product of V MACs with S elements of fast memory moves at least
-2 V / sqrt(S) - 2 S elements. Where windows overlap, an element of the image stands for up to `reuse` elements of the
-im2col matrix, and the inequality behind the bound (Loomis and Whitney) gives 2 V / sqrt(reuse x S) - 2 S.
+(Smith, Lowery, Langou and van de Geijn 2019): a product of V MACs with S elements of fast memory moves at least 2 V /
+sqrt(S) - 2 S elements. Where windows overlap, an element of the image stands for up to `reuse` elements of the im2col
+matrix, and the inequality behind the bound (Loomis and Whitney) gives 2 V / sqrt(reuse x S) - 2 S. It needs every
+dimension in at least two of the three tensors, else it says nothing.
 """
 
 from functools import lru_cache
@@ -30,7 +31,9 @@ def capacity(nest: Nest, spm_elements: int) -> int:
     volume = nest.points
     bounds = [0]
     for statement in nest.statements:
-        tensors = (nest.tensors[name] for name in (statement.out, statement.lhs, statement.rhs))
+        tensors = [nest.tensors[name] for name in (statement.out, statement.lhs, statement.rhs)]
+        if any(sum(dim in t.dims for t in tensors) < 2 for dim in nest.sizes):
+            continue
         reuse = prod(_reuse(t, nest) for t in tensors)
         bounds.append(isqrt(4 * volume * volume // (reuse * spm_elements)) - 2 * spm_elements)
     return max(bounds)

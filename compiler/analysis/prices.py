@@ -10,7 +10,7 @@ import numpy as np
 from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.holding import Holder, Option
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.space import Grid, Group, Reals, along, groups_of
+from npuc.compiler.analysis.space import Grid, Reals, along, groups_of, total
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 Objective = Literal["time", "traffic", "energy", "edp"]
@@ -167,13 +167,12 @@ class Prices:
             "streamed": lambda size: size + array.fold_overhead,
         }
 
-        def total(dims: tuple[str, ...], kind: str) -> Reals:
+        def role(dims: tuple[str, ...], kind: str) -> Reals:
             """The sum of a factor over the tiles of one role of a product."""
             members = [n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims)]
-            if not members:
-                return np.full((1,) * count, float(factors[kind](1)))
-            (n,) = members
-            return along(_sums(self.groups[n], factors[kind]), n, count).astype(np.float64)
+            sums = total([self.groups[n] for n in members], factors[kind])
+            shape = [len(g.chain) if n in members else 1 for n, g in enumerate(self.groups)]
+            return sums.reshape(shape).astype(np.float64)
 
         cycles: Reals = np.full((1,) * count, float(array.op_overhead))
         accesses: Reals = np.zeros((1,) * count)
@@ -182,11 +181,11 @@ class Prices:
         for statement in self.nest.statements:
             view = gemm_view(self.nest, statement)
             dims = {"m": view.m, "n": view.n, "k": view.k}
-            again = {rows: total(dims[rows], "rows"), cols: total(dims[cols], "cols")}
-            batch = total(view.batch, "size")
-            cycles = cycles + batch * again[rows] * again[cols] * total(dims[streamed], "streamed")
-            again[streamed] = total(dims[streamed], "tiles")
-            m, n, k = (total(dims[role], "size") for role in "mnk")
+            again = {rows: role(dims[rows], "rows"), cols: role(dims[cols], "cols")}
+            batch = role(view.batch, "size")
+            cycles = cycles + batch * again[rows] * again[cols] * role(dims[streamed], "streamed")
+            again[streamed] = role(dims[streamed], "tiles")
+            m, n, k = (role(dims[letter], "size") for letter in "mnk")
             lhs, rhs, out = (width[name] for name in (statement.lhs, statement.rhs, statement.out))
             reads = lhs * m * k * again["n"] + rhs * k * n * again["m"]
             accesses = accesses + batch * (reads + out * m * n * again["k"])
@@ -198,7 +197,3 @@ def _sum(values: Sequence[Reals]) -> Reals:
     for value in values[1:]:
         total = total + value
     return total
-
-
-def _sums(group: Group, factor: Callable[[int], int]) -> Grid:
-    return np.array([group.total(position, factor) for position in range(len(group.chain))], dtype=np.int64)

@@ -8,12 +8,14 @@ hide. The best by it are timed by the exact pipeline, in the order of a lower bo
 can win.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
 from sys import float_info
 
 import numpy as np
 
+from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
@@ -30,6 +32,10 @@ TRIALS = 8
 """The most that are timed."""
 SLACK = 1.02
 """Candidates whose bound is above the best estimate by more than this factor are not looked at."""
+ALIKE = 1.0001
+"""Times within this factor are taken for equal, and the one with less traffic wins."""
+NEAR = 1.1
+"""Coarse candidates within this factor of the least possible are taken; otherwise fine ones are tried as well."""
 MOST = float_info.max
 
 
@@ -51,18 +57,48 @@ def best_schedule(
         )
     if widths is None:
         widths = (machine.element_bytes or 4,) * len(nest.tensors)
-    budget = machine.spm_bytes // max(widths)
-    for fine in (False, True):
-        prices = Prices(nest, machine, objective, widths, fine=fine)
-        choices = _choices(prices, budget)
-        if choices:
-            return _best(prices, choices, budget)
+    coarse = _search(nest, machine, objective, widths, fine=False)
+    if coarse is not None and coarse.score <= NEAR * _floor(nest, machine, objective, widths):
+        return coarse.schedule
+    found = [f for f in (coarse, _search(nest, machine, objective, widths, fine=True)) if f is not None]
+    if found:
+        return min(found, key=lambda f: (f.score, f.moved)).schedule
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
     needed = sum(footprint(nest, finest).values()) * max(widths)
     raise CapacityError(
         f"the smallest tiles need {needed:,} bytes of SPM ({len(nest.tensors)} blocks of {max(widths)}-byte elements), "
         f"a schedule may use {machine.spm_bytes:,}"
     )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A schedule with what is minimised, exactly, and its bytes."""
+
+    schedule: Schedule
+    score: float
+    moved: float
+
+
+def _search(
+    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], *, fine: bool
+) -> _Found | None:
+    """The best schedule of the coarse or the fine candidates; None if none fits."""
+    prices = Prices(nest, machine, objective, widths, fine=fine)
+    budget = machine.spm_bytes // max(widths)
+    choices = _choices(prices, budget)
+    return _best(prices, choices, budget) if choices else None
+
+
+def _floor(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...]) -> float:
+    """What no schedule is below: 0 where no bound is known. Time: whole folds of the array, and the least traffic."""
+    if objective not in ("time", "traffic"):
+        return 0.0
+    least = lower_bound_bytes(nest, machine.spm_bytes, widths)
+    if objective == "traffic":
+        return float(least)
+    whole = compute(nest, Schedule(), machine.array).cycles
+    return max(float(whole), float(least / machine.bytes_per_cycle))
 
 
 def _choices(prices: Prices, budget: int) -> list[Choice]:
@@ -91,7 +127,7 @@ def _choices(prices: Prices, budget: int) -> list[Choice]:
     return choices
 
 
-def _best(prices: Prices, choices: list[Choice], budget: int) -> Schedule:
+def _best(prices: Prices, choices: list[Choice], budget: int) -> _Found:
     """The best of all choices: by score, then time, traffic, room, and their order."""
     score, time, bound = (np.concatenate([getattr(c, f) for c in choices]) for f in ("score", "time", "bound"))
     moved, room = (np.concatenate([getattr(c, f) for c in choices]) for f in ("moved", "room"))
@@ -105,26 +141,27 @@ def _best(prices: Prices, choices: list[Choice], budget: int) -> Schedule:
     if len(score) > TIMED:
         few = np.flatnonzero(score <= np.partition(score, TIMED)[TIMED])
     ranked = few[np.lexsort((room[few], moved[few], time[few], score[few]))][:TIMED]
+    first = int(ranked[0])
     if prices.objective not in ("time", "edp"):
-        return schedule(int(ranked[0]))
-    best: tuple[float, float, int, int] | None = None
-    result = schedule(int(ranked[0]))
-    trials = 0
-    # By turns the best by the estimate and the best by the bound, since either may be misled; of those that all prices
-    # take for equal, one.
-    turns = np.stack([ranked, ranked[np.argsort(bound[ranked], kind="stable")]], axis=1).ravel()
+        return _Found(schedule(first), float(score[first]), float(moved[first]))
+    # By turns the best by the estimate, by the bound, and by traffic of those that cost as little: either of the first
+    # two may be misled, and a cycle is not worth much traffic. Of those that all prices take for equal, one.
+    cheap = ranked[score[ranked] <= score[first] * ALIKE]
+    orders = (ranked, ranked[np.argsort(bound[ranked], kind="stable")], cheap[np.argsort(moved[cheap], kind="stable")])
+    turns = [int(order[n]) for n in range(len(ranked)) for order in orders if n < len(order)]
     seen: set[tuple[float, float, float]] = set()
-    for rank, number in enumerate(dict.fromkeys(turns.tolist())):
+    timed: list[tuple[float, float, int, int]] = []
+    for number in dict.fromkeys(turns):
         alike = (float(score[number]), float(bound[number]), float(moved[number]))
-        if best is not None and (trials == TRIALS or alike in seen or bound[number] > best[0] * (1 + 1e-12)):
+        least = min(timed)[0] if timed else MOST
+        if timed and (len(timed) == TRIALS or alike in seen or bound[number] > least * ALIKE):
             continue
         seen.add(alike)
-        trials += 1
-        candidate = schedule(int(number))
-        price = (_exact(prices, candidate, int(moved[number])), float(moved[number]), int(room[number]), rank)
-        if best is None or price < best:
-            best, result = price, candidate
-    return result
+        exact = _exact(prices, schedule(number), int(moved[number]))
+        timed.append((exact, float(moved[number]), int(room[number]), number))
+    least = min(timed)[0]
+    exact, traffic, _, number = min((t for t in timed if t[0] <= least * ALIKE), key=lambda t: (t[1], t[2], t[0]))
+    return _Found(schedule(number), exact, traffic)
 
 
 def _exact(prices: Prices, schedule: Schedule, moved: int) -> float:

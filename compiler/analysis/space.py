@@ -10,7 +10,7 @@ Everything a tensor costs is a table over the chain positions of its groups. Kee
 reading the table at a coarser position: that of the chain with those loops taken away.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -29,6 +29,8 @@ SMALL = 12
 """A dimension of at most this size is tried with every step."""
 CHAIN = 16
 """About how many positions a chain of a large group has."""
+FINE_CHAIN = 28
+"""The same for fine chains, which reach down to steps of 1."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,8 @@ class Group:
         """The step of each dimension that a position cuts."""
         return {loop.dim: loop.step for loop in self.chain[position]}
 
-    def total(self, position: int, factor: Callable[[int], int]) -> int:
-        """The sum over the tiles of a position of a function of the tile's size."""
+    def tiles(self, position: int) -> dict[int, int]:
+        """How many tiles of each size a position has."""
         counts = {1: 1}
         steps = self.steps(position)
         for dim, size in zip(self.dims, self.sizes, strict=True):
@@ -80,7 +82,24 @@ class Group:
                 if times:
                     joined[length * extent] = joined.get(length * extent, 0) + count * times
             counts = joined
-        return sum(factor(length) * count for length, count in counts.items())
+        return counts
+
+
+def total(groups: Sequence[Group], factor: Callable[[int], int]) -> Grid:
+    """
+    The sum, over the tiles of several groups together, of a function of the tile's size: an axis a group.
+    """
+    tiles = [[group.tiles(position) for position in range(len(group.chain))] for group in groups]
+    values: list[int] = []
+    for parts in product(*tiles):
+        joint = {1: 1}
+        for part in parts:
+            step: dict[int, int] = {}
+            for (size, count), (more, times) in product(joint.items(), part.items()):
+                step[size * more] = step.get(size * more, 0) + count * times
+            joint = step
+        values.append(sum(factor(size) * count for size, count in joint.items()))
+    return np.array(values, dtype=np.int64).reshape([len(group.chain) for group in groups])
 
 
 def along(values: Grid, axis: int, count: int) -> Grid:
@@ -127,8 +146,8 @@ def _chain(
 ) -> tuple[tuple[Loop, ...], ...]:
     """The chain of a group, coarse to fine; only dimensions in `cut` take steps."""
     places = [n for n, d in enumerate(dims) if sizes[n] > 1 and d in cut]
-    room = max(4, CHAIN // max(1, len(places)))
-    least = 1 if fine or prod(sizes) <= SMALL else min(edge // 4, prod(sizes) // 2)
+    room = max(4, (FINE_CHAIN if fine else CHAIN) // max(1, len(places)))
+    least = 1 if fine or prod(sizes) <= SMALL else min(max(edge // 4, SMALL), prod(sizes) // 2)
     chain: list[tuple[Loop, ...]] = [()]
     outer: list[Loop] = []
     for place in places:
@@ -165,7 +184,7 @@ def _steps(size: int, inner: int, edge: int, room: int) -> list[int]:
 
     while len(steps) > room:
         # The least useful one: badly filling the array and close to a neighbour.
-        worst = max(range(1, len(steps)), key=lambda n: (waste(steps[n]) + 0.05) * steps[n] / steps[n - 1])
+        worst = max(range(1, len(steps) - 1), key=lambda n: (waste(steps[n]) + 0.05) * steps[n] / steps[n - 1])
         del steps[worst]
     return steps
 

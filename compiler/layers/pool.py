@@ -43,6 +43,14 @@ def _crop(op: PoolBase, padded: Array, shape: tuple[int, ...]) -> Array:
     return padded[:, :, top : top + shape[2], left : left + shape[3]]
 
 
+def _work(op: PoolBase, x: SSAValue, outputs: int) -> Work:
+    """One operation for each element of each window; windows that leave gaps read only what they cover."""
+    kernel, stride = ints(op.kernel), ints(op.stride)
+    covered = prod(kernel) * outputs
+    gaps = kernel[0] < stride[0] or kernel[1] < stride[1]
+    return Work(vector_ops=covered, reads=(min(covered, elements(x)),) if gaps else None)
+
+
 class MaxPoolLayer(Layer[MaxPoolOp]):
     """The largest element of each window."""
 
@@ -61,7 +69,7 @@ class MaxPoolLayer(Layer[MaxPoolOp]):
         return [emit(MaxPoolGradOp(g, op.x, **_params(op))).dx]
 
     def work(self, op: MaxPoolOp) -> Work:
-        return Work(vector_ops=prod(ints(op.kernel)) * result_elements(op))
+        return _work(op, op.x, result_elements(op))
 
 
 class MaxPoolGradLayer(Layer[MaxPoolGradOp]):
@@ -84,7 +92,8 @@ class MaxPoolGradLayer(Layer[MaxPoolGradOp]):
         return (_crop(op, dx, x.shape),)
 
     def work(self, op: MaxPoolGradOp) -> Work:
-        return Work(vector_ops=prod(ints(op.kernel)) * elements(op.dy))
+        work = _work(op, op.x, elements(op.dy))
+        return work if work.reads is None else Work(vector_ops=work.vector_ops, reads=(elements(op.dy), *work.reads))
 
 
 class AvgPoolLayer(Layer[AvgPoolOp]):
@@ -105,7 +114,7 @@ class AvgPoolLayer(Layer[AvgPoolOp]):
         return [emit(AvgPoolGradOp(g, results=[op.x.type], **_params(op))).dx]
 
     def work(self, op: AvgPoolOp) -> Work:
-        return Work(vector_ops=prod(ints(op.kernel)) * result_elements(op))
+        return _work(op, op.x, result_elements(op))
 
 
 class AvgPoolGradLayer(Layer[AvgPoolGradOp]):
