@@ -200,13 +200,6 @@ class GraphBuilder:
         """`new` is the value of a statistic after this step."""
         self._by_value[argument].update = new
 
-    def argument_name(self, value: SSAValue) -> str | None:
-        """The name of an argument of the network, or None for other values."""
-        argument = self._by_value.get(value)
-        if argument is None:
-            return None
-        return next(a.data for a in argument.attributes.values() if isinstance(a, StringAttr))
-
     # the finished program
 
     def finish(

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from npuc.compiler.driver import read_program
@@ -162,7 +161,7 @@ def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:
     for argument in arguments_of(func):
         type = argument_type(func, argument)
         if isinstance(type.element_type, IntegerType):
-            limit = _index_limit(func, func.body.block.args[argument.index])
+            limit = _index_limit(func.body.block.args[argument.index])
             data[argument.name] = random.integers(0, limit, type.get_shape())
         else:
             low = 0 if argument.kind in (ArgumentKind.STAT, ArgumentKind.STATE) else -2
@@ -177,7 +176,7 @@ def nudged(data: dict[str, Array]) -> dict[str, Array]:
     return {name: a * factors[name] if a.dtype.kind == "f" else a for name, a in data.items()}
 
 
-def _index_limit(func: FuncOp, value: SSAValue) -> int:
+def _index_limit(value: SSAValue) -> int:
     """The number of values that an integer argument may have: by what it indexes, as far as that can be seen."""
     limits = [2]
     for use in value.uses:

@@ -138,14 +138,14 @@ def _compile(
     from npuc.compiler.driver import compile_program
     from npuc.compiler.source import open_source
 
-    result = compile_program(open_source(source), backends, options, _say(quiet, options))
+    result = compile_program(open_source(source), backends, options, _say(quiet))
     if verbose and not quiet:
         for report in result.reports:
             print(f"npuc: passes: {report.pipeline or '(none)'}", file=sys.stderr)
     _write(result, outputs)
 
 
-def _say(quiet: bool, options: CompileOptions) -> Say:
+def _say(quiet: bool) -> Say:
     """Where messages go: standard error; with --quiet only the IR that was asked for."""
 
     def say(text: str) -> None:
