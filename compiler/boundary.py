@@ -17,12 +17,12 @@ from npuc.compiler.errors import NpucError
 @dataclass(frozen=True)
 class Foreign:
     """
-    A context in which any `Exception` but npuc's own is replaced by what `translate` makes of it.
+    A context in which any `Exception` but npuc's own, and an exit, is replaced by what `translate` makes of it.
 
-    Exceptions that are no `Exception` (an interrupt, an exit) pass.
+    An interrupt passes.
     """
 
-    translate: Callable[[Exception], NpucError]
+    translate: Callable[[BaseException], NpucError]
 
     def __enter__(self) -> None:
         return None
@@ -30,7 +30,7 @@ class Foreign:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, Exception) and not isinstance(error, NpucError):
+        if isinstance(error, Exception | SystemExit) and not isinstance(error, NpucError):
             raise self.translate(error) from error
 
 

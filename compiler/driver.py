@@ -186,7 +186,7 @@ def _machine(model: Backend, options: CompileOptions, say: Say) -> Hardware:
 
 def read_program(source: Source, options: CompileOptions, sources: SourceTexts) -> ModuleOp:
     """The module that a source holds, verified, whatever its level."""
-    from npuc.compiler.verify import verify_module
+    from npuc.compiler.verify import require_function, verify_module
     from npuc.frontends import read_source
 
     module = read_source(
@@ -198,6 +198,7 @@ def read_program(source: Source, options: CompileOptions, sources: SourceTexts) 
         max_ops=options.get("max_ops", MAX_OPS),
     )
     verify_module(module, sources)
+    require_function(module)
     return module
 
 
@@ -213,7 +214,7 @@ def _score(
     """Lower `module` to what `model` scores, in place, and score it."""
     from npuc.compiler.lowering import check_budgets, lower
     from npuc.compiler.pipeline import write_pipeline
-    from npuc.compiler.verify import verify_module
+    from npuc.compiler.verify import require_function, verify_module
 
     warnings: list[str] = []
     if model.level == "npu":
@@ -221,6 +222,7 @@ def _score(
     passes = lower(module, model, machine, options, sources, warnings, say)
     if not options.get("verify_each"):
         verify_module(module, sources)
+    require_function(module)
     check_budgets(module, machine, sources)
     check_supported(module, model, sources)
     scored = model.score(module, machine)
@@ -246,9 +248,11 @@ def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> N
         if op.name in ("builtin.module", "func.func", "func.return"):
             continue
         reason = model.supports(op)
-        if reason is not None and model.level == "npu" and op.name.startswith("train."):
-            hint = "end the pipeline with lower-to-npu,schedule"
-            raise error_at(op, f"backend '{model.name}' scores the npu level, {op.name} is above it", sources, hint)
+        if reason is not None and model.level == "npu" and op.name.startswith(("train.", "scf.")):
+            above = op.name.startswith("train.")
+            hint = "end the pipeline with lower-to-npu,schedule" if above else "leave out lower-tiles"
+            place = "above" if above else "below"
+            raise error_at(op, f"backend '{model.name}' scores the npu level, {op.name} is {place} it", sources, hint)
         if reason is not None:
             errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources))
             if len(errors) == UNSUPPORTED_SHOWN:

@@ -48,14 +48,27 @@ class NpucError(Exception):
         where = "npuc" if self.location is None else str(self.location)
         lines = [f"{where}: error: {self.message}"]
         if self.location is not None and self.source_line is not None:
-            margin = "".join("\t" if c == "\t" else " " for c in self.source_line[: self.location.col - 1])
-            lines += [f"    {self.source_line}", f"    {margin}^"]
+            shown, before = _window(self.source_line, self.location.col - 1)
+            margin = "".join("\t" if c == "\t" else " " for c in before)
+            lines += [f"    {shown}", f"    {margin}^"]
         if self.hint is not None:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.render()
+
+
+def _window(line: str, col: int) -> tuple[str, str]:
+    """The part of a line around a column that a person can read, and what of it stands before the column."""
+    line = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
+    start = max(0, col - 60) if len(line) > LONGEST_LINE else 0
+    shown = line[start : start + LONGEST_LINE]
+    return shown, line[start:col]
+
+
+LONGEST_LINE = 160
+"""Longer source lines are cut to so many characters around the place of an error."""
 
 
 class SourceError(NpucError):

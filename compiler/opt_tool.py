@@ -13,7 +13,8 @@ from xdsl.passes import PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from npuc.compiler.errors import Location, SourceError, UsageError
+from npuc.compiler.boundary import Foreign, summary
+from npuc.compiler.errors import Location, NpucError, SourceError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.dialects import get_all_dialects
 from npuc.frontends import read_source
@@ -58,6 +59,11 @@ class OptTool(xDSLOptMain):
         super().setup_pipeline()
         self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), self.pipeline.callback)
 
+    def apply_passes(self, prog: ModuleOp) -> None:
+        """Run the pipeline; what a pass raises that is no message of xDSL's becomes one of npuc's."""
+        with Foreign(_translate):
+            super().apply_passes(prog)
+
     def register_all_frontends(self) -> None:
         """Besides IR, the network language is read."""
         super().register_all_frontends()
@@ -79,6 +85,13 @@ class OptTool(xDSLOptMain):
             known = ", ".join(f".{suffix}" for suffix in self.available_frontends)
             raise UsageError(f"cannot tell what '{name}' is by its suffix", hint=f"known: {known}")
         return super().prepare_input()
+
+
+def _translate(error: BaseException) -> NpucError:
+    """What a pass raises other than a message, which is raised as it is, as the failure of a pass."""
+    if isinstance(error, DiagnosticException):
+        raise error
+    return SourceError(f"a pass of the pipeline failed: {summary(error)}", hint="npuc opt --debug shows where")
 
 
 def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:

@@ -15,7 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, PassFailedException, VerifyException
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 
 from npuc.compiler.boundary import Foreign, summary
 from npuc.compiler.errors import NpucError, SourceError, UsageError, did_you_mean
@@ -117,12 +117,8 @@ def _make(spec: ArgSpec, available: Mapping[str, PassFactory]) -> ModulePass:
         if option.replace("_", "-") not in options:
             hint = did_you_mean(option, options) if options else f"'{spec.name}' has no options"
             raise UsageError(f"pass '{spec.name}' has no option '{option}'", hint=hint)
-    try:
+    with Foreign(lambda e: UsageError(f"pass '{spec.name}': {e if isinstance(e, ValueError) else summary(e)}")):
         return found.from_spec(spec)
-    except (ValueError, TypeError) as e:
-        raise UsageError(f"pass '{spec.name}': {e}") from e
-    except PassFailedException as e:
-        raise UsageError(f"{e}") from e
 
 
 def write_pipeline(passes: Sequence[ModulePass]) -> str:
@@ -164,8 +160,8 @@ def _is_ours(step: ModulePass) -> bool:
     return type(step).__module__.partition(".")[0] in ("npuc", "xdsl")
 
 
-def _blame(step: ModulePass) -> Callable[[Exception], NpucError]:
-    def translate(error: Exception) -> NpucError:
+def _blame(step: ModulePass) -> Callable[[BaseException], NpucError]:
+    def translate(error: BaseException) -> NpucError:
         if isinstance(error, DiagnosticException):
             return SourceError(_first_line(step, error))
         return SourceError(f"pass '{step.name}' failed: {summary(error)}", hint="--debug shows where")

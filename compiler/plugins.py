@@ -87,7 +87,7 @@ def _execute(file: Path, path: str) -> ModuleType:
     return module
 
 
-def _located(error: Exception, file: Path, path: str) -> UsageError:
+def _located(error: BaseException, file: Path, path: str) -> UsageError:
     """An error of a loaded file, at its own line."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         location = Location(path, error.lineno, error.offset or 1)

@@ -76,6 +76,8 @@ def run_program(source: Source, options: RunOptions) -> Run:
         raise UsageError(f"unknown dtype '{dtype}'", hint=did_you_mean(dtype, DTYPES))
     if steps < 1:
         raise UsageError(f"steps is {steps}, expected at least 1")
+    if options.get("seed", 0) < 0:
+        raise UsageError(f"seed is {options.get('seed')}, expected at least 0")
     inputs = {name: np.asarray(value) for name, value in (options.get("inputs") or {}).items()}
     with without_cycle_collection():
         module = lowered_program(source, options)

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.errors import Location, SourceError, SourceErrors
 from npuc.dialects.provenance import layer_of
+from npuc.dialects.train.signature import signature_problems
 
 MAX_ERRORS = 20
 
@@ -30,7 +32,8 @@ class SourceTexts:
         """The line that `location` names, or None when its file cannot be read."""
         if location.file not in self.texts:
             try:
-                self.texts[location.file] = Path(location.file).read_text(encoding="utf-8-sig")
+                file = Path(location.file)
+                self.texts[location.file] = file.read_text(encoding="utf-8-sig") if file.is_file() else ""
             except (OSError, ValueError):
                 self.texts[location.file] = ""
         lines = self.texts[location.file].splitlines()
@@ -78,4 +81,14 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
             errors.append(error_at(op, f"'{op.name}' {e}{blame}", sources))
             if len(errors) == MAX_ERRORS:
                 break
+    if not errors:
+        for func in module.ops:
+            if isinstance(func, FuncOp) and not func.is_declaration:
+                errors += [error_at(func, f"{problem}{blame}", sources) for problem in signature_problems(func)]
     raise_all(errors)
+
+
+def require_function(module: ModuleOp) -> None:
+    """Raise `SourceError` for a module in which nothing is computed."""
+    if not any(isinstance(op, FuncOp) and not op.is_declaration for op in module.ops):
+        raise SourceError("the program has no function")

@@ -59,6 +59,8 @@ def _near_file(path: str) -> str | None:
         beside = sorted(os.listdir(os.path.dirname(path) or "."))
     except (OSError, ValueError):
         return None
+    if os.path.basename(path) in beside:
+        return None
     hint = did_you_mean(os.path.basename(path), beside)
     return hint if hint.startswith("did you mean") else None
 

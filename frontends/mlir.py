@@ -118,7 +118,7 @@ def check_strings(text: str, filename: str) -> None:
             position = found.end()
 
 
-def _error(error: Exception, source: _Text, parsers: list[_LocatingParser]) -> SourceError:
+def _error(error: BaseException, source: _Text, parsers: list[_LocatingParser]) -> SourceError:
     """The parser's error at the place that it is about, or what the text made the parser stumble over."""
     if not isinstance(error, ParseError):
         nested = isinstance(error, RecursionError)
@@ -155,8 +155,9 @@ def _check_order(module: ModuleOp, source: _Text) -> None:
     def undefined(op: Operation, number: int) -> SourceError:
         name = op.operands[number].name_hint
         value = f"%{name}" if name else f"operand {number}"
-        loc = op.location
-        position = source.starts[loc.line.data - 1] + loc.column.data - 1 if _is_here(loc) else 0
+        loc, position = op.location, 0
+        if isinstance(loc, FileLineColLoc) and _is_here(loc) and 0 < loc.line.data <= len(source.starts):
+            position = source.starts[loc.line.data - 1] + loc.column.data - 1
         return source.error(f"'{op.name}' uses {value} before it is defined", position)
 
     def _is_here(loc: Attribute) -> TypeGuard[FileLineColLoc]:

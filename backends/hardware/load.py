@@ -109,6 +109,8 @@ def _read(name: str) -> dict[str, Value]:
 
 def _text(path: Path, name: str) -> str:
     try:
+        if not path.is_file():
+            raise UsageError(f"hardware file '{name}' is no regular file")
         if path.stat().st_size > SIZE_LIMIT:
             raise UsageError(f"{name}: a hardware file is at most {SIZE_LIMIT >> 20} MiB")
         data = path.read_bytes()

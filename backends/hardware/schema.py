@@ -44,6 +44,10 @@ class Integer:
         return value
 
 
+LEAST = 1e-9
+"""Smaller numbers are mistakes: no clock, bandwidth or energy is that small in the units of the file."""
+
+
 @dataclass(frozen=True)
 class Real:
     """A finite number above 0 (from 0 on with `zero`), at most `most`; always read as a float."""
@@ -60,6 +64,8 @@ class Real:
             raise WrongValue(f"{wanted}, got {value}")
         if not (0 <= value if self.zero else 0 < value) or value > self.most:
             raise WrongValue(f"{wanted}, got {show(value)}")
+        if 0 < value < LEAST:
+            raise WrongValue(f"{wanted}, at least {LEAST:g} where it is not 0, got {show(value)}")
         return float(value)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import inf
 
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i1, i64
 from xdsl.ir import Attribute
@@ -133,7 +134,7 @@ def _whole(facts: Mapping[str, Fact], key: str) -> int:
 
 def _real(facts: Mapping[str, Fact], key: str) -> float:
     value = _fact(facts, key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
         raise UsageError(f"{key} is {value}, expected a number")
     if value == 0 and key not in ENERGIES:
         raise UsageError(f"{key} is 0, expected a number above 0")

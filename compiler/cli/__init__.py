@@ -6,6 +6,7 @@ Nothing heavy is imported before a verb runs, so that `npuc --help` is quick.
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from typing import Annotated, cast
 import typer
 
 from npuc.compiler.cli import check, compile, listing, opt, run
-from npuc.compiler.cli.shared import flush, report_error
+from npuc.compiler.cli.shared import flush, prepare_streams, report_error
 from npuc.compiler.errors import UsageError
 
 app = typer.Typer(
@@ -56,14 +57,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run_command(arguments: list[str]) -> int:
     """Run the command line; returns the exit status."""
+    prepare_streams()
     try:
         status = app(arguments or ["--help"], prog_name="npuc", standalone_mode=False)
     except WrongCommandLine as e:
         return report_error(_usage_error(e))
     except typer.Abort:
         return 130
-    except BrokenPipeError:
-        status = 0
+    except OSError as e:
+        status = 0 if e.errno == errno.EPIPE else report_error(UsageError(f"cannot write: {e.strerror}"))
     return flush(status if isinstance(status, int) else 0)
 
 

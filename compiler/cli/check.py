@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from npuc.compiler.cli.shared import Debug, Defines, Inference, Load, Pipeline, Quiet, Source, Verb, parse_defines
+from npuc.compiler.errors import UsageError
 
 if TYPE_CHECKING:
     from npuc.compiler.run import RunOptions
@@ -23,14 +24,18 @@ def command(
     define: Defines = None,
     pipeline: Pipeline = None,
     inference: Inference = None,
-    limit: Annotated[float, typer.Option("--limit", metavar="MACS", help="Most MACs that one run may take.")] = 2e10,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of the random data.")] = 0,
+    limit: Annotated[
+        float, typer.Option("--limit", metavar="MACS", min=1, max=1e30, help="Most MACs that one run may take.")
+    ] = 2e10,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of the random data.")] = 0,
     load: Load = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Run the program before and after every pass on random data and compare the results."""
     with Verb(debug):
+        if limit != limit:
+            raise UsageError("--limit nan: expected a number")
         options: RunOptions = {
             "defines": parse_defines(define),
             "pipeline": pipeline,

@@ -43,7 +43,7 @@ def command(
     outputs: Annotated[str | None, typer.Option("--outputs", metavar="F.npz", help="Where results go.")] = None,
     dtype: Annotated[str | None, typer.Option("--dtype", metavar="float32|float64", help="Type of floats.")] = None,
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="Training steps to run.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of parameters that are not given.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of missing parameters.")] = 0,
     define: Defines = None,
     opt_level: OptLevel = None,
     pipeline: Pipeline = None,
@@ -84,21 +84,21 @@ def command(
 
 def read_arrays(path: str) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an `.npz` file by name. Raises `UsageError` for a file that is none, or holds Python objects."""
-    import zipfile
-    import zlib
-
     import numpy as np
 
-    try:
-        with open(path, "rb") as file:
-            loaded: object = np.load(file, allow_pickle=False)
-            if not isinstance(loaded, Mapping):
-                raise UsageError(f"--inputs {path}: expected an .npz file with named arrays")
-            arrays = cast("Mapping[str, npt.NDArray[Any]]", loaded)
-            return {name: np.asarray(arrays[name]) for name in arrays}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as e:
-        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e).partition("\n")[0]
-        raise UsageError(f"cannot read '{path}': {reason}", hint="numpy.savez writes such files") from e
+    from npuc.compiler.boundary import Foreign
+
+    def refused(error: BaseException) -> UsageError:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
+        return UsageError(f"cannot read '{path}': {reason}", hint="numpy.savez writes such files")
+
+    # numpy and its decompressors raise some ten kinds of exceptions for a broken file.
+    with Foreign(refused), open(path, "rb") as file:
+        loaded: object = np.load(file, allow_pickle=False)
+        if not isinstance(loaded, Mapping):
+            raise UsageError(f"--inputs {path}: expected an .npz file with named arrays")
+        arrays = cast("Mapping[str, npt.NDArray[Any]]", loaded)
+        return {name: np.asarray(arrays[name]) for name in arrays}
 
 
 def _packed(result: Run) -> bytes:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
@@ -62,8 +64,10 @@ class Verb:
         match error:
             case NpucError():
                 return report_error(error)
-            case BrokenPipeError():
+            case OSError() if error.errno == errno.EPIPE:
                 return 0
+            case OSError() if error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO):
+                return report_error(UsageError(f"cannot write to standard output: {error.strerror}"))
             case KeyboardInterrupt():
                 return 130
             case SystemExit():
@@ -80,12 +84,24 @@ def _defect(error: BaseException) -> InternalError:
     return InternalError(message, hint="please report it, with the source and the output of --debug")
 
 
+def prepare_streams() -> None:
+    """Streams that were closed lead nowhere, and a character that one cannot show becomes a question mark."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream: object = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
+        elif name != "stdin" and isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def flush(status: int) -> int:
-    """Flush standard output; a reader that went away is no error."""
+    """Flush standard output; a reader that went away is no error, a full disk is."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as e:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if e.errno != errno.EPIPE:
+            return report_error(UsageError(f"cannot write to standard output: {e.strerror}"))
     return status
 
 
@@ -115,9 +131,14 @@ def check_target(path: str | None) -> None:
     """
     if path is None or path == "-":
         return
-    file = Path(path)
-    if file.is_dir() or not file.absolute().parent.is_dir():
-        raise UsageError(f"cannot write '{path}': {'it is a folder' if file.is_dir() else 'its folder does not exist'}")
+    try:
+        file = Path(path)
+        folder, home = bool(path) and file.is_dir(), file.absolute().parent.is_dir()
+    except (OSError, ValueError) as e:
+        raise UsageError(f"cannot write '{path}': {e}") from e
+    if not path or folder or not home:
+        reason = "the name is empty" if not path else "it is a folder" if folder else "its folder does not exist"
+        raise UsageError(f"cannot write '{path}': {reason}")
 
 
 def write_result(path: str, text: str) -> None:

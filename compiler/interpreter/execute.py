@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.interpreters.arith import ArithFunctions
@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.interpreter.npu import NpuFunctions
-from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
 from npuc.compiler.interpreter.tiles import TileFunctions
 from npuc.compiler.interpreter.train import TrainFunctions
 from npuc.compiler.layers.base import Array
@@ -122,8 +122,13 @@ def _check_given(name: str, value: Array, type: Tensor) -> None:
         raise UsageError(f"input '{name}' has shape {found}, expected {shape_text(type)}")
     if value.dtype.kind not in "biuf":
         raise UsageError(f"input '{name}' has element type {value.dtype}, expected numbers")
-    if isinstance(type.element_type, IntegerType) and value.dtype.kind == "f" and np.any(value != np.trunc(value)):
-        raise UsageError(f"input '{name}' has fractions, expected integers")
+    if holds_integers(type):
+        if value.dtype.kind == "f" and np.any(value != np.trunc(value)):
+            raise UsageError(f"input '{name}' has fractions, expected integers")
+        bits, name_of = bits_of(type.element_type), element_name(type.element_type)
+        low, high = (0, 1) if bits == 1 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+        if value.size and not (low <= value.min() and value.max() <= high):
+            raise UsageError(f"input '{name}' has values beyond {low} to {high}, the range of {name_of}")
 
 
 def call(

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Ty
 from xdsl.ir import Attribute, Operation
 
 from npuc.compiler.layers.base import Array
-from npuc.dialects.tensors import tensor_type
+from npuc.dialects.tensors import Tensor, tensor_type
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class Numbers:
         array = np.asarray(value)
         if dtype.kind in "iub" and array.dtype.kind == "f":
             array = np.trunc(array)
-        array = np.asarray(array, dtype=dtype)
+        with np.errstate(over="ignore"):  # a value beyond the type becomes infinite
+            array = np.asarray(array, dtype=dtype)
         if isinstance(element, BFloat16Type) and not self.double:
             array = round_to_bfloat16(array)
         return array
@@ -67,6 +68,11 @@ def round_to_bfloat16(array: Array) -> Array:
 def bits_of(element: Attribute) -> int:
     """The width of an integer type; 64 for index and floats, which have none."""
     return cast(IntegerType, element).width.data if isinstance(element, IntegerType) else 64
+
+
+def holds_integers(type: Tensor) -> bool:
+    """Whether a tensor's elements are integers or booleans."""
+    return isinstance(type.element_type, IntegerType)
 
 
 def element_name(element: Attribute) -> str:

@@ -154,6 +154,12 @@ def _optimize(step: _Step, spec: DictionaryAttr, trained: list[tuple[Argument, B
     if rule is None:
         raise PassFailedException(f"autodiff: unknown optimizer {kind}, expected one of {', '.join(OPTIMIZERS)}")
     options = {k: float(v.value.data) for k, v in spec.data.items() if isinstance(v, FloatAttr)}
+    missing = [name for name, default in rule.defaults.items() if default is None and name not in options]
+    wrong = [name for name in spec.data if name != "kind" and (name not in rule.defaults or name not in options)]
+    if missing or wrong:
+        known = ", ".join(rule.defaults)
+        what = f"lacks {missing[0]}" if missing else f"has a wrong option '{wrong[0]}'"
+        raise PassFailedException(f"autodiff: train.optimizer {what}, expected floats among {known}")
     stateless = rule.stateless_without is not None and options.get(rule.stateless_without, 0.0) == 0.0
     suffixes = () if stateless else rule.states
     count = _step_number(step, trained[0][1].location) if rule.needs_step else None

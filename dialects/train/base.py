@@ -10,6 +10,7 @@ and the types. A concrete operation only declares its operands, properties and r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import ClassVar, Protocol, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -35,6 +36,8 @@ from npuc.dialects.tensors import Tensor, tensor_type
 Param: TypeAlias = bool | int | float | str | tuple[int, ...]
 Types: TypeAlias = tuple[Tensor, ...]
 
+MAX_ELEMENTS = 1 << 44
+"""The most elements a tensor may have: counts of work then fit 64 bits."""
 _UNIT = UnitAttr()
 _ROLES = frozenset(role.value for role in Role)
 
@@ -122,6 +125,8 @@ class TrainOp(IRDLOperation):
             type = tensor_type(value)
             if any(size < 0 for size in type.get_shape()):
                 raise VerifyException(f"expected a static shape, got {type}")
+            if not 0 < prod(type.get_shape()) <= MAX_ELEMENTS:
+                raise VerifyException(f"{type} has {prod(type.get_shape()):,} elements, expected 1 to {MAX_ELEMENTS:,}")
         role = self.attributes.get("role")
         if role is not None and (not isinstance(role, StringAttr) or role.data not in _ROLES):
             raise VerifyException(f"role is {role}, expected one of {', '.join(sorted(_ROLES))}")

@@ -8,12 +8,13 @@ An argument is an input, a parameter, an optimizer state or a running statistic;
 of an argument, the gradient of a parameter or an output.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import cast
 
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 
 
@@ -131,3 +132,52 @@ def is_differentiated(func: FuncOp) -> bool:
     """Whether a function is a whole training step already: it updates parameters or returns gradients."""
     params = {a.index for a in arguments_of(func) if a.kind in (ArgumentKind.PARAM, ArgumentKind.STATE)}
     return any(r.updates in params or r.gradient is not None for r in results_of(func))
+
+
+def signature_problems(func: FuncOp) -> Iterator[str]:
+    """What is wrong with a training function's body and its arguments' and results' attributes, a sentence each."""
+    if len(func.body.blocks) != 1:
+        yield f"the function has {len(func.body.blocks)} blocks, expected one"
+        return
+    block = func.body.block
+    if not isinstance(block.last_op, ReturnOp):
+        yield "the function does not end in func.return"
+        return
+    inputs, outputs = func.function_type.inputs.data, func.function_type.outputs.data
+    if tuple(a.type for a in block.args) != tuple(inputs):
+        yield "the arguments of the body differ from the function's type"
+    if tuple(v.type for v in block.last_op.operands) != tuple(outputs):
+        yield "the returned values differ from the function's type"
+    yield from _argument_problems(func, inputs)
+    yield from _result_problems(func, inputs, outputs)
+
+
+def _argument_problems(func: FuncOp, inputs: Sequence[Attribute]) -> Iterator[str]:
+    seen: set[str] = set()
+    for argument in arguments_of(func):
+        type = inputs[argument.index]
+        if not isinstance(type, TensorType):
+            yield f"argument '{argument.name}' is {type}, expected a tensor"
+        if argument.name in seen:
+            yield f"two arguments are named '{argument.name}'"
+        seen.add(argument.name)
+
+
+def _result_problems(func: FuncOp, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> Iterator[str]:
+    kinds = {a.index: a.kind for a in arguments_of(func)}
+    for result in results_of(func):
+        type = outputs[result.index]
+        if not isinstance(type, TensorType):
+            yield f"result {result.index} is {type}, expected a tensor"
+        elif result.loss and cast(TensorType[Attribute], type).get_shape() != ():
+            yield f"the loss is {type}, expected a scalar"
+        for what, number, allowed in (
+            ("updates", result.updates, set(ArgumentKind) - {ArgumentKind.INPUT}),
+            ("gradient", result.gradient, {ArgumentKind.PARAM}),
+        ):
+            if number is None:
+                continue
+            if kinds.get(number) not in allowed:
+                yield f"result {result.index} has train.{what} = {number}, which is not the number of such an argument"
+            elif inputs[number] != type:
+                yield f"result {result.index} is {type}, argument {number}, which it {what}, is {inputs[number]}"
