@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from npuc.compiler import compile_source
-from npuc.compiler.driver import without_cycle_collection
+from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.pipeline import available_passes, read_pipeline, run_pipeline
 from npuc.compiler.run import stamp_default_target
 from npuc.compiler.verify import SourceTexts, verify_module

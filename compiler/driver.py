@@ -8,18 +8,17 @@ From a source to reports: read, verify, lower as far as each backend needs, scor
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import Unpack
 
 from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.backends.hardware import Hardware, load_hardware, machine_target
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import MAX_OPS, CompileOptions, Say
 from npuc.compiler.report import Report
 from npuc.compiler.source import Source, open_source, text_source
@@ -129,23 +128,6 @@ def compile_program(
         return _compile_program(source, backends, options, say)
 
 
-@contextmanager
-def without_cycle_collection() -> Generator[None]:
-    """
-    Pause Python's search for reference cycles.
-
-    A program is many objects that all live until the end, which the search walks again and again: it took half of the
-    time of large networks, and made it grow faster than their size.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def _compile_program(source: Source, backends: Sequence[str], options: CompileOptions, say: Say) -> Compilation:
     _check_options(options)
     from npuc.compiler.verify import SourceTexts
@@ -193,7 +175,7 @@ def read_program(source: Source, options: CompileOptions, sources: SourceTexts) 
         source.text,
         format=source.format,
         filename=source.filename,
-        defines=dict(options.get("defines") or {}),
+        defines=plain_defines(options.get("defines")),
         training=not options.get("inference"),
         max_ops=options.get("max_ops", MAX_OPS),
     )
@@ -278,10 +260,22 @@ def _complete(
         source=source.shown,
         network=report.network or network_name(module),
         pipeline=pipeline,
-        defines=dict(sorted((options.get("defines") or {}).items())),
+        defines=_literals(options),
         warnings=[*warnings, *report.warnings],
         ops=rows,
     )
+
+
+def _literals(options: CompileOptions) -> dict[str, Any]:
+    """The network parameters that were set, as values: the command line gives texts."""
+    from npuc.frontends.dsl.defines import literal
+
+    return {name: literal(value) for name, value in sorted(plain_defines(options.get("defines")).items())}
+
+
+def plain_defines(defines: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Network parameters with numpy's numbers as Python's."""
+    return {name: value.item() if hasattr(value, "item") else value for name, value in (defines or {}).items()}
 
 
 def network_name(module: ModuleOp) -> str:

@@ -18,6 +18,7 @@ from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.pipeline import (
     AUTODIFF,
+    SCHEDULE,
     available_passes,
     preset,
     read_pipeline,
@@ -63,6 +64,11 @@ def lower(
         run_pipeline(module, passes[whole:], context, sources, verify_each=verify_each, observe=trace)
     else:
         run_pipeline(module, passes, context, sources, verify_each=verify_each, observe=trace)
+    if asked is not None and model.level == "npu" and state_of(module).unscheduled:
+        (last,) = read_pipeline(SCHEDULE, available)
+        say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
+        run_pipeline(module, [last], context, sources, verify_each=verify_each, observe=trace)
+        passes.append(last)
     return passes
 
 

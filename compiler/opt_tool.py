@@ -110,6 +110,8 @@ def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:
         raise UsageError(str(e).strip().splitlines()[-1].strip(" ^|")) from e
     except DiagnosticException as e:
         raise SourceError(str(e).strip().partition("\n")[0]) from e
+    except BrokenPipeError:
+        raise
     except OSError as e:
         raise UsageError(f"cannot open '{e.filename}': {e.strerror}") from e
     except UnicodeDecodeError as e:

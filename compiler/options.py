@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 MAX_OPS = 200_000
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
@@ -16,7 +16,7 @@ class CompileOptions(TypedDict, total=False):
 
     hardware: HardwareLike | None
     overrides: Mapping[str, object] | None
-    defines: Mapping[str, int | str] | None
+    defines: Mapping[str, Any] | None
     opt_level: int | None
     pipeline: str | None
     inference: bool | None

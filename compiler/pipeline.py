@@ -8,6 +8,7 @@ Pass pipelines: the ones that `-O` stands for, reading one from text, running on
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -96,7 +97,7 @@ def read_pipeline(text: str, available: Mapping[str, PassFactory]) -> list[Modul
     Raises `UsageError` for a text that does not parse, an unknown pass (with the nearest), an unknown or wrong option.
     """
     try:
-        specs = list(parse_pipeline(text)) if text.strip() else []
+        specs = list(parse_pipeline(re.sub(r"\s*,\s*", ",", text.strip()))) if text.strip() else []
     except ArgSpecParseError as e:
         raise UsageError(f"pipeline '{text}' does not parse: {_reason(e)}", hint='for example "a,b{x=1 y=2,3}"') from e
     return [_make(spec, available) for spec in specs]

@@ -21,10 +21,11 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.backends.hardware import load_hardware
 from npuc.compiler.analysis.machine import TARGET
-from npuc.compiler.driver import read_program, stamp_target, without_cycle_collection
+from npuc.compiler.driver import read_program, stamp_target
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, the_function
 from npuc.compiler.interpreter.numbers import element_name
+from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import MAX_OPS, CompileOptions
 from npuc.compiler.pipeline import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.source import Source, open_source, text_source
@@ -73,7 +74,7 @@ def run_program(source: Source, options: RunOptions) -> Run:
     """Execute a program; `run_file` and `run_source` are the public functions around it."""
     dtype, steps = options.get("dtype"), options.get("steps", 1)
     if dtype is not None and dtype not in DTYPES:
-        raise UsageError(f"unknown dtype '{dtype}'", hint=did_you_mean(dtype, DTYPES))
+        raise UsageError(f"unknown dtype '{dtype}'", hint=did_you_mean(str(dtype), DTYPES))
     if steps < 1:
         raise UsageError(f"steps is {steps}, expected at least 1")
     if options.get("seed", 0) < 0:
@@ -81,7 +82,19 @@ def run_program(source: Source, options: RunOptions) -> Run:
     inputs = {name: np.asarray(value) for name, value in (options.get("inputs") or {}).items()}
     with without_cycle_collection():
         module = lowered_program(source, options)
-    return execute(module, inputs, steps=steps, seed=options.get("seed", 0), double=dtype == "float64")
+        if options.get("inference"):
+            for name in inputs.keys() - _names(module):
+                if name in _names(lowered_program(source, {**options, "inference": False, "pipeline": None})):
+                    del inputs[name]
+    try:
+        return execute(module, inputs, steps=steps, seed=options.get("seed", 0), double=dtype == "float64")
+    except MemoryError as e:
+        raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e
+
+
+def _names(module: ModuleOp) -> set[str]:
+    """The names of the arguments of a module's training function."""
+    return {argument.name for argument in arguments_of(the_function(module))}
 
 
 def lowered_program(source: Source, options: RunOptions) -> ModuleOp:

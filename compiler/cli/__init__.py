@@ -64,6 +64,9 @@ def run_command(arguments: list[str]) -> int:
         return report_error(_usage_error(e))
     except typer.Abort:
         return 130
+    except SystemExit as e:
+        # The help of a verb ends so where nobody reads it.
+        status = 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else e.code
     except OSError as e:
         status = 0 if e.errno == errno.EPIPE else report_error(UsageError(f"cannot write: {e.strerror}"))
     return flush(status if isinstance(status, int) else 0)

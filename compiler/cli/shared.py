@@ -122,7 +122,20 @@ def make_console() -> Console:
     """A console on standard output: as wide as a terminal, as wide as needed when piped."""
     from rich.console import Console
 
-    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 10_000)
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(errno.EPIPE, "broken pipe")
+
+    terminal = sys.stdout.isatty()
+    colour = terminal and not os.environ.get("NO_COLOR")
+    return Quiet(
+        file=sys.stdout,
+        highlight=False,
+        width=None if terminal else 10_000,
+        force_terminal=colour,
+        no_color=not colour,
+        color_system="auto" if colour else None,
+    )
 
 
 def check_target(path: str | None) -> None:

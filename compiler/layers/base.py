@@ -32,6 +32,7 @@ Values: TypeAlias = Sequence[SSAValue]
 Operand: TypeAlias = SSAValue | int | float
 Ints: TypeAlias = Sequence[int]
 IntOrInts: TypeAlias = int | Sequence[int]
+OptInts: TypeAlias = int | Sequence[int] | None
 Padding: TypeAlias = int | Sequence[int] | str
 
 

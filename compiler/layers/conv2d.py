@@ -16,6 +16,7 @@ from npuc.compiler.layers.base import (
     Kind,
     Layer,
     OptInt,
+    OptInts,
     OptValue,
     Padding,
     Value,
@@ -153,7 +154,7 @@ def conv2d(
     b: GraphBuilder,
     x: Value,
     channels: OptInt = None,
-    kernel: IntOrInts = 1,
+    kernel: OptInts = None,
     stride: IntOrInts = 1,
     padding: Padding = 0,
     dilation: IntOrInts = 1,
@@ -177,11 +178,15 @@ def conv2d(
             )
         if channels < 1:
             raise ArgumentError("channels", f"found {channels}, expected at least 1")
-        size = pair("kernel", kernel)
+        size = (1, 1) if kernel is None else pair("kernel", kernel)
         if min(size) < 1:
             raise ArgumentError("kernel", f"found {kernel}, expected at least 1")
         weight = b.param("weight", [channels, rank[1] // groups, *size], element)
     shape = rank_at_least("weight", weight, 4, "[out, in / groups, kernel, kernel]")
+    if channels is not None and channels != shape[0]:
+        raise ArgumentError("channels", f"found {channels}, the weight has {shape[0]}")
+    if kernel is not None and pair("kernel", kernel) != shape[2:4]:
+        raise ArgumentError("kernel", f"found {kernel}, the weight has {list(shape[2:4])}")
     strides, dilations = pair("stride", stride), pair("dilation", dilation)
     pads = window_padding(padding, (rank[2], rank[3]), (shape[2], shape[3]), strides, dilations)
     conv = Conv2dOp(x, weight, stride=strides, padding=pads, dilation=dilations, groups=groups)

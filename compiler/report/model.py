@@ -8,7 +8,7 @@ model it", never 0.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,6 +19,9 @@ Kind = Literal["matrix", "vector", "data", "comm"]
 Scalar = None | bool | int | float | str
 HardwareTable = dict[str, Scalar | list[Scalar | dict[str, Scalar]]]
 HardwareDict = dict[str, Scalar | HardwareTable]
+
+Define = bool | int | float | str | list[Any] | None
+"""A value of a network parameter."""
 
 
 class TensorBytes(msgspec.Struct, frozen=True):
@@ -148,7 +151,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     backend: str
     hardware: HardwareDict
     pipeline: str = ""
-    defines: dict[str, int | str] = msgspec.field(default_factory=dict[str, int | str])
+    defines: dict[str, Define] = msgspec.field(default_factory=dict[str, Define])
     warnings: list[str] = msgspec.field(default_factory=list[str])
     totals: Totals
     ops: list[OpRow]

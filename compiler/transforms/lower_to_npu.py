@@ -22,7 +22,6 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Emit, Kind
@@ -152,9 +151,11 @@ class LowerToNpuPass(ModulePass):
 
     conv: str = "native"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def __post_init__(self) -> None:
         if self.conv not in ("native", "im2col"):
-            raise PassFailedException(f"{self.name}: conv is '{self.conv}', expected native or im2col")
+            raise ValueError(f"conv is '{self.conv}', expected native or im2col")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in training_functions(op):
             with _without_return(func.body.block):
                 for inner in list(func.body.block.ops):

@@ -37,6 +37,11 @@ def _parse_value(text: str, depth: int = 0) -> Value:
     return text
 
 
+def literal(value: Value) -> Value:
+    """A value from outside with texts read as the literals they are: what a report shows of it."""
+    return _parse_value(value) if isinstance(value, str) else value
+
+
 def _items(text: str) -> list[str]:
     """The parts between commas that stand in no inner list."""
     parts, depth = [""], 0

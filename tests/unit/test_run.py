@@ -91,8 +91,9 @@ def test_given_parameters_are_used() -> None:
     assert run.loss == pytest.approx(np.log(3), rel=1e-12)
 
 
-def test_inference_needs_no_labels_and_changes_nothing() -> None:
-    run = run_source(MLP, inputs={"x": data()["x"]}, inference=True)
+@pytest.mark.parametrize("more", [{}, {"y": data()["y"]}, {"logits.weight.momentum": np.zeros((5, 3))}])
+def test_inference_needs_no_labels_and_changes_nothing(more: dict[str, Any]) -> None:
+    run = run_source(MLP, inputs={"x": data()["x"]} | more, inference=True)
     assert run.losses == []
     assert run.updated == {}
     assert run.outputs["logits"].shape == (6, 3)
@@ -123,6 +124,11 @@ def test_a_pipeline_is_run_as_written() -> None:
         ({"inputs": data() | {"x": np.zeros((6, 5))}}, "input 'x' has shape 6x5, expected 6x4"),
         ({"inputs": data() | {"y": np.full(6, 0.5)}}, "input 'y' has fractions, expected integers"),
         ({"inputs": data() | {"x": np.full((6, 4), "a")}}, "input 'x' has element type <U1, expected numbers"),
+        (
+            {"inputs": data() | {"y": np.full(6, 2**40)}},
+            f"input 'y' has values beyond {-(2**31)} to {2**31 - 1}, the range of i32",
+        ),
+        ({"inputs": data(), "seed": -1}, "seed is -1, expected at least 0"),
         ({"inputs": data(), "dtype": "float16"}, "unknown dtype 'float16'"),
         ({"inputs": data(), "level": "tile"}, "unknown level 'tile'"),
         ({"inputs": data(), "steps": 0}, "steps is 0, expected at least 1"),

@@ -4,13 +4,12 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.builder import Optimizer
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, MoveOp, VectorOp, ViewOp
-from npuc.dialects.provenance import layer_of, role_of
+from npuc.dialects.provenance import layer_of, location_text, role_of
 from tests.networks import Net, dot_loss
 
 
@@ -132,5 +131,12 @@ def test_what_computes_nothing_is_a_move_or_a_view() -> None:
 
 def test_an_unknown_way_to_lower_convolutions_is_refused() -> None:
     net = Net()
-    with pytest.raises(PassFailedException, match="conv is 'winograd', expected native or im2col"):
+    with pytest.raises(ValueError, match="conv is 'winograd', expected native or im2col"):
         lower(net, net.call("relu", net.input("x", 3)), conv="winograd")
+
+
+def test_the_merged_product_keeps_the_place_of_the_layer() -> None:
+    net = Net()
+    net.input("unused", 1)
+    ops = lower(net, net.call("linear", net.input("x", 3, 4), 2, layer="fc"))
+    assert location_text(contracts(ops)["fc", "forward"]) == "net.dsl:1:1"
