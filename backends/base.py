@@ -1,8 +1,9 @@
 """
 What a cost backend is, and how backends are found.
 
-A backend scores a program at one level of the IR on one hardware. npuc's own are listed here; others are published by
-any installed distribution through the entry point group `npuc.backends`:
+A backend scores a program at one level of the IR on one hardware. npuc's own are the packages beside this file with a
+`BACKEND`, under their folder's name; others are published by any installed distribution through the entry point group
+`npuc.backends`:
 
     [project.entry-points."npuc.backends"]
     mine = "my_package:MyBackend"          # a class, or a function without arguments that returns a backend
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
 from npuc.compiler.boundary import Foreign, summary
@@ -30,7 +32,6 @@ Level = Literal["train", "npu"]
 LEVELS = get_args(Level)
 
 ENTRY_POINTS = "npuc.backends"
-BUILT_IN = {"cycle": "npuc.backends.cycle:CycleBackend"}
 DEFAULT = "cycle"
 DEFAULT_HARDWARE = "igo-large"
 
@@ -97,9 +98,18 @@ def _load(name: str, path: str) -> Backend:
         level = backend.level
     if level not in LEVELS:
         raise UsageError(f"backend '{name}' scores level '{level}', expected {' or '.join(LEVELS)}")
-    if BUILT_IN.get(name) == path:
+    if built_in().get(name) == path:
         return backend
     return _Outside(backend, name, level, default_hardware(backend))
+
+
+def built_in() -> dict[str, str]:
+    """npuc's own backends: where each is."""
+    import npuc.backends
+
+    folders = (Path(folder) for folder in npuc.backends.__path__)
+    found = sorted(file.parent.name for folder in folders for file in folder.glob("*/backend.py"))
+    return {name: f"npuc.backends.{name}:BACKEND" for name in found}
 
 
 def _factory(name: str, path: str) -> Callable[[], Backend]:
@@ -110,7 +120,7 @@ def get_all_backends() -> dict[str, Callable[[], Backend]]:
     """All backends by name, sorted, as functions that import and make one; npuc's own win over others of a name."""
     from importlib.metadata import entry_points
 
-    paths = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)} | BUILT_IN
+    paths = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)} | built_in()
     return {name: _factory(name, path) for name, path in sorted(paths.items())}
 
 

@@ -8,4 +8,6 @@ The `cycle` backend: a systolic array with a double-buffered SPM and a finite DR
 
 from npuc.backends.cycle.backend import CycleBackend
 
-__all__ = ["CycleBackend"]
+BACKEND = CycleBackend
+
+__all__ = ["BACKEND", "CycleBackend"]

@@ -6,7 +6,7 @@ The tables of docs/hardware.md that come from the program, between markers.
 
 from collections.abc import Iterator
 
-from npuc.backends.base import BUILT_IN
+from npuc.backends.base import built_in
 from npuc.backends.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
 from npuc.backends.hardware.schema import Flag, Integer, Real, Rows, Text, Value
 from npuc.compiler.driver import compile_source
@@ -55,7 +55,7 @@ def key_rows() -> Iterator[str]:
     """A row a key: what it means, what it may be, its default, and what the backends do with it."""
     yield "| key | meaning | value | default | backends |"
     yield "|---|---|---|---|---|"
-    uses = {name: uses_of(name) for name in BUILT_IN}
+    uses = {name: uses_of(name) for name in built_in()}
     for path, key in KEYS.items():
         default = "" if key.default is None else f"`{shown(key.default)}`"
         by = [f"`{name}` {found[path]}" for name, found in uses.items() if path in found]
@@ -153,7 +153,7 @@ def preset_rows() -> Iterator[str]:
     yield "|---|---|---|---|"
     for name in preset_names():
         machine = load_hardware(name)
-        usable = [f"`{backend}`" for backend in BUILT_IN if _usable(backend, name)]
+        usable = [f"`{backend}`" for backend in built_in() if _usable(backend, name)]
         yield f"| `{name}` | {machine.summary()} | {', '.join(usable)} | {_source(name)} |"
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from npuc.backends.base import BUILT_IN
+from npuc.backends.base import built_in
 from npuc.compiler.errors import CapacityError, CheckError, InternalError, SourceError, UsageError
 from npuc.compiler.report import OpRow, Report, ScheduleRow, Totals
 from npuc.compiler.report.model import Kind, Phase
@@ -89,5 +89,5 @@ def test_native_columns_of_cycle_are_documented(tmp_path: Path) -> None:
 
 
 def test_every_backend_has_a_page() -> None:
-    for name in BUILT_IN:
+    for name in built_in():
         assert read_page(name).startswith(f"# The `{name}` backend\n")
