@@ -29,4 +29,5 @@ def test_no_schedule_is_faster_than_all_macs_on_the_whole_array() -> None:
     (row,) = report.ops
     assert row.lower_bound_seconds == pytest.approx(512**3 / (128 * 128) / 1050e6)
     assert row.seconds is not None
+    assert row.lower_bound_seconds is not None
     assert row.seconds >= row.lower_bound_seconds
