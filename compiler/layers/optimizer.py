@@ -7,6 +7,7 @@ Work in vector operations an element: sgd 2, with momentum 4, with weight decay 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -29,6 +30,13 @@ class OptimizerRule:
     states: tuple[str, ...]
     needs_step: bool = False
     stateless_without: str | None = None
+
+
+def option_problem(name: str, value: float) -> str | None:
+    """What is wrong with the value of a hyperparameter, as far as an optimizer's formula goes; None if nothing."""
+    if name.startswith("beta"):
+        return None if 0.0 <= value < 1.0 else f"found {value}, expected at least 0 and below 1"
+    return None if 0.0 <= value < inf else f"found {value}, expected at least 0"
 
 
 OPTIMIZERS: dict[str, OptimizerRule] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, i32, i64
 from xdsl.ir import SSAValue
@@ -10,7 +11,7 @@ from xdsl.ir import SSAValue
 from npuc.compiler.builder import MAX_OPS, GraphBuilder, Optimizer
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.layers import get_functions
-from npuc.compiler.layers.optimizer import OPTIMIZERS
+from npuc.compiler.layers.optimizer import OPTIMIZERS, option_problem
 from npuc.dialects.tensors import tensor_type
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature, convert, match_arguments
@@ -126,11 +127,13 @@ class Elaboration(Statements):
         for name, argument in match_arguments(signature, call, source).items():
             value = self.evaluate(argument.value, frame, Slot(self.names, frame))
             try:
-                number = convert(value, float)
+                number = cast(float, convert(value, float))
+                problem = option_problem(name, number)
             except Fault as fault:
-                message = f"argument '{name}' of {call.function}: {fault.message}"
-                raise source.error(argument.value.at, message, f"signature: {signature.text}") from None
-            assert isinstance(number, float)
+                number, problem = 0.0, fault.message
+            if problem is not None:
+                message = f"argument '{name}' of {call.function}: {problem}"
+                raise source.error(argument.value.at, message, f"signature: {signature.text}")
             options[name] = number
         self._optimizer = Optimizer(call.function, options)
 

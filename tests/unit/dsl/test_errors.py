@@ -135,6 +135,11 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none)"
         ("h = x; labels q: i32[2]", "2:15: labels 'q' is not used | use it or remove it"),
         ("h = x; input x: f32[2]", "2:14: there are two inputs named 'x'"),
         ("h = x; output h; output h", "2:25: there are two outputs named 'h'"),
+        (
+            "h = x; optimizer adamw(beta2=1.0)",
+            "2:30: argument 'beta2' of adamw: found 1.0, expected at least 0 and below 1 | signature: "
+            "adamw(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.01)",
+        ),
         ("h = x; optimizer adam(); optimizer adam()", "2:26: found a second optimizer, expected one"),
         (
             "h = x; return h",
