@@ -214,6 +214,9 @@ def differentiate(func: FuncOp) -> None:
     """Turn a forward function, which has a loss, into the whole training step."""
     block = func.body.block
     *forward, ending = list(block.ops)
+    lowered = next((op.name for op in forward if not isinstance(op, TrainOp)), None)
+    if lowered is not None:
+        raise PassFailedException(f"autodiff: found {lowered}, expected train operations: run it before lower-to-npu")
     values = list(ending.operands)
     for op in (*forward, ending):
         op.detach()

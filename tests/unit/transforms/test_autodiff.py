@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.builder import Optimizer
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.dialects.provenance import Role, layer_of, location_text, role_of
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
@@ -195,3 +196,11 @@ def test_the_seed_of_the_loss_is_not_an_operation_when_it_is_one() -> None:
     ops = differentiate(net.finish(dot_loss(net, net.call("linear", net.input("x", 3, 4), 2))))
     assert "train.constant" not in {op.name for op in ops}
     assert StringAttr("loss") not in {op.attributes["layer"] for op in ops if role_of(op) is not Role.FORWARD}
+
+
+def test_a_lowered_function_is_refused() -> None:
+    net = Net()
+    module = net.finish(dot_loss(net, net.call("linear", net.input("x", 3, 4), 2)))
+    LowerToNpuPass().apply(Context(), module)
+    with pytest.raises(PassFailedException, match=r"found npu\.contract, expected train operations"):
+        AutodiffPass().apply(Context(), module)
