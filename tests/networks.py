@@ -1,6 +1,6 @@
 """Small networks and hypothesis strategies for programs, shared by the tests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,15 @@ class Net:
         return self.b.input(name, TensorType(i32, shape), labels=True)
 
     def call(self, function: str, *args: Any, layer: str | None = None, **kwargs: Any) -> SSAValue:
+        (result,) = self.call_all(function, *args, layer=layer, **kwargs)
+        return result
+
+    def call_all(self, function: str, *args: Any, layer: str | None = None, **kwargs: Any) -> tuple[SSAValue, ...]:
+        """The results of a function that may have several."""
         self.count += 1
         with self.b.at(layer or f"{function}{self.count}", Location("net.dsl", self.count, 1)):
-            result = get_functions()[function](self.b, *args, **kwargs)
-        return SSAValue.get(result)
+            result: SSAValue | Sequence[SSAValue] = get_functions()[function](self.b, *args, **kwargs)
+        return (result,) if isinstance(result, SSAValue) else tuple(result)
 
     def param(self, name: str, *shape: int) -> SSAValue:
         with self.b.at(name, Location("net.dsl", 1, 1)):
