@@ -9,25 +9,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, same_element, shape_text
+from npuc.dialects.train.window import check_window, window_size
 
 _ONES = encode((1, 1))
 _NONE = encode((0, 0, 0, 0))
 _GROUP = encode(1)
-
-
-def window_size(size: int, kernel: int, stride: int, before: int, after: int, dilation: int = 1) -> int:
-    """Output positions of a sliding window along one axis; below 1 if the window does not fit."""
-    return (size + before + after - dilation * (kernel - 1) - 1) // stride + 1
-
-
-def check_window(stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...] = (1, 1)) -> None:
-    """The rule for window arguments: two strides and dilations of at least 1, four paddings of at least 0."""
-    if len(stride) != 2 or min(stride) < 1:
-        raise VerifyException(f"stride is {list(stride)}, expected two integers of at least 1")
-    if len(dilation) != 2 or min(dilation) < 1:
-        raise VerifyException(f"dilation is {list(dilation)}, expected two integers of at least 1")
-    if len(padding) != 4 or min(padding) < 0:
-        raise VerifyException(f"padding is {list(padding)}, expected [top, bottom, left, right] of at least 0")
 
 
 def conv2d_type(

@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.conv2d import check_window, window_size
+from npuc.dialects.train.window import check_window, window_size
 
 
 def pool_type(
