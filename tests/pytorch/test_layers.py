@@ -9,22 +9,13 @@ from xdsl.context import Context
 
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers import get_functions
-from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from tests.calls import all_calls
+from tests.calls.compare import assert_close
 from tests.calls.values import build, random_values
-from tests.pytorch.counterparts import counterparts, judge
+from tests.pytorch.counterparts import RANDOM, counterparts, judge
 
 torch.set_num_threads(1)
-RANDOM = frozenset({"dropout"})
-"""Functions whose random numbers PyTorch does not share."""
-
-
-def assert_close(ours: Array, theirs: Array, what: str) -> None:
-    """Equal to 1e-9 of the largest value."""
-    assert ours.shape == theirs.shape, what
-    scale = max(float(np.abs(theirs).max(initial=0.0)), 1e-3)
-    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * scale, err_msg=what)
 
 
 def test_every_function_has_a_counterpart() -> None:
