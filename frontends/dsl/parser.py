@@ -59,6 +59,11 @@ def _parse_tokens(tokens: list[Token]) -> File:
         raise _Failure(position, token, frozenset(parser.accepts())) from error
 
 
+def lex(source: Source) -> Iterator[Token]:
+    """The raw tokens of a text, line ends among them; comments and blanks are the gaps between them."""
+    return _grammar().lex(source.text)
+
+
 def _end(tokens: list[Token]) -> Place:
     return Place(tokens[-1].end_line or 1, tokens[-1].end_column or 1) if tokens else Place(1, 1)
 
@@ -69,7 +74,7 @@ def parse(source: Source, diagnostics: Diagnostics) -> File:
 
     After a syntax error its statement is left out and the rest is parsed again, so that further ones are found.
     """
-    prepared = prepare(source, _grammar().lex(source.text), diagnostics)
+    prepared = prepare(source, lex(source), diagnostics)
     tokens = prepared.tokens
     while not diagnostics.full:
         try:
