@@ -35,12 +35,12 @@ class Numbers:
         return np.dtype(np.int64 if width > 32 else np.int32)
 
     def hold(self, value: npt.ArrayLike, element: Attribute) -> Array:
-        """A value rounded to an element type and held as it is."""
+        """A value rounded to an element type and held as it is; a bool is true for what is not 0."""
         dtype = self.dtype(element)
         array = np.asarray(value)
-        if dtype.kind in "iub" and array.dtype.kind == "f":
+        if dtype.kind == "i" and array.dtype.kind == "f":
             array = np.trunc(array)
-        with np.errstate(over="ignore"):  # a value beyond the type becomes infinite
+        with np.errstate(over="ignore", invalid="ignore"):  # a value beyond a float type becomes infinite
             array = np.asarray(array, dtype=dtype)
         if isinstance(element, BFloat16Type) and not self.double:
             array = round_to_bfloat16(array)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -22,7 +23,7 @@ from npuc.compiler.layers.base import (
     elements,
     result_elements,
 )
-from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import (
     AddOp,
     AffineOp,
@@ -56,14 +57,14 @@ def negated(value: SSAValue, emit: Emit[Any]) -> SSAValue:
     return emit(AffineOp(value, scale=-1.0)).out
 
 
-class _Elementwise(Layer[OpT]):
+class ElementwiseLayer(Layer[OpT]):
     """One vector operation an element of the result."""
 
     def work(self, op: OpT) -> Work:
         return Work(vector_ops=result_elements(op))
 
 
-class AddLayer(_Elementwise[AddOp]):
+class AddLayer(ElementwiseLayer[AddOp]):
     """a + b."""
 
     op = AddOp
@@ -78,7 +79,7 @@ class AddLayer(_Elementwise[AddOp]):
         return [reduce_to(g, v, emit) if need else None for v, need in zip(op.operands, needs, strict=True)]
 
 
-class SubLayer(_Elementwise[SubOp]):
+class SubLayer(ElementwiseLayer[SubOp]):
     """a - b."""
 
     op = SubOp
@@ -95,7 +96,7 @@ class SubLayer(_Elementwise[SubOp]):
         return [da, db]
 
 
-class MulLayer(_Elementwise[MulOp]):
+class MulLayer(ElementwiseLayer[MulOp]):
     """a * b."""
 
     op = MulOp
@@ -112,14 +113,18 @@ class MulLayer(_Elementwise[MulOp]):
         return [da, db]
 
 
-class DivLayer(_Elementwise[DivOp]):
-    """a / b; d(a/b) = da / b - (a/b) db / b."""
+class DivLayer(ElementwiseLayer[DivOp]):
+    """a / b, of integers rounded towards zero; d(a/b) = da / b - (a/b) db / b."""
 
     op = DivOp
 
     def evaluate(self, op: DivOp, *arrays: Array) -> tuple[Array, ...]:
         a, b = arrays
-        return (a / b,)
+        if a.dtype.kind != "i":
+            return (a / b,)
+        if not np.all(b):
+            raise ValueError("division of an integer by zero")
+        return (a // b + ((a % b != 0) & ((a < 0) != (b < 0))),)
 
     def vjp(self, op: DivOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
@@ -171,7 +176,7 @@ class ReduceLayer(Layer[ReduceOp]):
         return Work(vector_ops=elements(op.x))
 
 
-class CastLayer(_Elementwise[CastOp]):
+class CastLayer(ElementwiseLayer[CastOp]):
     """The same values in another element type; the interpreter rounds to the result's type."""
 
     op = CastOp
@@ -195,22 +200,47 @@ class ConstantLayer(Layer[ConstantOp]):
         return (np.full(shape_of(op.out), op.value.value.data),)
 
 
-def _binary(b: GraphBuilder, op: type[BinaryOp], x: Operand, y: Operand) -> SSAValue:
-    if not isinstance(x, SSAValue) and not isinstance(y, SSAValue):
-        raise ArgumentError("y", "found two numbers, expected at least one tensor")
-    return b.emit(op(*(v if isinstance(v, SSAValue) else b.constant(_scalar(x, y), v) for v in (x, y)))).results[0]
+def _check_number(argument: str, number: float, tensor: SSAValue) -> None:
+    """Refuse a number that an operand of the tensor's element type cannot be."""
+    element = tensor_type(tensor).element_type
+    if element == i1:
+        hint = 'cast(x, to="f32") makes 0 and 1 of false and true'
+        raise ArgumentError(argument, f"found {number} beside a tensor of bool, expected a tensor of bool", hint)
+    if not isinstance(element, AnyFloat) and number != int(number):
+        hint = 'cast(x, to="f32") gives the tensor fractions'
+        raise ArgumentError(argument, f"found {number} beside a tensor of {element}, expected an integer", hint)
 
 
-def _scalar(x: Operand, y: Operand) -> Tensor:
-    tensor = x if isinstance(x, SSAValue) else y
-    assert isinstance(tensor, SSAValue)
-    return tensor_of(tensor_type(tensor).element_type, ())
+def as_tensors(
+    b: GraphBuilder, x: Operand, y: Operand, names: tuple[str, str] = ("x", "y")
+) -> tuple[SSAValue, SSAValue]:
+    """Two operands as tensors: a number becomes a scalar of the other's element type. `names` are the arguments'."""
+    if isinstance(x, SSAValue) and isinstance(y, SSAValue):
+        return x, y
+    if isinstance(x, SSAValue):
+        return x, _scalar_like(b, x, names[1], y)
+    if isinstance(y, SSAValue):
+        return _scalar_like(b, y, names[0], x), y
+    raise ArgumentError(names[1], "found two numbers, expected at least one tensor")
+
+
+def _scalar_like(b: GraphBuilder, tensor: SSAValue, argument: str, number: Operand) -> SSAValue:
+    assert not isinstance(number, SSAValue)
+    _check_number(argument, number, tensor)
+    return b.constant(tensor_of(tensor_type(tensor).element_type, ()), number)
+
+
+def binary(
+    b: GraphBuilder, op: type[BinaryOp], x: Operand, y: Operand, names: tuple[str, str] = ("x", "y")
+) -> SSAValue:
+    """The result of an operation of two tensors, or of a tensor and a number."""
+    return b.emit(op(*as_tensors(b, x, y, names))).out
 
 
 def add(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     """The sum of two tensors, or of a tensor and a number; shapes broadcast. Also written `x + y`."""
     if isinstance(x, SSAValue) and isinstance(y, SSAValue):
-        return _binary(b, AddOp, x, y)
+        return binary(b, AddOp, x, y)
     tensor, number = (x, y) if isinstance(x, SSAValue) else (y, x)
     return _affine(b, tensor, number, 1.0, number)
 
@@ -218,7 +248,7 @@ def add(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
 def sub(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     """The difference of two tensors, or of a tensor and a number; shapes broadcast. Also written `x - y`."""
     if isinstance(x, SSAValue) and isinstance(y, SSAValue):
-        return _binary(b, SubOp, x, y)
+        return binary(b, SubOp, x, y)
     if isinstance(x, SSAValue):
         return _affine(b, x, y, 1.0, y, negate=True)
     return _affine(b, y, x, -1.0, x)
@@ -227,14 +257,14 @@ def sub(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
 def mul(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     """The product of two tensors, or of a tensor and a number, elementwise; shapes broadcast. Also written `x * y`."""
     if isinstance(x, SSAValue) and isinstance(y, SSAValue):
-        return _binary(b, MulOp, x, y)
+        return binary(b, MulOp, x, y)
     tensor, number = (x, y) if isinstance(x, SSAValue) else (y, x)
     return _affine(b, tensor, number, number, 0.0)
 
 
 def div(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     """The quotient of two tensors, or of a tensor and a number, elementwise; shapes broadcast. Also written `x / y`."""
-    return _binary(b, DivOp, x, y)
+    return binary(b, DivOp, x, y)
 
 
 def _affine(
@@ -244,6 +274,7 @@ def _affine(
         raise ArgumentError("y", "found two numbers, expected at least one tensor")
     assert not isinstance(scale, SSAValue)
     assert not isinstance(offset, SSAValue)
+    _check_number("y", number, tensor)
     return b.emit(AffineOp(tensor, scale=float(scale), offset=float(-offset if negate else offset))).out
 
 

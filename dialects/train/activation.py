@@ -1,18 +1,27 @@
 """Activation functions and their derivatives, elementwise."""
 
-from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType, UnitAttr
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor
+from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+
+_ALPHA = encode(1.0)
+_SLOPE = encode(0.01)
 
 
 def _same_shape(a: Tensor, b: Tensor) -> Types:
     if a != b:
         raise VerifyException(f"operands differ: {shape_text(a)} {a.element_type} and {shape_text(b)} {b.element_type}")
     return (a,)
+
+
+def expect_float(x: Tensor) -> None:
+    """The rule for what only has a meaning on floating-point elements."""
+    if not isinstance(x.element_type, AnyFloat):
+        raise VerifyException(f"elements are {x.element_type}, expected floating point: cast them first")
 
 
 class UnaryOp(TrainOp):
@@ -25,6 +34,16 @@ class UnaryOp(TrainOp):
     @staticmethod
     def infer(x: Tensor) -> Types:
         """The type of the operand."""
+        return (x,)
+
+
+class FloatUnaryOp(UnaryOp):
+    """Base of the elementwise functions of one floating-point tensor."""
+
+    @staticmethod
+    def infer(x: Tensor) -> Types:
+        """The type of the operand, which is floating point."""
+        expect_float(x)
         return (x,)
 
 
@@ -58,15 +77,20 @@ class ReluGradOp(UnaryGradOp):
 
 @irdl_op_definition
 class ClipOp(UnaryOp):
-    """`train.clip %x low 0.0 high 6.0`: x limited to [low, high]; relu6 is the default."""
+    """
+    `train.clip %x low 0.0 high 6.0`: x limited to [low, high]; relu6 is the default.
+
+    With `closed` the gradient at the bounds themselves is 1 (PyTorch's clamp), otherwise 0 (its relu6).
+    """
 
     name = "train.clip"
 
     low = prop_def(FloatAttr, default_value=encode(0.0))
     high = prop_def(FloatAttr, default_value=encode(6.0))
+    closed = opt_prop_def(UnitAttr)
 
     @staticmethod
-    def infer(x: Tensor, low: float = 0.0, high: float = 6.0) -> Types:
+    def infer(x: Tensor, low: float = 0.0, high: float = 6.0, closed: bool = False) -> Types:
         """The type of the operand; low <= high."""
         if not low <= high:
             raise VerifyException(f"low is {low}, above high {high}")
@@ -75,15 +99,16 @@ class ClipOp(UnaryOp):
 
 @irdl_op_definition
 class ClipGradOp(UnaryGradOp):
-    """`train.clip_grad %dy, %x low 0.0 high 6.0`: dy where low < x < high, else 0."""
+    """`train.clip_grad %dy, %x low 0.0 high 6.0`: dy where low < x < high (`closed`: low <= x <= high), else 0."""
 
     name = "train.clip_grad"
 
     low = prop_def(FloatAttr, default_value=encode(0.0))
     high = prop_def(FloatAttr, default_value=encode(6.0))
+    closed = opt_prop_def(UnitAttr)
 
     @staticmethod
-    def infer(dy: Tensor, saved: Tensor, low: float = 0.0, high: float = 6.0) -> Types:
+    def infer(dy: Tensor, saved: Tensor, low: float = 0.0, high: float = 6.0, closed: bool = False) -> Types:
         """Both operands have the result's type."""
         return _same_shape(dy, saved)
 
@@ -98,7 +123,8 @@ class GeluOp(UnaryOp):
 
     @staticmethod
     def infer(x: Tensor, tanh: bool = False) -> Types:
-        """The type of the operand."""
+        """The type of the operand, which is floating point."""
+        expect_float(x)
         return (x,)
 
 
@@ -114,3 +140,227 @@ class GeluGradOp(UnaryGradOp):
     def infer(dy: Tensor, saved: Tensor, tanh: bool = False) -> Types:
         """Both operands have the result's type."""
         return _same_shape(dy, saved)
+
+
+@irdl_op_definition
+class SigmoidOp(FloatUnaryOp):
+    """`train.sigmoid %x`: 1 / (1 + exp(-x))."""
+
+    name = "train.sigmoid"
+
+
+@irdl_op_definition
+class SigmoidGradOp(UnaryGradOp):
+    """`train.sigmoid_grad %dy, %y`: dy y (1 - y), y the output."""
+
+    name = "train.sigmoid_grad"
+
+
+@irdl_op_definition
+class TanhOp(FloatUnaryOp):
+    """`train.tanh %x`: the hyperbolic tangent."""
+
+    name = "train.tanh"
+
+
+@irdl_op_definition
+class TanhGradOp(UnaryGradOp):
+    """`train.tanh_grad %dy, %y`: dy (1 - y^2), y the output."""
+
+    name = "train.tanh_grad"
+
+
+@irdl_op_definition
+class SiluOp(FloatUnaryOp):
+    """`train.silu %x`: x sigmoid(x)."""
+
+    name = "train.silu"
+
+
+@irdl_op_definition
+class SiluGradOp(UnaryGradOp):
+    """`train.silu_grad %dy, %x`: dy times the derivative of silu at x."""
+
+    name = "train.silu_grad"
+
+
+@irdl_op_definition
+class SoftplusOp(FloatUnaryOp):
+    """`train.softplus %x`: log(1 + exp(x))."""
+
+    name = "train.softplus"
+
+
+@irdl_op_definition
+class SoftplusGradOp(UnaryGradOp):
+    """`train.softplus_grad %dy, %x`: dy sigmoid(x)."""
+
+    name = "train.softplus_grad"
+
+
+@irdl_op_definition
+class MishOp(FloatUnaryOp):
+    """`train.mish %x`: x tanh(softplus(x))."""
+
+    name = "train.mish"
+
+
+@irdl_op_definition
+class MishGradOp(UnaryGradOp):
+    """`train.mish_grad %dy, %x`: dy times the derivative of mish at x."""
+
+    name = "train.mish_grad"
+
+
+@irdl_op_definition
+class HardSigmoidOp(FloatUnaryOp):
+    """`train.hard_sigmoid %x`: (x + 3) / 6 limited to [0, 1]."""
+
+    name = "train.hard_sigmoid"
+
+
+@irdl_op_definition
+class HardSigmoidGradOp(UnaryGradOp):
+    """`train.hard_sigmoid_grad %dy, %x`: dy / 6 where -3 < x < 3, else 0."""
+
+    name = "train.hard_sigmoid_grad"
+
+
+@irdl_op_definition
+class HardSwishOp(FloatUnaryOp):
+    """`train.hard_swish %x`: x hard_sigmoid(x)."""
+
+    name = "train.hard_swish"
+
+
+@irdl_op_definition
+class HardSwishGradOp(UnaryGradOp):
+    """`train.hard_swish_grad %dy, %x`: dy (x / 3 + 1 / 2) where -3 < x < 3, dy above, 0 below."""
+
+    name = "train.hard_swish_grad"
+
+
+@irdl_op_definition
+class EluOp(FloatUnaryOp):
+    """`train.elu %x alpha 1.0`: x where x > 0, else alpha (exp(x) - 1)."""
+
+    name = "train.elu"
+
+    alpha = prop_def(FloatAttr, default_value=_ALPHA)
+
+    @staticmethod
+    def infer(x: Tensor, alpha: float = 1.0) -> Types:
+        """The type of the operand, which is floating point."""
+        expect_float(x)
+        return (x,)
+
+
+@irdl_op_definition
+class EluGradOp(UnaryGradOp):
+    """`train.elu_grad %dy, %x alpha 1.0`: dy where x > 0, else dy alpha exp(x)."""
+
+    name = "train.elu_grad"
+
+    alpha = prop_def(FloatAttr, default_value=_ALPHA)
+
+    @staticmethod
+    def infer(dy: Tensor, saved: Tensor, alpha: float = 1.0) -> Types:
+        """Both operands have the result's type."""
+        return _same_shape(dy, saved)
+
+
+@irdl_op_definition
+class LeakyReluOp(FloatUnaryOp):
+    """`train.leaky_relu %x slope 0.01`: x where x > 0, else slope x."""
+
+    name = "train.leaky_relu"
+
+    slope = prop_def(FloatAttr, default_value=_SLOPE)
+
+    @staticmethod
+    def infer(x: Tensor, slope: float = 0.01) -> Types:
+        """The type of the operand, which is floating point."""
+        expect_float(x)
+        return (x,)
+
+
+@irdl_op_definition
+class LeakyReluGradOp(UnaryGradOp):
+    """`train.leaky_relu_grad %dy, %x slope 0.01`: dy where x > 0, else slope dy."""
+
+    name = "train.leaky_relu_grad"
+
+    slope = prop_def(FloatAttr, default_value=_SLOPE)
+
+    @staticmethod
+    def infer(dy: Tensor, saved: Tensor, slope: float = 0.01) -> Types:
+        """Both operands have the result's type."""
+        return _same_shape(dy, saved)
+
+
+def _channel_type(x: Tensor) -> Tensor:
+    """The type of one value a channel of x [batch, channels, …]."""
+    if len(x.get_shape()) < 2:
+        raise VerifyException(f"the input must be [batch, channels, …], got {shape_text(x)}")
+    return tensor_of(x.element_type, x.get_shape()[1:2])
+
+
+def _expect_slopes(x: Tensor, weight: Tensor) -> None:
+    if weight != _channel_type(x):
+        raise VerifyException(f"the slopes are {weight}, expected {_channel_type(x)}: one a channel of {shape_text(x)}")
+
+
+@irdl_op_definition
+class PreluOp(TrainOp):
+    """`train.prelu %x, %w`: x where x > 0, else w x, w one slope a channel of x [batch, channels, …]."""
+
+    name = "train.prelu"
+
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, weight: Tensor) -> Types:
+        """The type of x, which is floating point."""
+        expect_float(x)
+        _expect_slopes(x, weight)
+        return (x,)
+
+
+@irdl_op_definition
+class PreluDxOp(TrainOp):
+    """`train.prelu_dx %dy, %x, %w`: dy where x > 0, else w dy."""
+
+    name = "train.prelu_dx"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    weight = operand_def(TensorType)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, x: Tensor, weight: Tensor) -> Types:
+        """The type of dy, which is that of x."""
+        _expect_slopes(x, weight)
+        return _same_shape(dy, x)
+
+
+@irdl_op_definition
+class PreluDwOp(TrainOp):
+    """`train.prelu_dw %dy, %x`: the sum of dy x over the elements of each channel with x <= 0."""
+
+    name = "train.prelu_dw"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    dw = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, x: Tensor) -> Types:
+        """One value a channel; dy has the type of x."""
+        _same_shape(dy, x)
+        return (_channel_type(x),)

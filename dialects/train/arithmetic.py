@@ -5,7 +5,7 @@ Arithmetic on tensors: the four operations with broadcasting, a sum over broadca
 from itertools import zip_longest
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -42,30 +42,47 @@ class BinaryOp(TrainOp):
         return (tensor_of(same_element(lhs, rhs), shape),)
 
 
+def expect_numbers(x: Tensor) -> None:
+    """The rule for what has no meaning on booleans."""
+    if x.element_type == i1:
+        raise VerifyException("elements are bool, expected numbers: cast them first")
+
+
+class NumbersOp(BinaryOp):
+    """Base of the operations of two tensors of numbers."""
+
+    @staticmethod
+    def infer(lhs: Tensor, rhs: Tensor) -> Types:
+        """Both shapes broadcast to the result's; equal element types, not bool."""
+        for x in (lhs, rhs):
+            expect_numbers(x)
+        return BinaryOp.infer(lhs, rhs)
+
+
 @irdl_op_definition
-class AddOp(BinaryOp):
+class AddOp(NumbersOp):
     """`train.add %a, %b`: a + b."""
 
     name = "train.add"
 
 
 @irdl_op_definition
-class SubOp(BinaryOp):
+class SubOp(NumbersOp):
     """`train.sub %a, %b`: a - b."""
 
     name = "train.sub"
 
 
 @irdl_op_definition
-class MulOp(BinaryOp):
+class MulOp(NumbersOp):
     """`train.mul %a, %b`: a * b, elementwise."""
 
     name = "train.mul"
 
 
 @irdl_op_definition
-class DivOp(BinaryOp):
-    """`train.div %a, %b`: a / b, elementwise."""
+class DivOp(NumbersOp):
+    """`train.div %a, %b`: a / b, elementwise; of integers rounded towards zero."""
 
     name = "train.div"
 
@@ -84,7 +101,11 @@ class AffineOp(TrainOp):
 
     @staticmethod
     def infer(x: Tensor, scale: float = 1.0, offset: float = 0.0) -> Types:
-        """The shape and type of the operand."""
+        """The shape and type of the operand; integers are scaled by integers."""
+        expect_numbers(x)
+        for what, value in (("scale", scale), ("offset", offset)):
+            if not isinstance(x.element_type, AnyFloat) and not value.is_integer():
+                raise VerifyException(f"{what} is {value}, expected an integer beside {x.element_type} elements")
         return (x,)
 
 
@@ -113,7 +134,11 @@ class ReduceOp(TrainOp):
 
 @irdl_op_definition
 class CastOp(TrainOp):
-    """`train.cast %x : (tensor<4xf32>) -> tensor<4xbf16>`: another element type."""
+    """
+    `train.cast %x : (tensor<4xf32>) -> tensor<4xbf16>`: another element type.
+
+    To integers values are rounded towards zero; to bool, what is not 0 becomes true; from bool, true becomes 1.
+    """
 
     name = "train.cast"
     TAKES_RESULT: ClassVar[bool] = True

@@ -1,0 +1,130 @@
+"""Comparisons of tensors, operations on the booleans they make, and the choice between two tensors."""
+
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.activation import UnaryOp
+from npuc.dialects.train.arithmetic import BinaryOp, broadcast
+from npuc.dialects.train.base import TrainOp, Types, shape_text
+
+
+class CompareOp(BinaryOp):
+    """Base of the comparisons of two tensors, which broadcast by numpy's rule."""
+
+    @staticmethod
+    def infer(lhs: Tensor, rhs: Tensor) -> Types:
+        """A bool of the shape that both broadcast to; equal element types."""
+        (type,) = BinaryOp.infer(lhs, rhs)
+        return (tensor_of(i1, type.get_shape()),)
+
+
+@irdl_op_definition
+class EqualOp(CompareOp):
+    """`train.equal %a, %b`: whether a = b."""
+
+    name = "train.equal"
+
+
+@irdl_op_definition
+class NotEqualOp(CompareOp):
+    """`train.not_equal %a, %b`: whether a and b differ."""
+
+    name = "train.not_equal"
+
+
+@irdl_op_definition
+class LessOp(CompareOp):
+    """`train.less %a, %b`: whether a < b."""
+
+    name = "train.less"
+
+
+@irdl_op_definition
+class LessEqualOp(CompareOp):
+    """`train.less_equal %a, %b`: whether a <= b."""
+
+    name = "train.less_equal"
+
+
+@irdl_op_definition
+class GreaterOp(CompareOp):
+    """`train.greater %a, %b`: whether a > b."""
+
+    name = "train.greater"
+
+
+@irdl_op_definition
+class GreaterEqualOp(CompareOp):
+    """`train.greater_equal %a, %b`: whether a >= b."""
+
+    name = "train.greater_equal"
+
+
+def _expect_bool(what: str, x: Tensor) -> None:
+    if x.element_type != i1:
+        raise VerifyException(f"{what} has element type {x.element_type}, expected bool: compare, as in x > 0")
+
+
+class LogicalOp(BinaryOp):
+    """Base of the operations of two tensors of booleans, which broadcast by numpy's rule."""
+
+    @staticmethod
+    def infer(lhs: Tensor, rhs: Tensor) -> Types:
+        """Both shapes broadcast to the result's; all are bool."""
+        for what, x in (("lhs", lhs), ("rhs", rhs)):
+            _expect_bool(what, x)
+        return BinaryOp.infer(lhs, rhs)
+
+
+@irdl_op_definition
+class LogicalAndOp(LogicalOp):
+    """`train.logical_and %a, %b`: whether both are true."""
+
+    name = "train.logical_and"
+
+
+@irdl_op_definition
+class LogicalOrOp(LogicalOp):
+    """`train.logical_or %a, %b`: whether one of them is true."""
+
+    name = "train.logical_or"
+
+
+@irdl_op_definition
+class LogicalNotOp(UnaryOp):
+    """`train.logical_not %x`: true for false, false for true."""
+
+    name = "train.logical_not"
+
+    @staticmethod
+    def infer(x: Tensor) -> Types:
+        """The type of the operand, a bool."""
+        _expect_bool("x", x)
+        return (x,)
+
+
+@irdl_op_definition
+class WhereOp(TrainOp):
+    """`train.where %condition, %x, %y`: x where the condition is true, else y; all three broadcast."""
+
+    name = "train.where"
+
+    condition = operand_def(TensorType)
+    x = operand_def(TensorType)
+    y = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(condition: Tensor, x: Tensor, y: Tensor) -> Types:
+        """The type that x and y broadcast to, over the condition's shape."""
+        _expect_bool("the condition", condition)
+        (type,) = BinaryOp.infer(x, y)
+        shape = broadcast(condition.get_shape(), type.get_shape())
+        if shape is None:
+            shapes = f"{shape_text(condition)} of the condition and {shape_text(type)}"
+            raise VerifyException(f"shapes {shapes} do not broadcast")
+        return (tensor_of(type.element_type, shape),)

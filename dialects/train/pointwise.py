@@ -1,0 +1,219 @@
+"""Mathematical functions of tensors and their derivatives, elementwise."""
+
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor
+from npuc.dialects.train.activation import FloatUnaryOp, UnaryGradOp, UnaryOp
+from npuc.dialects.train.arithmetic import BinaryOp, NumbersOp, expect_numbers
+from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+
+_SQUARE = encode(2.0)
+
+
+@irdl_op_definition
+class ExpOp(FloatUnaryOp):
+    """`train.exp %x`: e to the power of x."""
+
+    name = "train.exp"
+
+
+@irdl_op_definition
+class LogOp(FloatUnaryOp):
+    """`train.log %x`: the natural logarithm."""
+
+    name = "train.log"
+
+
+@irdl_op_definition
+class SqrtOp(FloatUnaryOp):
+    """`train.sqrt %x`: the square root."""
+
+    name = "train.sqrt"
+
+
+@irdl_op_definition
+class SqrtGradOp(UnaryGradOp):
+    """`train.sqrt_grad %dy, %y`: dy / (2 y), y the output."""
+
+    name = "train.sqrt_grad"
+
+
+@irdl_op_definition
+class RsqrtOp(FloatUnaryOp):
+    """`train.rsqrt %x`: 1 / sqrt(x)."""
+
+    name = "train.rsqrt"
+
+
+@irdl_op_definition
+class RsqrtGradOp(UnaryGradOp):
+    """`train.rsqrt_grad %dy, %y`: -dy y^3 / 2, y the output."""
+
+    name = "train.rsqrt_grad"
+
+
+@irdl_op_definition
+class AbsOp(UnaryOp):
+    """`train.abs %x`: the absolute value."""
+
+    name = "train.abs"
+
+    @staticmethod
+    def infer(x: Tensor) -> Types:
+        """The type of the operand, not bool."""
+        expect_numbers(x)
+        return (x,)
+
+
+@irdl_op_definition
+class AbsGradOp(UnaryGradOp):
+    """`train.abs_grad %dy, %x`: dy times the sign of x, which is 0 for 0."""
+
+    name = "train.abs_grad"
+
+
+@irdl_op_definition
+class SinOp(FloatUnaryOp):
+    """`train.sin %x`: the sine of an angle in radians."""
+
+    name = "train.sin"
+
+
+@irdl_op_definition
+class SinGradOp(UnaryGradOp):
+    """`train.sin_grad %dy, %x`: dy cos(x)."""
+
+    name = "train.sin_grad"
+
+
+@irdl_op_definition
+class CosOp(FloatUnaryOp):
+    """`train.cos %x`: the cosine of an angle in radians."""
+
+    name = "train.cos"
+
+
+@irdl_op_definition
+class CosGradOp(UnaryGradOp):
+    """`train.cos_grad %dy, %x`: -dy sin(x)."""
+
+    name = "train.cos_grad"
+
+
+@irdl_op_definition
+class ErfOp(FloatUnaryOp):
+    """`train.erf %x`: the error function."""
+
+    name = "train.erf"
+
+
+@irdl_op_definition
+class ErfGradOp(UnaryGradOp):
+    """`train.erf_grad %dy, %x`: dy times 2 / sqrt(pi) exp(-x^2)."""
+
+    name = "train.erf_grad"
+
+
+@irdl_op_definition
+class PowerOp(UnaryOp):
+    """`train.power %x exponent 3.0`: x to the power of a number, by default 2."""
+
+    name = "train.power"
+
+    exponent = prop_def(FloatAttr, default_value=_SQUARE)
+
+    @staticmethod
+    def infer(x: Tensor, exponent: float = 2.0) -> Types:
+        """The type of the operand, not bool; integers have powers that are integers and not negative."""
+        expect_numbers(x)
+        if not isinstance(x.element_type, AnyFloat) and not (exponent.is_integer() and exponent >= 0):
+            raise VerifyException(f"exponent is {exponent}, expected an integer of at least 0 for {x.element_type}")
+        return (x,)
+
+
+@irdl_op_definition
+class PowerGradOp(UnaryGradOp):
+    """`train.power_grad %dy, %x exponent 3.0`: dy exponent x^(exponent - 1); 0 for exponent 0."""
+
+    name = "train.power_grad"
+
+    exponent = prop_def(FloatAttr, default_value=_SQUARE)
+
+    @staticmethod
+    def infer(dy: Tensor, saved: Tensor, exponent: float = 2.0) -> Types:
+        """Both operands have the result's type."""
+        return UnaryGradOp.infer(dy, saved)
+
+
+@irdl_op_definition
+class PowOp(NumbersOp):
+    """`train.pow %a, %b`: a to the power of b, elementwise."""
+
+    name = "train.pow"
+
+
+@irdl_op_definition
+class MaxOp(BinaryOp):
+    """`train.max %a, %b`: the larger one, elementwise; NaN if one is."""
+
+    name = "train.max"
+
+
+@irdl_op_definition
+class MinOp(BinaryOp):
+    """`train.min %a, %b`: the smaller one, elementwise; NaN if one is."""
+
+    name = "train.min"
+
+
+class BinaryGradOp(TrainOp):
+    """
+    Base of the derivatives of elementwise operations of two tensors, with respect to one of them.
+
+    The result has the shape that both broadcast to, not yet summed over the axes that this added.
+    """
+
+    dy = operand_def(TensorType)
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, lhs: Tensor, rhs: Tensor) -> Types:
+        """dy has the type that lhs and rhs broadcast to."""
+        (expected,) = BinaryOp.infer(lhs, rhs)
+        if dy != expected:
+            raise VerifyException(f"dy is {dy}, {shape_text(lhs)} and {shape_text(rhs)} broadcast to {expected}")
+        return (dy,)
+
+
+@irdl_op_definition
+class PowDbaseOp(BinaryGradOp):
+    """`train.pow_dbase %dy, %a, %b`: dy b a^(b - 1); 0 where b is 0."""
+
+    name = "train.pow_dbase"
+
+
+@irdl_op_definition
+class PowDexponentOp(BinaryGradOp):
+    """`train.pow_dexponent %dy, %a, %b`: dy a^b log(a); 0 where a is 0 and b is not negative."""
+
+    name = "train.pow_dexponent"
+
+
+@irdl_op_definition
+class MaxGradOp(BinaryGradOp):
+    """`train.max_grad %dy, %a, %b`: the gradient of a in max(a, b): dy where a > b, half of it where they are equal."""
+
+    name = "train.max_grad"
+
+
+@irdl_op_definition
+class MinGradOp(BinaryGradOp):
+    """`train.min_grad %dy, %a, %b`: the gradient of a in min(a, b): dy where a < b, half of it where they are equal."""
+
+    name = "train.min_grad"
