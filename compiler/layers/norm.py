@@ -3,17 +3,20 @@ Batch and layer normalisation: y = gamma (x - mean) / sqrt(var + eps) + beta.
 
 With z = (x - mean) / sqrt(var + eps) and g = dy: dbeta = sum g, dgamma = sum g z, dx = gamma / sqrt(var + eps) (g -
 mean(g) - z mean(g z)), sums and means over what one statistic covers (layer normalisation takes gamma inside the
-means). Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters.
+means). Without scale and shift gamma is 1 and beta 0.
+
+Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters.
 """
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Callable, Sequence
+from math import inf, prod
 from typing import Any
 
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.base import (
+    ArgumentError,
     Array,
     Emit,
     Gradients,
@@ -37,12 +40,15 @@ from npuc.dialects.train.norm import (
     LayerNormDxOp,
     LayerNormOp,
     NormalizeOp,
+    NormBase,
+    NormDwBase,
+    NormDxBase,
 )
 
 _OPS_PER_ELEMENT = 4
 
 
-class _Norm(Layer[OpT]):
+class NormLayer(Layer[OpT]):
     """Work proportional to the elements of the normalised tensor, which is the first operand."""
 
     def work(self, op: OpT) -> Work:
@@ -58,46 +64,68 @@ def _columns(values: Array, x: Array) -> Array:
     return values.reshape(1, -1, *(1,) * (x.ndim - 2))
 
 
-class BatchNormLayer(_Norm[BatchNormOp]):
+def _normalized(x: Array, affine: Sequence[Array], mean: Array, var: Array, eps: float) -> Array:
+    deviation = (var + eps) ** 0.5
+    if not affine:
+        return (x - _columns(mean, x)) / _columns(deviation, x)
+    gamma, beta = affine
+    return (x - _columns(mean, x)) * _columns(gamma / deviation, x) + _columns(beta, x)
+
+
+def norm_vjp(
+    op: NormBase,
+    grads: Sequence[SSAValue | None],
+    needs: Sequence[bool],
+    emit: Emit[Any],
+    dx_op: Callable[..., NormDxBase],
+    dw_op: Callable[..., NormDwBase],
+    **params: int,
+) -> Gradients:
+    """The derivative of a normalisation by its two derivative operations; the statistics have no gradient."""
+    g = grads[0]
+    if g is None:
+        return [None] * len(op.operands)
+    eps = op.eps.value.data
+    dx: SSAValue | None = None
+    if needs[0]:
+        dx = emit(dx_op(g, op.x, *op.affine[:1], op.mean, op.var, eps=eps, **params)).dx
+    if not any(needs[1:]):
+        return [dx, *[None] * len(op.affine)]
+    types = [value.type for value in op.affine]
+    return [dx, *emit(dw_op(g, op.x, op.mean, op.var, results=types, eps=eps, **params)).results]
+
+
+class BatchNormLayer(NormLayer[BatchNormOp]):
     """Statistics of the batch, a channel each."""
 
     op = BatchNormOp
 
     def evaluate(self, op: BatchNormOp, *arrays: Array) -> tuple[Array, ...]:
-        x, gamma, beta = arrays
+        x, *affine = arrays
         mean, var = x.mean(axis=_over_channels(x)), x.var(axis=_over_channels(x))
-        scale = gamma / (var + op.eps.value.data) ** 0.5
-        return (x - _columns(mean, x)) * _columns(scale, x) + _columns(beta, x), mean, var
+        return _normalized(x, affine, mean, var, op.eps.value.data), mean, var
 
     def vjp(
         self, op: BatchNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
-        g = grads[0]
-        if g is None:
-            return [None, None, None]
-        eps = op.eps.value.data
-        dx = emit(BatchNormDxOp(g, op.x, op.gamma, op.mean, op.var, eps=eps)).dx if needs[0] else None
-        if not (needs[1] or needs[2]):
-            return [dx, None, None]
-        params = emit(BatchNormDwOp(g, op.x, op.mean, op.var, eps=eps))
-        return [dx, params.dgamma, params.dbeta]
+        return norm_vjp(op, grads, needs, emit, BatchNormDxOp, BatchNormDwOp)
 
 
-class BatchNormDxLayer(_Norm[BatchNormDxOp]):
+class BatchNormDxLayer(NormLayer[BatchNormDxOp]):
     """The gradient of the input."""
 
     op = BatchNormDxOp
 
     def evaluate(self, op: BatchNormDxOp, *arrays: Array) -> tuple[Array, ...]:
-        dy, x, gamma, mean, var = arrays
+        dy, x, *gamma, mean, var = arrays
         axes = _over_channels(x)
         deviation = (var + op.eps.value.data) ** 0.5
         z = (x - _columns(mean, x)) / _columns(deviation, x)
         centred = dy - _columns(dy.mean(axis=axes), x) - z * _columns((dy * z).mean(axis=axes), x)
-        return (centred * _columns(gamma / deviation, x),)
+        return (centred * _columns((gamma[0] if gamma else 1) / deviation, x),)
 
 
-class BatchNormDwLayer(_Norm[BatchNormDwOp]):
+class BatchNormDwLayer(NormLayer[BatchNormDwOp]):
     """The gradients of scale and shift."""
 
     op = BatchNormDwOp
@@ -108,15 +136,14 @@ class BatchNormDwLayer(_Norm[BatchNormDwOp]):
         return (dy * z).sum(axis=_over_channels(x)), dy.sum(axis=_over_channels(x))
 
 
-class NormalizeLayer(_Norm[NormalizeOp]):
+class NormalizeLayer(NormLayer[NormalizeOp]):
     """Batch normalisation by running statistics, as in inference."""
 
     op = NormalizeOp
 
     def evaluate(self, op: NormalizeOp, *arrays: Array) -> tuple[Array, ...]:
-        x, gamma, beta, mean, var = arrays
-        scale = gamma / (var + op.eps.value.data) ** 0.5
-        return ((x - _columns(mean, x)) * _columns(scale, x) + _columns(beta, x),)
+        x, *affine, mean, var = arrays
+        return (_normalized(x, affine, mean, var, op.eps.value.data),)
 
 
 class EmaLayer(Layer[EmaOp]):
@@ -133,70 +160,92 @@ class EmaLayer(Layer[EmaOp]):
         return Work(vector_ops=3 * result_elements(op))
 
 
-class LayerNormLayer(_Norm[LayerNormOp]):
-    """Statistics over the last axis, a row each."""
+class LayerNormLayer(NormLayer[LayerNormOp]):
+    """Statistics over the last axes, a row each."""
 
     op = LayerNormOp
 
     def evaluate(self, op: LayerNormOp, *arrays: Array) -> tuple[Array, ...]:
-        x, gamma, beta = arrays
-        mean, var = x.mean(axis=-1), x.var(axis=-1)
-        z = (x - mean[..., None]) / ((var + op.eps.value.data) ** 0.5)[..., None]
-        return z * gamma + beta, mean, var
+        x, gamma, *beta = arrays
+        rows = x.reshape(*shape_of(op.mean), -1)
+        mean, var = rows.mean(axis=-1), rows.var(axis=-1)
+        z = (rows - mean[..., None]) / ((var + op.eps.value.data) ** 0.5)[..., None]
+        y = z * gamma.reshape(-1)
+        return ((y + beta[0].reshape(-1) if beta else y).reshape(x.shape), mean, var)
 
     def vjp(
         self, op: LayerNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
-        g = grads[0]
-        if g is None:
-            return [None, None, None]
-        eps = op.eps.value.data
-        dx = emit(LayerNormDxOp(g, op.x, op.gamma, op.mean, op.var, eps=eps)).dx if needs[0] else None
-        if not (needs[1] or needs[2]):
-            return [dx, None, None]
-        params = emit(LayerNormDwOp(g, op.x, op.mean, op.var, eps=eps))
-        return [dx, params.dgamma, params.dbeta]
+        return norm_vjp(op, grads, needs, emit, LayerNormDxOp, LayerNormDwOp)
 
 
-class LayerNormDxLayer(_Norm[LayerNormDxOp]):
+class LayerNormDxLayer(NormLayer[LayerNormDxOp]):
     """The gradient of the input."""
 
     op = LayerNormDxOp
 
     def evaluate(self, op: LayerNormDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, gamma, mean, var = arrays
+        rows = (*mean.shape, -1)
         deviation = ((var + op.eps.value.data) ** 0.5)[..., None]
-        z = (x - mean[..., None]) / deviation
-        g = dy * gamma
-        return ((g - g.mean(axis=-1, keepdims=True) - z * (g * z).mean(axis=-1, keepdims=True)) / deviation,)
+        z = (x.reshape(rows) - mean[..., None]) / deviation
+        g = dy.reshape(rows) * gamma.reshape(-1)
+        dx = (g - g.mean(axis=-1, keepdims=True) - z * (g * z).mean(axis=-1, keepdims=True)) / deviation
+        return (dx.reshape(x.shape),)
 
 
-class LayerNormDwLayer(_Norm[LayerNormDwOp]):
+class LayerNormDwLayer(NormLayer[LayerNormDwOp]):
     """The gradients of scale and shift."""
 
     op = LayerNormDwOp
 
     def evaluate(self, op: LayerNormDwOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, mean, var = arrays
-        z = (x - mean[..., None]) / ((var + op.eps.value.data) ** 0.5)[..., None]
-        rows = tuple(range(x.ndim - 1))
-        return (dy * z).sum(axis=rows), dy.sum(axis=rows)
+        rows = (*mean.shape, -1)
+        g = dy.reshape(rows)
+        z = (x.reshape(rows) - mean[..., None]) / ((var + op.eps.value.data) ** 0.5)[..., None]
+        sums = ((g * z).sum(axis=tuple(range(mean.ndim))), g.sum(axis=tuple(range(mean.ndim))))
+        return tuple(total.reshape(shape_of(out)) for total, out in zip(sums, op.results, strict=False))
 
 
-def batch_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, momentum: float = 0.1) -> SSAValue:
+def epsilon(eps: float) -> float:
+    """The eps argument of a normalisation: at least 0."""
+    if not 0 <= eps < inf:
+        raise ArgumentError("eps", f"found {eps}, expected a number of at least 0")
+    return float(eps)
+
+
+def last_axes(x: SSAValue, axes: int) -> tuple[int, ...]:
+    """The sizes of the last `axes` axes of x, which a row normalisation covers."""
+    shape = rank_at_least("x", x, 1, "at least one axis")
+    if not 1 <= axes <= len(shape):
+        raise ArgumentError("axes", f"found {axes}, expected 1 to {len(shape)} for a tensor of rank {len(shape)}")
+    return shape[len(shape) - axes :]
+
+
+def scale_and_shift(b: GraphBuilder, shape: Sequence[int], x: SSAValue, *, bias: bool = True) -> list[SSAValue]:
+    """The parameters of a normalisation: `weight`, at first 1, and with `bias` also `bias`, at first 0."""
+    element = tensor_type(x).element_type
+    weight = b.param("weight", shape, element, fill=1.0)
+    return [weight, b.param("bias", shape, element, fill=0.0)] if bias else [weight]
+
+
+def batch_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True) -> SSAValue:
     """
     Normalise each channel of x [batch, channels, …] by the batch's statistics, then scale and shift.
 
     Running statistics take the new value with weight `momentum`, its variance unbiased; inference uses them.
+    `affine=false` leaves the scale and shift out.
     """
     channels, element = channels_of("x", x), tensor_type(x).element_type
-    gamma = b.param("weight", [channels], element, fill=1.0)
-    beta = b.param("bias", [channels], element, fill=0.0)
+    if not 0 <= momentum <= 1:
+        raise ArgumentError("momentum", f"found {momentum}, expected 0 to 1")
+    params = scale_and_shift(b, [channels], x) if affine else []
     running_mean = b.stat("running_mean", [channels], element, fill=0.0)
     running_var = b.stat("running_var", [channels], element, fill=1.0)
     if not b.training:
-        return b.emit(NormalizeOp(x, gamma, beta, running_mean, running_var, eps=float(eps))).y
-    norm = b.emit(BatchNormOp(x, gamma, beta, eps=float(eps)))
+        return b.emit(NormalizeOp(x, *params, running_mean, running_var, eps=epsilon(eps))).y
+    norm = b.emit(BatchNormOp(x, *params, eps=epsilon(eps)))
     count = prod(shape_of(x)) // channels
     unbiased = count / (count - 1) if count > 1 else 1.0
     for running, new, scale in ((running_mean, norm.mean, 1.0), (running_var, norm.var, unbiased)):
@@ -205,12 +254,10 @@ def batch_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, momentum: float = 0
     return norm.y
 
 
-def layer_norm(b: GraphBuilder, x: Value, eps: float = 1e-5) -> SSAValue:
-    """Normalise the last axis of x, then scale and shift."""
-    width, element = rank_at_least("x", x, 1, "at least one axis")[-1], tensor_type(x).element_type
-    gamma = b.param("weight", [width], element, fill=1.0)
-    beta = b.param("bias", [width], element, fill=0.0)
-    return b.emit(LayerNormOp(x, gamma, beta, eps=float(eps))).y
+def layer_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, axes: int = 1, bias: bool = True) -> SSAValue:
+    """Normalise the last `axes` axes of x together, then scale and shift; `bias=false` leaves the shift out."""
+    params = scale_and_shift(b, last_axes(x, axes), x, bias=bias)
+    return b.emit(LayerNormOp(x, *params, eps=epsilon(eps))).y
 
 
 LAYERS = (

@@ -1,7 +1,22 @@
-"""Batch and layer normalisation with their derivatives, and the running averages."""
+"""
+Batch and layer normalisation with their derivatives, and the running averages.
+
+The scale and shift are optional operands: none, a scale, or a scale and a shift, in this order.
+"""
+
+from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_result_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -11,34 +26,59 @@ from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
 _EPS = encode(1e-5)
 
 
-def _channel_type(x: Tensor) -> Tensor:
+def channel_type(x: Tensor) -> Tensor:
     """The type of one value a channel of x [batch, channels, …]."""
     if len(x.get_shape()) < 2:
         raise VerifyException(f"the input must be [batch, channels, …], got {shape_text(x)}")
     return tensor_of(x.element_type, x.get_shape()[1:2])
 
 
-def _last_type(x: Tensor) -> Tensor:
-    if not x.get_shape():
+def last_type(x: Tensor, axes: int) -> Tensor:
+    """The type of one value for each position of the last `axes` axes of x."""
+    rank = len(x.get_shape())
+    if not rank:
         raise VerifyException("the input must have rank 1 or more, got a scalar")
-    return tensor_of(x.element_type, x.get_shape()[-1:])
+    if not 1 <= axes <= rank:
+        raise VerifyException(f"the scale has {axes} axes, expected 1 to {rank} for the input {shape_text(x)}")
+    return tensor_of(x.element_type, x.get_shape()[rank - axes :])
 
 
-def _rows_type(x: Tensor) -> Tensor:
-    return tensor_of(x.element_type, x.get_shape()[:-1])
+def rows_type(x: Tensor, axes: int) -> Tensor:
+    """The type of one value for each row of x: a position of all but its last `axes` axes."""
+    return tensor_of(x.element_type, x.get_shape()[: len(x.get_shape()) - axes])
 
 
-def _expect(what: str, found: Tensor, expected: Tensor) -> None:
+def expect(what: str, found: Tensor, expected: Tensor) -> None:
+    """An operand has the type it must have."""
     if found != expected:
         raise VerifyException(f"{what} is {found}, expected {expected}")
+
+
+def expect_affine(affine: tuple[Tensor, ...], expected: Tensor) -> None:
+    """The rule of the optional scale and shift: at most these two, each of the expected type."""
+    if len(affine) > 2:
+        raise VerifyException(f"found {len(affine)} tensors beside the input, expected at most a scale and a shift")
+    for what, found in zip(("scale", "shift"), affine, strict=False):
+        expect(what, found, expected)
+
+
+def check_dx(dy: Tensor, x: Tensor, others: tuple[Tensor, ...], scale: Tensor, statistic: Tensor) -> None:
+    """The rule of an input's gradient: dy like x, then an optional scale, a mean and a variance."""
+    expect("dy", dy, x)
+    if len(others) not in (2, 3):
+        raise VerifyException(f"found {len(others)} tensors beside dy and x, expected a mean and a variance")
+    *gamma, mean, var = others
+    for found in gamma:
+        expect("scale", found, scale)
+    expect("mean", mean, statistic)
+    expect("variance", var, statistic)
 
 
 class NormBase(TrainOp):
     """Operands and results of a normalisation: x, scale and shift; y and the statistics it was normalised by."""
 
     x = operand_def(TensorType)
-    gamma = operand_def(TensorType)
-    beta = operand_def(TensorType)
+    affine = var_operand_def(TensorType)
     eps = prop_def(FloatAttr, default_value=_EPS)
     y = result_def(TensorType)
     mean = result_def(TensorType)
@@ -47,11 +87,11 @@ class NormBase(TrainOp):
 
 
 class NormDxBase(TrainOp):
-    """Operands of the gradient of a normalisation's input."""
+    """Operands of the gradient of a normalisation's input; gamma is the scale, if there is one."""
 
     dy = operand_def(TensorType)
     x = operand_def(TensorType)
-    gamma = operand_def(TensorType)
+    gamma = opt_operand_def(TensorType)
     mean = operand_def(TensorType)
     var = operand_def(TensorType)
     eps = prop_def(FloatAttr, default_value=_EPS)
@@ -60,7 +100,9 @@ class NormDxBase(TrainOp):
 
 
 class NormDwBase(TrainOp):
-    """Operands of the gradients of a normalisation's scale and shift."""
+    """Operands of the gradients of a normalisation's scale and shift; without a shift there is no dbeta."""
+
+    TAKES_RESULT: ClassVar[bool] = True
 
     dy = operand_def(TensorType)
     x = operand_def(TensorType)
@@ -68,7 +110,7 @@ class NormDwBase(TrainOp):
     var = operand_def(TensorType)
     eps = prop_def(FloatAttr, default_value=_EPS)
     dgamma = result_def(TensorType)
-    dbeta = result_def(TensorType)
+    dbeta = opt_result_def(TensorType)
     traits = traits_def(Pure())
 
 
@@ -84,23 +126,25 @@ class BatchNormOp(NormBase):
     name = "train.batch_norm"
 
     @staticmethod
-    def infer(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Types:
+    def infer(x: Tensor, *affine: Tensor, eps: float = 1e-5) -> Types:
         """Scale and shift have one value a channel."""
-        channel = _channel_type(x)
-        _expect("scale", gamma, channel)
-        _expect("shift", beta, channel)
+        channel = channel_type(x)
+        expect_affine(affine, channel)
         return (x, channel, channel)
 
 
 @irdl_op_definition
 class NormalizeOp(TrainOp):
-    """`train.normalize %x, %gamma, %beta, %mean, %var`: batch normalisation by given statistics, as in inference."""
+    """
+    `train.normalize %x, %gamma, %beta, %mean, %var`: batch normalisation by given statistics, as in inference.
+
+    Scale and shift may be left out, both.
+    """
 
     name = "train.normalize"
 
     x = operand_def(TensorType)
-    gamma = operand_def(TensorType)
-    beta = operand_def(TensorType)
+    affine = var_operand_def(TensorType)
     mean = operand_def(TensorType)
     var = operand_def(TensorType)
     eps = prop_def(FloatAttr, default_value=_EPS)
@@ -108,11 +152,15 @@ class NormalizeOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:
+    def infer(x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
         """All but x have one value a channel."""
-        channel = _channel_type(x)
-        for what, found in (("scale", gamma), ("shift", beta), ("mean", mean), ("variance", var)):
-            _expect(what, found, channel)
+        channel = channel_type(x)
+        if len(others) < 2:
+            raise VerifyException(f"found {len(others)} tensors beside the input, expected a mean and a variance")
+        *affine, mean, var = others
+        expect_affine(tuple(affine), channel)
+        expect("mean", mean, channel)
+        expect("variance", var, channel)
         return (x,)
 
 
@@ -123,11 +171,10 @@ class BatchNormDxOp(NormDxBase):
     name = "train.batch_norm_dx"
 
     @staticmethod
-    def infer(dy: Tensor, x: Tensor, gamma: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:
+    def infer(dy: Tensor, x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
         """dy has x's type, the others one value a channel."""
-        _expect("dy", dy, x)
-        for what, found in (("scale", gamma), ("mean", mean), ("variance", var)):
-            _expect(what, found, _channel_type(x))
+        channel = channel_type(x)
+        check_dx(dy, x, others, channel, channel)
         return (x,)
 
 
@@ -140,13 +187,15 @@ class BatchNormDwOp(NormDwBase):
     name = "train.batch_norm_dw"
 
     @staticmethod
-    def infer(dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:
+    def infer(
+        dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, results: tuple[Tensor, ...], eps: float = 1e-5
+    ) -> Types:
         """dy has x's type, the statistics one value a channel."""
-        channel = _channel_type(x)
-        _expect("dy", dy, x)
-        _expect("mean", mean, channel)
-        _expect("variance", var, channel)
-        return (channel, channel)
+        channel = channel_type(x)
+        expect("dy", dy, x)
+        expect("mean", mean, channel)
+        expect("variance", var, channel)
+        return (channel,) * len(results)
 
 
 @irdl_op_definition
@@ -176,16 +225,22 @@ class EmaOp(TrainOp):
 
 @irdl_op_definition
 class LayerNormOp(NormBase):
-    """`%y, %mean, %var = train.layer_norm %x, %gamma, %beta`: normalise over the last axis; statistics a row."""
+    """
+    `%y, %mean, %var = train.layer_norm %x, %gamma, %beta`: normalise over the last axes; statistics a row.
+
+    The scale has the shape of the axes that are normalised; the shift may be left out.
+    """
 
     name = "train.layer_norm"
 
     @staticmethod
-    def infer(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Types:
-        """Scale and shift have the size of the last axis."""
-        _expect("scale", gamma, _last_type(x))
-        _expect("shift", beta, _last_type(x))
-        return (x, _rows_type(x), _rows_type(x))
+    def infer(x: Tensor, *affine: Tensor, eps: float = 1e-5) -> Types:
+        """Scale and shift have the sizes of the last axes."""
+        if not affine:
+            raise VerifyException("expected a scale beside the input")
+        axes = len(affine[0].get_shape())
+        expect_affine(affine, last_type(x, axes))
+        return (x, rows_type(x, axes), rows_type(x, axes))
 
 
 @irdl_op_definition
@@ -195,12 +250,10 @@ class LayerNormDxOp(NormDxBase):
     name = "train.layer_norm_dx"
 
     @staticmethod
-    def infer(dy: Tensor, x: Tensor, gamma: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:
-        """dy has x's type, gamma the last axis, the statistics one value a row."""
-        _expect("dy", dy, x)
-        _expect("scale", gamma, _last_type(x))
-        _expect("mean", mean, _rows_type(x))
-        _expect("variance", var, _rows_type(x))
+    def infer(dy: Tensor, x: Tensor, gamma: Tensor, *statistics: Tensor, eps: float = 1e-5) -> Types:
+        """dy has x's type, gamma the last axes, the statistics one value a row."""
+        axes = len(gamma.get_shape())
+        check_dx(dy, x, (gamma, *statistics), last_type(x, axes), rows_type(x, axes))
         return (x,)
 
 
@@ -213,9 +266,13 @@ class LayerNormDwOp(NormDwBase):
     name = "train.layer_norm_dw"
 
     @staticmethod
-    def infer(dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Types:
+    def infer(
+        dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, results: tuple[Tensor, ...], eps: float = 1e-5
+    ) -> Types:
         """dy has x's type, the statistics one value a row."""
-        _expect("dy", dy, x)
-        _expect("mean", mean, _rows_type(x))
-        _expect("variance", var, _rows_type(x))
-        return (_last_type(x), _last_type(x))
+        axes = len(x.get_shape()) - len(mean.get_shape())
+        expect("dy", dy, x)
+        last = last_type(x, axes)
+        expect("mean", mean, rows_type(x, axes))
+        expect("variance", var, rows_type(x, axes))
+        return (last,) * len(results)

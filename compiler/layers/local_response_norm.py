@@ -1,0 +1,107 @@
+"""
+Local response normalisation: y = x / d^beta with d = k + alpha / size s, s the sum of x^2 over neighbouring channels.
+
+With g = dy: dx = g / d^beta - 2 alpha beta / size x t, where t of a channel is the sum of g x / d^(beta + 1) over the
+channels whose window holds it. Work for an element: `size` vector operations a window sum, one of them forward and two
+backward (s is computed again, not kept), and 4 beside it, as the other normalisations have.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    Layer,
+    Value,
+    Work,
+    channels_of,
+    result_elements,
+)
+from npuc.dialects.train.local_response_norm import (
+    LocalResponseNormBase,
+    LocalResponseNormGradOp,
+    LocalResponseNormOp,
+)
+
+_OPS_BESIDE = 4
+
+
+def _window_sum(values: Array, before: int, behind: int) -> Array:
+    """For each channel the sum over its window, from `before` channels before it to `behind` behind it."""
+    channels = values.shape[1]
+    total = np.zeros_like(values)
+    for shift in range(max(-before, 1 - channels), min(behind, channels - 1) + 1):
+        low, high = max(0, -shift), min(channels, channels - shift)
+        total[:, low:high] += values[:, low + shift : high + shift]
+    return total
+
+
+def _divisor(op: LocalResponseNormBase, x: Array) -> Array:
+    size = int(op.size.value.data)
+    return op.k.value.data + op.alpha.value.data / size * _window_sum(x * x, size // 2, (size - 1) // 2)
+
+
+class LocalResponseNormLayer(Layer[LocalResponseNormOp]):
+    """Each channel divided by a power of its neighbours' energy."""
+
+    op = LocalResponseNormOp
+
+    def evaluate(self, op: LocalResponseNormOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        return (x / _divisor(op, x) ** op.beta.value.data,)
+
+    def vjp(
+        self, op: LocalResponseNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        params: dict[str, Any] = {"alpha": op.alpha.value.data, "beta": op.beta.value.data, "k": op.k.value.data}
+        return [emit(LocalResponseNormGradOp(g, op.x, size=int(op.size.value.data), **params)).dx]
+
+    def work(self, op: LocalResponseNormOp) -> Work:
+        return Work(vector_ops=(int(op.size.value.data) + _OPS_BESIDE) * result_elements(op))
+
+
+class LocalResponseNormGradLayer(Layer[LocalResponseNormGradOp]):
+    """The gradient of the input."""
+
+    op = LocalResponseNormGradOp
+
+    def evaluate(self, op: LocalResponseNormGradOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, x = arrays
+        size, alpha, beta = int(op.size.value.data), op.alpha.value.data, op.beta.value.data
+        divisor = _divisor(op, x)
+        # Channel c lies in the windows of the channels from (size - 1) // 2 before it to size // 2 behind it.
+        through = _window_sum(dy * x / divisor ** (beta + 1), (size - 1) // 2, size // 2)
+        return (dy / divisor**beta - 2 * alpha * beta / size * x * through,)
+
+    def work(self, op: LocalResponseNormGradOp) -> Work:
+        return Work(vector_ops=(2 * int(op.size.value.data) + _OPS_BESIDE) * result_elements(op))
+
+
+def local_response_norm(
+    b: GraphBuilder, x: Value, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> SSAValue:
+    """
+    Each channel of x [batch, channels, …] over (k + alpha / size s)^beta, s the sum of squares of `size` channels.
+
+    The window reaches from size // 2 channels before to (size - 1) // 2 behind.
+    """
+    channels_of("x", x)
+    if size < 1:
+        raise ArgumentError("size", f"found {size}, expected at least 1")
+    for name, value in (("alpha", alpha), ("k", k)):
+        if not value >= 0:
+            raise ArgumentError(name, f"found {value}, expected a number of at least 0")
+    return b.emit(LocalResponseNormOp(x, size=size, alpha=float(alpha), beta=float(beta), k=float(k))).y
+
+
+LAYERS = (LocalResponseNormLayer(), LocalResponseNormGradLayer())
+FUNCTIONS = (local_response_norm,)

@@ -1,0 +1,84 @@
+"""
+Normalisation by the root of the mean square: y = gamma x / sqrt(mean(x^2) + eps) over the last axes.
+
+With z = x / sqrt(mean(x^2) + eps) and g = gamma dy: dgamma = sum dy z, dx = (g - z mean(g z)) / sqrt(mean(x^2) + eps).
+Work: 4 vector operations an element forward, 4 for dx and 4 for the scale, as for the other normalisations.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import Array, Emit, Gradients, Value
+from npuc.compiler.layers.norm import NormLayer, epsilon, last_axes, scale_and_shift
+from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.rms_norm import RmsNormBase, RmsNormDwOp, RmsNormDxOp, RmsNormOp
+
+
+def _root(op: RmsNormBase, square: Array) -> Array:
+    return ((square + op.eps.value.data) ** 0.5)[..., None]
+
+
+class RmsNormLayer(NormLayer[RmsNormOp]):
+    """One mean square a row."""
+
+    op = RmsNormOp
+
+    def evaluate(self, op: RmsNormOp, *arrays: Array) -> tuple[Array, ...]:
+        x, *gamma = arrays
+        rows = x.reshape(*shape_of(op.square), -1)
+        square = (rows * rows).mean(axis=-1)
+        z = rows / _root(op, square)
+        return (z * gamma[0].reshape(-1) if gamma else z).reshape(x.shape), square
+
+    def vjp(self, op: RmsNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        g = grads[0]
+        if g is None:
+            return [None] * len(op.operands)
+        params: dict[str, Any] = {"axes": int(op.axes.value.data), "eps": op.eps.value.data}
+        gamma = [] if op.gamma is None else [op.gamma]
+        dx = emit(RmsNormDxOp(g, op.x, op.square, *gamma, **params)).dx if needs[0] else None
+        return [dx, *(emit(RmsNormDwOp(g, op.x, op.square, **params)).dgamma if n else None for n in needs[1:])]
+
+
+class RmsNormDxLayer(NormLayer[RmsNormDxOp]):
+    """The gradient of the input."""
+
+    op = RmsNormDxOp
+
+    def evaluate(self, op: RmsNormDxOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, x, square, *gamma = arrays
+        root = _root(op, square)
+        z, g = x.reshape(*square.shape, -1) / root, dy.reshape(*square.shape, -1)
+        if gamma:
+            g = g * gamma[0].reshape(-1)
+        return (((g - z * (g * z).mean(axis=-1, keepdims=True)) / root).reshape(x.shape),)
+
+
+class RmsNormDwLayer(NormLayer[RmsNormDwOp]):
+    """The gradient of the scale."""
+
+    op = RmsNormDwOp
+
+    def evaluate(self, op: RmsNormDwOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, x, square = arrays
+        z = x.reshape(*square.shape, -1) / _root(op, square)
+        sums = (dy.reshape(z.shape) * z).sum(axis=tuple(range(square.ndim)))
+        return (sums.reshape(shape_of(op.dgamma)),)
+
+
+def rms_norm(b: GraphBuilder, x: Value, eps: float = 1e-6, axes: int = 1, affine: bool = True) -> SSAValue:
+    """
+    Divide the last `axes` axes of x by the root of their mean square, then scale; `affine=false` leaves the scale out.
+
+    PyTorch's eps is by default the machine epsilon of the element type; it is 1e-6 here for all types.
+    """
+    sizes = last_axes(x, axes)
+    params = scale_and_shift(b, sizes, x, bias=False) if affine else []
+    return b.emit(RmsNormOp(x, *params, axes=axes, eps=epsilon(eps))).y
+
+
+LAYERS = (RmsNormLayer(), RmsNormDxLayer(), RmsNormDwLayer())
+FUNCTIONS = (rms_norm,)

@@ -1,0 +1,93 @@
+"""Normalisation by the root of the mean square, with its derivatives."""
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor
+from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.norm import expect, last_type, rows_type
+
+
+class RmsNormBase(TrainOp):
+    """The number of last axes that are normalised, and eps."""
+
+    axes = prop_def(IntegerAttr, default_value=encode(1))
+    eps = prop_def(FloatAttr, default_value=encode(1e-6))
+    traits = traits_def(Pure())
+
+
+def _square_type(x: Tensor, axes: int) -> Tensor:
+    rank = len(x.get_shape())
+    if not 1 <= axes <= rank:
+        raise VerifyException(f"axes is {axes}, expected 1 to {rank} for the input {shape_text(x)}")
+    return rows_type(x, axes)
+
+
+@irdl_op_definition
+class RmsNormOp(RmsNormBase):
+    """
+    `%y, %square = train.rms_norm %x, %gamma eps 1e-06`: gamma x / sqrt(square + eps), square the mean of x^2 over the
+    last `axes` axes.
+
+    The scale has the shape of these axes and may be left out. Source: Zhang, Sennrich (2019).
+    """
+
+    name = "train.rms_norm"
+
+    x = operand_def(TensorType)
+    gamma = opt_operand_def(TensorType)
+    y = result_def(TensorType)
+    square = result_def(TensorType)
+
+    @staticmethod
+    def infer(x: Tensor, gamma: Tensor | None = None, axes: int = 1, eps: float = 1e-6) -> Types:
+        """The scale has the sizes of the last axes."""
+        square = _square_type(x, axes)
+        if gamma is not None:
+            expect("scale", gamma, last_type(x, axes))
+        return (x, square)
+
+
+@irdl_op_definition
+class RmsNormDxOp(RmsNormBase):
+    """`train.rms_norm_dx %dy, %x, %square, %gamma`: the gradient of the input."""
+
+    name = "train.rms_norm_dx"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    square = operand_def(TensorType)
+    gamma = opt_operand_def(TensorType)
+    dx = result_def(TensorType)
+
+    @staticmethod
+    def infer(
+        dy: Tensor, x: Tensor, square: Tensor, gamma: Tensor | None = None, axes: int = 1, eps: float = 1e-6
+    ) -> Types:
+        """dy has x's type, square one value a row, gamma the last axes."""
+        expect("dy", dy, x)
+        expect("mean square", square, _square_type(x, axes))
+        if gamma is not None:
+            expect("scale", gamma, last_type(x, axes))
+        return (x,)
+
+
+@irdl_op_definition
+class RmsNormDwOp(RmsNormBase):
+    """`train.rms_norm_dw %dy, %x, %square`: the gradient of the scale."""
+
+    name = "train.rms_norm_dw"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    square = operand_def(TensorType)
+    dgamma = result_def(TensorType)
+
+    @staticmethod
+    def infer(dy: Tensor, x: Tensor, square: Tensor, axes: int = 1, eps: float = 1e-6) -> Types:
+        """dy has x's type, square one value a row."""
+        expect("dy", dy, x)
+        expect("mean square", square, _square_type(x, axes))
+        return (last_type(x, axes),)
