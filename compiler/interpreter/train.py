@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
 from npuc.compiler.interpreter.numbers import Numbers
@@ -12,8 +13,13 @@ from npuc.dialects.train.base import TrainOp
 
 
 def evaluate(numbers: Numbers, op: TrainOp, arrays: Sequence[Array]) -> tuple[Array, ...]:
-    """The results of an operation for given operand values; only its properties and result types are read."""
-    return numbers.results(op, get_layer(op).evaluate(op, *numbers.operands(tuple(arrays))))
+    """
+    The results of an operation for given operand values; only its properties and result types are read.
+
+    Infinities and NaN, such as the logarithms of 0 and -1, are values like others.
+    """
+    with np.errstate(all="ignore"):
+        return numbers.results(op, get_layer(op).evaluate(op, *numbers.operands(tuple(arrays))))
 
 
 class _TrainFunctions(InterpreterFunctions):

@@ -13,9 +13,10 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.activation import UnaryGradLayer, UnaryLayer, erf_of
 from npuc.compiler.layers.arithmetic import ElementwiseLayer, binary, negated, reduce_to
 from npuc.compiler.layers.base import Array, Emit, Gradients, Operand, Value
+from npuc.compiler.layers.smooth import erf_of
+from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.train.arithmetic import BinaryOp, DivOp, MulOp
 from npuc.dialects.train.pointwise import (
     AbsGradOp,

@@ -1,64 +1,15 @@
-"""Activation functions and their derivatives, elementwise."""
+"""Activation functions made of straight lines (and products of them), and their derivatives, elementwise."""
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp, expect_float, same_type
 
-_ALPHA = encode(1.0)
 _SLOPE = encode(0.01)
-
-
-def _same_shape(a: Tensor, b: Tensor) -> Types:
-    if a != b:
-        raise VerifyException(f"operands differ: {shape_text(a)} {a.element_type} and {shape_text(b)} {b.element_type}")
-    return (a,)
-
-
-def expect_float(x: Tensor) -> None:
-    """The rule for what only has a meaning on floating-point elements."""
-    if not isinstance(x.element_type, AnyFloat):
-        raise VerifyException(f"elements are {x.element_type}, expected floating point: cast them first")
-
-
-class UnaryOp(TrainOp):
-    """Base of the elementwise functions of one tensor."""
-
-    x = operand_def(TensorType)
-    out = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(x: Tensor) -> Types:
-        """The type of the operand."""
-        return (x,)
-
-
-class FloatUnaryOp(UnaryOp):
-    """Base of the elementwise functions of one floating-point tensor."""
-
-    @staticmethod
-    def infer(x: Tensor) -> Types:
-        """The type of the operand, which is floating point."""
-        expect_float(x)
-        return (x,)
-
-
-class UnaryGradOp(TrainOp):
-    """Base of the derivatives of elementwise functions: from the output's gradient and the saved input or output."""
-
-    dy = operand_def(TensorType)
-    saved = operand_def(TensorType)
-    dx = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(dy: Tensor, saved: Tensor) -> Types:
-        """Both operands have the result's type."""
-        return _same_shape(dy, saved)
 
 
 @irdl_op_definition
@@ -110,106 +61,7 @@ class ClipGradOp(UnaryGradOp):
     @staticmethod
     def infer(dy: Tensor, saved: Tensor, low: float = 0.0, high: float = 6.0, closed: bool = False) -> Types:
         """Both operands have the result's type."""
-        return _same_shape(dy, saved)
-
-
-@irdl_op_definition
-class GeluOp(UnaryOp):
-    """`train.gelu %x`: x Phi(x), exact through erf; `tanh` marks the usual approximation."""
-
-    name = "train.gelu"
-
-    tanh = opt_prop_def(UnitAttr)
-
-    @staticmethod
-    def infer(x: Tensor, tanh: bool = False) -> Types:
-        """The type of the operand, which is floating point."""
-        expect_float(x)
-        return (x,)
-
-
-@irdl_op_definition
-class GeluGradOp(UnaryGradOp):
-    """`train.gelu_grad %dy, %x`: dy times the derivative of gelu at x."""
-
-    name = "train.gelu_grad"
-
-    tanh = opt_prop_def(UnitAttr)
-
-    @staticmethod
-    def infer(dy: Tensor, saved: Tensor, tanh: bool = False) -> Types:
-        """Both operands have the result's type."""
-        return _same_shape(dy, saved)
-
-
-@irdl_op_definition
-class SigmoidOp(FloatUnaryOp):
-    """`train.sigmoid %x`: 1 / (1 + exp(-x))."""
-
-    name = "train.sigmoid"
-
-
-@irdl_op_definition
-class SigmoidGradOp(UnaryGradOp):
-    """`train.sigmoid_grad %dy, %y`: dy y (1 - y), y the output."""
-
-    name = "train.sigmoid_grad"
-
-
-@irdl_op_definition
-class TanhOp(FloatUnaryOp):
-    """`train.tanh %x`: the hyperbolic tangent."""
-
-    name = "train.tanh"
-
-
-@irdl_op_definition
-class TanhGradOp(UnaryGradOp):
-    """`train.tanh_grad %dy, %y`: dy (1 - y^2), y the output."""
-
-    name = "train.tanh_grad"
-
-
-@irdl_op_definition
-class SiluOp(FloatUnaryOp):
-    """`train.silu %x`: x sigmoid(x)."""
-
-    name = "train.silu"
-
-
-@irdl_op_definition
-class SiluGradOp(UnaryGradOp):
-    """`train.silu_grad %dy, %x`: dy times the derivative of silu at x."""
-
-    name = "train.silu_grad"
-
-
-@irdl_op_definition
-class SoftplusOp(FloatUnaryOp):
-    """`train.softplus %x`: log(1 + exp(x))."""
-
-    name = "train.softplus"
-
-
-@irdl_op_definition
-class SoftplusGradOp(UnaryGradOp):
-    """`train.softplus_grad %dy, %x`: dy sigmoid(x)."""
-
-    name = "train.softplus_grad"
-
-
-@irdl_op_definition
-class MishOp(FloatUnaryOp):
-    """`train.mish %x`: x tanh(softplus(x))."""
-
-    name = "train.mish"
-
-
-@irdl_op_definition
-class MishGradOp(UnaryGradOp):
-    """`train.mish_grad %dy, %x`: dy times the derivative of mish at x."""
-
-    name = "train.mish_grad"
+        return same_type(dy, saved)
 
 
 @irdl_op_definition
@@ -241,35 +93,6 @@ class HardSwishGradOp(UnaryGradOp):
 
 
 @irdl_op_definition
-class EluOp(FloatUnaryOp):
-    """`train.elu %x alpha 1.0`: x where x > 0, else alpha (exp(x) - 1)."""
-
-    name = "train.elu"
-
-    alpha = prop_def(FloatAttr, default_value=_ALPHA)
-
-    @staticmethod
-    def infer(x: Tensor, alpha: float = 1.0) -> Types:
-        """The type of the operand, which is floating point."""
-        expect_float(x)
-        return (x,)
-
-
-@irdl_op_definition
-class EluGradOp(UnaryGradOp):
-    """`train.elu_grad %dy, %x alpha 1.0`: dy where x > 0, else dy alpha exp(x)."""
-
-    name = "train.elu_grad"
-
-    alpha = prop_def(FloatAttr, default_value=_ALPHA)
-
-    @staticmethod
-    def infer(dy: Tensor, saved: Tensor, alpha: float = 1.0) -> Types:
-        """Both operands have the result's type."""
-        return _same_shape(dy, saved)
-
-
-@irdl_op_definition
 class LeakyReluOp(FloatUnaryOp):
     """`train.leaky_relu %x slope 0.01`: x where x > 0, else slope x."""
 
@@ -295,7 +118,7 @@ class LeakyReluGradOp(UnaryGradOp):
     @staticmethod
     def infer(dy: Tensor, saved: Tensor, slope: float = 0.01) -> Types:
         """Both operands have the result's type."""
-        return _same_shape(dy, saved)
+        return same_type(dy, saved)
 
 
 def _channel_type(x: Tensor) -> Tensor:
@@ -345,7 +168,7 @@ class PreluDxOp(TrainOp):
     def infer(dy: Tensor, x: Tensor, weight: Tensor) -> Types:
         """The type of dy, which is that of x."""
         _expect_slopes(x, weight)
-        return _same_shape(dy, x)
+        return same_type(dy, x)
 
 
 @irdl_op_definition
@@ -362,5 +185,5 @@ class PreluDwOp(TrainOp):
     @staticmethod
     def infer(dy: Tensor, x: Tensor) -> Types:
         """One value a channel; dy has the type of x."""
-        _same_shape(dy, x)
+        same_type(dy, x)
         return (_channel_type(x),)

@@ -6,9 +6,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.activation import UnaryOp
 from npuc.dialects.train.arithmetic import BinaryOp, broadcast
 from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.train.unary import UnaryOp
 
 
 class CompareOp(BinaryOp):

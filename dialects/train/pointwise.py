@@ -6,9 +6,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.activation import FloatUnaryOp, UnaryGradOp, UnaryOp
 from npuc.dialects.train.arithmetic import BinaryOp, NumbersOp, expect_numbers
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp
 
 _SQUARE = encode(2.0)
 

@@ -1,0 +1,53 @@
+"""Elementwise functions of one tensor: one vector operation an element, forward and backward."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from npuc.compiler.layers.arithmetic import ElementwiseLayer
+from npuc.compiler.layers.base import Array, Emit, Gradients
+from npuc.dialects.train.base import decode
+from npuc.dialects.train.unary import UnaryGradOp, UnaryOp
+
+Compute = Callable[..., Array]
+"""Arrays and the operation's properties by name -> the result."""
+
+
+def _params(op: UnaryOp | UnaryGradOp) -> dict[str, Any]:
+    """The properties of an operation by name."""
+    return {name: decode(attr) for name, attr in op.properties.items()}
+
+
+class UnaryLayer(ElementwiseLayer[UnaryOp]):
+    """
+    A function of one tensor, which `compute` evaluates.
+
+    The operation `gradient` takes the output's gradient and the input, or the output if it is `of_result`, and has
+    the same properties.
+    """
+
+    def __init__(self, op: type[UnaryOp], compute: Compute, gradient: type[UnaryGradOp], *, of_result: bool = False):
+        self.op = op
+        self.compute = compute
+        self.gradient = gradient
+        self.of_result = of_result
+
+    def evaluate(self, op: UnaryOp, *arrays: Array) -> tuple[Array, ...]:
+        return (self.compute(*arrays, **_params(op)),)
+
+    def vjp(self, op: UnaryOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(self.gradient(g, op.out if self.of_result else op.x, **_params(op))).dx]
+
+
+class UnaryGradLayer(ElementwiseLayer[UnaryGradOp]):
+    """The derivative of a function of one tensor, which `compute` evaluates."""
+
+    def __init__(self, op: type[UnaryGradOp], compute: Compute):
+        self.op = op
+        self.compute = compute
+
+    def evaluate(self, op: UnaryGradOp, *arrays: Array) -> tuple[Array, ...]:
+        return (self.compute(*arrays, **_params(op)),)
