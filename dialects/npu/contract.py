@@ -27,6 +27,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
@@ -66,7 +67,7 @@ def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | N
 
 
 @irdl_op_definition
-class ContractOp(IRDLOperation):
+class ContractOp(ByTypes, IRDLOperation):
     """
     One or more contraction statements over one loop nest.
 

@@ -31,6 +31,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.syntax import parse_types, print_tail
 
@@ -38,7 +39,7 @@ _NO_PARAMS = DictionaryAttr({})
 _UNIT = UnitAttr()
 
 
-class TensorWorkOp(IRDLOperation):
+class TensorWorkOp(ByTypes, IRDLOperation):
     """Base of the four: a kind with its parameters, operands in parentheses, functional type."""
 
     args = var_operand_def(AnyAttr())
@@ -208,6 +209,9 @@ class VectorOp(TensorWorkOp):
     def fused(self) -> bool:
         """Whether it runs on the tiles of its producer."""
         return self.fused_attr is not None
+
+    def stands_alone(self) -> bool:
+        return not self.fused
 
     def fused_operand(self) -> int | None:
         """The number of the first operand that may stay in SPM between its producer and this operation, if any."""

@@ -10,7 +10,8 @@ and the types. A concrete operation only declares its operands, properties and r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from functools import lru_cache
+from math import copysign, prod
 from typing import ClassVar, Protocol, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -30,6 +31,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.dialects.alike import ByTypes
 from npuc.dialects.provenance import Role
 from npuc.dialects.tensors import Tensor, tensor_type
 
@@ -53,7 +55,13 @@ def ints(attr: DenseArrayBase) -> tuple[int, ...]:
 
 
 def encode(value: Param) -> Attribute:
-    """The attribute that stands for a parameter; unit for True."""
+    """The attribute that stands for a parameter, shared by all that have it; unit for True."""
+    return _encoded(value, copysign(1.0, value) if isinstance(value, float) else 1.0)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _encoded(value: Param, sign: float) -> Attribute:
+    """`encode`; the sign of a float tells the two zeros apart, which are equal."""
     if isinstance(value, bool):
         return _UNIT
     if isinstance(value, int):
@@ -86,7 +94,7 @@ class _Inferring(Protocol):
     infer: Callable[..., Types]
 
 
-class TrainOp(IRDLOperation):
+class TrainOp(ByTypes, IRDLOperation):
     """
     Base of the operations of the `train` dialect.
 
