@@ -1,11 +1,15 @@
 """
 The loop nests of a convolution's three products, without im2col.
 
-All three run over the same dimensions: b batch, o output channels, i input channels (of a group), y and x output
-positions, r and s window positions, g groups (named i where a group has one input channel: depthwise). A dimension of
-size 1 among y, x, r, s is left out.
+All three run over the same dimensions: b batch, o output channels, i input channels (of a group), z, y, x positions of
+the window, t, r, s positions in the window, g groups (named i where a group has one input channel: depthwise). A
+dimension of size 1 among positions is left out.
 
     Y[b, o, y, x] += X[b, i, y * 2 + r - 1, x * 2 + s - 1] * W[o, i, r, s]         stride 2, padding 1
+
+The window of a transposed convolution moves over the output:
+
+    Y[b, o, y * 2 + r - 1, x * 2 + s - 1] += X[b, i, y, x] * W[i, o, r, s]
 """
 
 from functools import lru_cache
@@ -13,36 +17,34 @@ from functools import lru_cache
 from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from npuc.dialects.tensors import shape_of
-from npuc.dialects.train.base import ints
-from npuc.dialects.train.conv2d import Conv2dBase, Conv2dDwOp, Conv2dDxOp
+from npuc.dialects.train.conv import ConvOp, Window
 
-Window = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int]
-"""Stride, padding, dilation, groups."""
+Shape = tuple[int, ...]
+Axes = tuple[Axis, ...]
 
-_PRODUCTS: dict[type[Conv2dBase], str] = {Conv2dDxOp: "dx", Conv2dDwOp: "dw"}
-
-
-def product_of(op: Conv2dBase) -> str:
-    """Which of the three products an operation is: `forward`, `dx` or `dw`."""
-    return _PRODUCTS.get(type(op), "forward")
+POSITIONS = "zyx"
+"""The dimensions of the window's positions; over fewer axes the last of them."""
+OFFSETS = "trs"
+"""The dimensions of the positions in the window."""
 
 
-def conv_nest(op: Conv2dBase) -> NestAttr:
+def conv_nest(op: ConvOp) -> NestAttr:
     """The loop nest of a convolution or of one of its derivatives."""
-    product = product_of(op)
     first, second, result = shape_of(op.operands[0]), shape_of(op.operands[1]), shape_of(op.results[0])
     x, w, y = {
         "forward": (first, second, result),
         "dx": (result, second, first),
         "dw": (first, result, second),
-    }[product]
-    window = (ints(op.stride), ints(op.padding), ints(op.dilation), op.groups.value.data)
-    return _nest(product, window, x, w, y)
+    }[op.PRODUCT]
+    return _nest(op.PRODUCT, op.TRANSPOSED, op.window, x, w, y)
 
 
 @lru_cache(maxsize=4096)
-def _nest(product: str, window: Window, x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...]) -> NestAttr:
-    dims, (x_axes, w_axes, y_axes) = _conv_axes(window, x, w, y)
+def _nest(product: str, transposed: bool, window: Window, x: Shape, w: Shape, y: Shape) -> NestAttr:
+    if transposed:
+        dims, (y_axes, w_axes, x_axes) = _conv_axes(window, y, w, x, ("i", "o"))
+    else:
+        dims, (x_axes, w_axes, y_axes) = _conv_axes(window, x, w, y, ("o", "i"))
     tensors = {
         "X": Tensor("dX" if product == "dx" else "X", x, x_axes),
         "W": Tensor("dW" if product == "dw" else "W", w, w_axes),
@@ -56,7 +58,7 @@ def _nest(product: str, window: Window, x: tuple[int, ...], w: tuple[int, ...], 
 
 def _window_dims(dims: dict[str, int], size: int, steps: tuple[int, int], before: int) -> dict[str, int]:
     """
-    The output and window dimensions of one axis that are worth a loop: those larger than 1.
+    The position dimensions of one axis that are worth a loop: those larger than 1.
 
     Both stay where a single one would seem to run over the whole axis, but the axis has another size.
     """
@@ -70,36 +72,40 @@ def _window_dims(dims: dict[str, int], size: int, steps: tuple[int, int], before
 
 
 def _conv_axes(
-    window: Window, x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...]
-) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[Axis, ...], tuple[Axis, ...], tuple[Axis, ...]]]:
-    """Dimensions of a convolution's nest and the indices of x, w and y."""
-    stride, padding, dilation, groups = window
-    o, i = w[0] // groups, w[1]
-    group = ("g" if i > 1 else "i") if groups > 1 else ""
-    sizes = {"b": y[0]}
+    window: Window, image: Shape, w: Shape, small: Shape, channels: tuple[str, str]
+) -> tuple[tuple[tuple[str, int], ...], tuple[Axes, Axes, Axes]]:
+    """
+    Dimensions of a convolution's nest and the indices of the tensor under the window, the weight and the third.
+
+    `channels` names the first two axes of the weight: the channels of the third tensor and of the one under the window.
+    """
+    groups = window.groups
+    outer, inner = channels
+    own = {outer: w[0] // groups, inner: w[1]}
+    group = ("g" if own["i"] > 1 else "i") if groups > 1 else ""
+    sizes = {"b": small[0]}
     if group:
         sizes[group] = groups
-    if o > 1 or not group:
-        sizes["o"] = o
-    if i > 1 or not group:
-        sizes["i"] = i
+    for d in "oi":
+        if own[d] > 1 or not group:
+            sizes[d] = own[d]
+    pairs = list(zip(POSITIONS[-window.axes :], OFFSETS[-window.axes :], strict=True))
     kept: dict[str, int] = {}
-    for n, (position, offset) in enumerate((("y", "r"), ("x", "s"))):
-        kept |= _window_dims({position: y[2 + n], offset: w[2 + n]}, x[2 + n], (stride[n], dilation[n]), padding[2 * n])
-    sizes |= {d: kept[d] for d in "yxrs" if d in kept}
+    for n, (position, offset) in enumerate(pairs):
+        steps = (window.stride[n], window.dilation[n])
+        kept |= _window_dims({position: small[2 + n], offset: w[2 + n]}, image[2 + n], steps, window.before[n])
+    sizes |= {d: kept[d] for d in POSITIONS + OFFSETS if d in kept}
 
     def axis(*terms: tuple[str, int], offset: int = 0) -> Axis:
         return Axis(tuple((d, c) for d, c in terms if d in sizes), offset)
 
-    channels = axis((group, i), ("i", 1)) if group != "i" else axis(("i", 1))
-    features = axis((group, o), ("o", 1))
-    window_axes = (
-        axis(("y", stride[0]), ("r", dilation[0]), offset=-padding[0]),
-        axis(("x", stride[1]), ("s", dilation[1]), offset=-padding[2]),
-    )
-    inner = axis(("i", 1)) if group != "i" else Axis(())
+    def all_channels(d: str) -> Axis:
+        return axis((d, 1)) if d == group else axis((group, own[d]), (d, 1))
+
+    steps = zip(pairs, window.stride, window.dilation, window.before, strict=True)
+    moved = [axis((position, s), (offset, d), offset=-before) for (position, offset), s, d, before in steps]
     return tuple(sizes.items()), (
-        (axis(("b", 1)), channels, *window_axes),
-        (features, inner, axis(("r", 1)), axis(("s", 1))),
-        (axis(("b", 1)), features, axis(("y", 1)), axis(("x", 1))),
+        (axis(("b", 1)), all_channels(inner), *moved),
+        (all_channels(outer), Axis(()) if inner == group else axis((inner, 1)), *(axis((o, 1)) for _, o in pairs)),
+        (axis(("b", 1)), all_channels(outer), *(axis((p, 1)) for p, _ in pairs)),
     )

@@ -1,48 +1,59 @@
-"""Sliding windows over two axes, shared by convolution and pooling."""
+"""Sliding windows, shared by convolution and pooling."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 
 from npuc.compiler.layers.base import ArgumentError, Padding
+from npuc.dialects.train.window import SIDES
+
+
+def window_places(
+    kernel: Sequence[int], out: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    """For each offset in the window, in row-major order: the places of the padded input under it, a slice an axis."""
+    for offset in product(*map(range, kernel)):
+        starts = [d * o for d, o in zip(dilation, offset, strict=True)]
+        places = zip(starts, out, stride, strict=True)
+        yield offset, tuple(slice(start, start + (n - 1) * step + 1, step) for start, n, step in places)
 
 
 def windows(
     kernel: tuple[int, ...], out: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...] = (1, 1)
 ) -> Iterator[tuple[int, int, slice, slice]]:
     """For each window position r, s in row-major order: the rows and columns of the padded input under it."""
-    for r in range(kernel[0]):
-        top = r * dilation[0]
-        for s in range(kernel[1]):
-            left = s * dilation[1]
-            rows = slice(top, top + (out[0] - 1) * stride[0] + 1, stride[0])
-            yield r, s, rows, slice(left, left + (out[1] - 1) * stride[1] + 1, stride[1])
+    for (r, s), (rows, columns) in window_places(kernel, out, stride, dilation):
+        yield r, s, rows, columns
 
 
 def window_padding(
     padding: Padding,
-    size: tuple[int, int],
-    kernel: tuple[int, int],
-    stride: tuple[int, int],
-    dilation: tuple[int, int] = (1, 1),
-) -> tuple[int, int, int, int]:
+    size: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    dilation: Sequence[int] | None = None,
+) -> tuple[int, ...]:
     """
-    [top, bottom, left, right] of a padding argument: an integer, two or four integers, or "same".
+    The two paddings of each axis that an argument says: an integer, one or two integers an axis, "same" or "valid".
 
     "same" pads so that the output has ceil(size / stride) positions, the odd one at the end.
     """
+    axes = len(size)
     if isinstance(padding, int):
-        return padding, padding, padding, padding
+        return (padding,) * (2 * axes)
+    if padding == "valid":
+        return (0,) * (2 * axes)
     if isinstance(padding, str):
         if padding != "same":
             raise ArgumentError(
-                "padding", f"found '{padding}', expected an integer, [top, bottom, left, right] or 'same'"
+                "padding", f"found '{padding}', expected an integer, [{SIDES[axes]}], 'same' or 'valid'"
             )
         sides: list[int] = []
-        for n, k, step, dilate in zip(size, kernel, stride, dilation, strict=True):
+        for n, k, step, dilate in zip(size, kernel, stride, dilation or (1,) * axes, strict=True):
             total = max(0, (-(-n // step) - 1) * step + dilate * (k - 1) + 1 - n) if step > 0 else 0
             sides += [total // 2, total - total // 2]
-        return sides[0], sides[1], sides[2], sides[3]
-    if len(padding) == 2:
-        return padding[0], padding[0], padding[1], padding[1]
-    if len(padding) != 4:
-        raise ArgumentError("padding", f"found a list of {len(padding)}, expected [top, bottom, left, right]")
-    return padding[0], padding[1], padding[2], padding[3]
+        return tuple(sides)
+    if len(padding) == axes:
+        return tuple(side for side in padding for _ in range(2))
+    if len(padding) != 2 * axes:
+        raise ArgumentError("padding", f"found a list of {len(padding)}, expected [{SIDES[axes]}]")
+    return tuple(padding)

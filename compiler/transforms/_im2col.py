@@ -7,31 +7,36 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.layers.base import Emit
-from npuc.compiler.layers.conv_nest import conv_nest, product_of
+from npuc.compiler.layers.conv_nest import OFFSETS, POSITIONS, conv_nest
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, ViewOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
-from npuc.dialects.train.conv2d import Conv2dBase
+from npuc.dialects.train.conv import ConvOp
 
 
-def lower_by_im2col(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue] | None:
+def lower_by_im2col(op: ConvOp, emit: Emit[Any]) -> list[SSAValue] | None:
     """
     One product of a convolution as a product of matrices; None where the window is a single element.
 
     The matrix of windows is [groups, batch, positions, window]; w is seen as [groups, features, window] and y as
     [batch, groups, features, positions], which are views of the tensors as they are. The gradient of x is added up by
-    col2im.
+    col2im. Of a transposed convolution y is the tensor of windows and x the other.
     """
-    product, nest = product_of(op), conv_nest(op).data
+    nest = conv_nest(op).data
     sizes = nest.sizes
-    image = next(t for t in (*nest.ins, *nest.outs) if t.name in ("X", "dX"))
+    moved, inner, outer = ("Y", "o", "i") if op.TRANSPOSED else ("X", "i", "o")
+    image = next(t for t in (*nest.ins, *nest.outs) if t.name.removeprefix("d") == moved)
     group = _group_of(nest)
-    rows = [(d, sizes[d]) for d in "byx" if d in sizes]
-    cols = [(d, sizes[d]) for d in "irs" if d in sizes and d != group]
+    rows = [(d, sizes[d]) for d in "b" + POSITIONS if d in sizes]
+    cols = [(d, sizes[d]) for d in inner + OFFSETS if d in sizes and d != group]
     if not cols:
         return None
     batch = [(group, sizes[group])] if group else []
-    gemm = _gemm(product, sizes["b"], _size(rows) // sizes["b"], _size(batch), sizes.get("o", 1), _size(cols))
+    features = 1 if outer == group else sizes.get(outer, 1)
+    counts = {"b": sizes["b"], "g": _size(batch), "m": _size(rows) // sizes["b"], "n": features, "k": _size(cols)}
+    if op.TRANSPOSED:
+        counts = counts | {"n": counts["k"], "k": counts["n"]}
+    gemm = _gemm(op.PRODUCT, op.TRANSPOSED, counts)
     element = tensor_type(op.results[0]).element_type
 
     def view(value: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -39,10 +44,11 @@ def lower_by_im2col(op: Conv2dBase, emit: Emit[Any]) -> list[SSAValue] | None:
 
     operands: list[SSAValue] = []
     for tensor, value in zip(gemm.ins, op.operands, strict=True):
-        source = emit(Im2ColOp(value, rows, cols, image.axes, batch)).result if tensor.name == "X" else value
+        windows = tensor.name == image.name
+        source = emit(Im2ColOp(value, rows, cols, image.axes, batch)).result if windows else value
         operands.append(view(source, tensor.shape))
     out = emit(ContractOp(operands, gemm, element)).results[0]
-    if product != "dx":
+    if gemm.outs[0].name != image.name:
         return [view(out, shape_of(op.results[0]))]
     matrix = view(out, [_size(g) for g in (batch, rows, cols) if g])
     return [emit(Col2ImOp(matrix, rows, cols, image.axes, shape_of(op.results[0]), batch)).result]
@@ -57,19 +63,17 @@ def _size(dims: Sequence[tuple[str, int]]) -> int:
     return prod(size for _, size in dims)
 
 
-def _gemm(product: str, b: int, m: int, g: int, n: int, k: int) -> Nest:
+def _gemm(product: str, transposed: bool, sizes: dict[str, int]) -> Nest:
     """The product over windows in the names of the forward product."""
-    sizes = {"b": b, "g": g, "m": m, "n": n, "k": k}
-    dims = tuple((d, s) for d, s in sizes.items() if d != "g" or g > 1)
+    dims = tuple((d, s) for d, s in sizes.items() if d != "g" or s > 1)
+    known = dict(dims)
 
     def tensor(name: str, order: str) -> Tensor:
-        kept = [d for d in order if d != "g" or g > 1]
+        kept = [d for d in order if d in known]
         return Tensor(name, tuple(sizes[d] for d in kept), tuple(Axis(((d, 1),)) for d in kept))
 
-    x, w, y = (
-        tensor("dX" if product == "dx" else "X", "gbmk"),
-        tensor("dW" if product == "dw" else "W", "gnk"),
-        tensor("Y" if product == "forward" else "dY", "bgnm"),
-    )
+    orders = ("bgkm", "gkn", "gbmn") if transposed else ("gbmk", "gnk", "bgnm")
+    names = ("dX" if product == "dx" else "X", "dW" if product == "dw" else "W", "Y" if product == "forward" else "dY")
+    x, w, y = (tensor(name, order) for name, order in zip(names, orders, strict=True))
     lhs, rhs, out = {"forward": (x, w, y), "dx": (y, w, x), "dw": (x, y, w)}[product]
     return Nest(dims, (lhs, rhs), (out,), (None,), (Statement(out.name, lhs.name, rhs.name),))

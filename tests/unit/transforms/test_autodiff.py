@@ -13,7 +13,7 @@ from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.dialects.provenance import Role, layer_of, location_text, role_of
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.conv2d import Conv2dDxOp
+from npuc.dialects.train.conv import Conv2dDxOp
 from npuc.dialects.train.matmul import MatmulOp
 from npuc.dialects.train.optimizer import AdamOp, SgdOp
 from npuc.dialects.train.signature import arguments_of, results_of

@@ -1,0 +1,286 @@
+"""
+Convolution over one, two or three axes and its derivatives.
+
+Activations are [batch, channels, …] followed by the axes of the window: length; height, width; depth, height, width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode, ints, same_element, shape_text
+from npuc.dialects.train.window import check_window, window_size
+
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The window arguments of a convolution; padding is two numbers an axis, in the order of the axes."""
+
+    stride: Ints
+    padding: Ints
+    dilation: Ints
+    groups: int
+
+    @property
+    def axes(self) -> int:
+        """The number of axes that the window moves over."""
+        return len(self.stride)
+
+    @property
+    def before(self) -> Ints:
+        """The padding in front of each axis."""
+        return self.padding[::2]
+
+    @property
+    def after(self) -> Ints:
+        """The padding behind each axis."""
+        return self.padding[1::2]
+
+
+class ConvOp(TrainOp):
+    """
+    The window arguments that convolutions and their derivatives share.
+
+    A convolution is three products over X, W and Y, whatever its operands are called: `PRODUCT` says which of them an
+    operation is, `TRANSPOSED` that Y is the larger tensor, over which the window moves. The defaults are those of two
+    axes; operations over another number replace them.
+    """
+
+    AXES: ClassVar[int] = 2
+    PRODUCT: ClassVar[str] = "forward"
+    TRANSPOSED: ClassVar[bool] = False
+
+    stride = prop_def(DenseArrayBase, default_value=encode((1, 1)))
+    padding = prop_def(DenseArrayBase, default_value=encode((0, 0, 0, 0)))
+    dilation = prop_def(DenseArrayBase, default_value=encode((1, 1)))
+    groups = prop_def(IntegerAttr, default_value=encode(1))
+    traits = traits_def(Pure())
+
+    @property
+    def window(self) -> Window:
+        """The window arguments."""
+        return Window(ints(self.stride), ints(self.padding), ints(self.dilation), self.groups.value.data)
+
+    @classmethod
+    def window_of(cls, stride: Ints | None, padding: Ints | None, dilation: Ints | None, groups: int) -> Window:
+        """The window for the arguments that are given, checked."""
+        ones = (1,) * cls.AXES
+        window = Window(
+            ones if stride is None else stride,
+            (0,) * (2 * cls.AXES) if padding is None else padding,
+            ones if dilation is None else dilation,
+            groups,
+        )
+        check_window(window.stride, window.padding, window.dilation, cls.AXES)
+        return window
+
+    @classmethod
+    def check(cls, x: Tensor, w: Tensor, y: Tensor, window: Window, name: str) -> None:
+        """Raise unless y, called `name`, is an output of the convolution of x with w."""
+        if (y,) != (forward := conv_type(x, w, window)):
+            raise VerifyException(f"{name} is {shape_text(y)}, the convolution's output is {shape_text(forward[0])}")
+
+
+class Window1dOp(ConvOp):
+    """The window arguments over one axis."""
+
+    AXES: ClassVar[int] = 1
+
+    stride = prop_def(DenseArrayBase, default_value=encode((1,)))
+    padding = prop_def(DenseArrayBase, default_value=encode((0, 0)))
+    dilation = prop_def(DenseArrayBase, default_value=encode((1,)))
+
+
+class Window3dOp(ConvOp):
+    """The window arguments over three axes."""
+
+    AXES: ClassVar[int] = 3
+
+    stride = prop_def(DenseArrayBase, default_value=encode((1, 1, 1)))
+    padding = prop_def(DenseArrayBase, default_value=encode((0, 0, 0, 0, 0, 0)))
+    dilation = prop_def(DenseArrayBase, default_value=encode((1, 1, 1)))
+
+
+def check_ranks(x: Tensor, w: Tensor, axes: int) -> None:
+    """Raise unless input and weight have a batch, channels and the axes of the window."""
+    if len(x.get_shape()) != axes + 2 or len(w.get_shape()) != axes + 2:
+        raise VerifyException(f"input and weight must have rank {axes + 2}, got {shape_text(x)} and {shape_text(w)}")
+
+
+def conv_type(x: Tensor, w: Tensor, window: Window) -> Types:
+    """The output type of a convolution of x [b, c, …] with weights [o, c / groups, …]."""
+    check_ranks(x, w, window.axes)
+    groups = window.groups
+    b, c, *size = x.get_shape()
+    o, i, *kernel = w.get_shape()
+    if groups < 1 or c % groups or o % groups:
+        raise VerifyException(f"groups is {groups}, expected a divisor of {c} input and {o} output channels")
+    if i * groups != c:
+        raise VerifyException(
+            f"the input has {c} channels, the weight {shape_text(w)} in {groups} groups reads {i * groups}"
+        )
+    steps = zip(size, kernel, window.stride, window.before, window.after, window.dilation, strict=True)
+    out = [window_size(*step) for step in steps]
+    if min(out) < 1:
+        raise VerifyException(
+            f"a {'x'.join(map(str, kernel))} window does not fit into {'x'.join(map(str, size))} with padding"
+            f" {list(window.padding)} and dilation {list(window.dilation)}"
+        )
+    return (tensor_of(same_element(x, w), (b, o, *out)),)
+
+
+class ForwardOp(ConvOp):
+    """Base of convolutions themselves."""
+
+    x = operand_def(TensorType)
+    w = operand_def(TensorType)
+    out = result_def(TensorType)
+
+    @classmethod
+    def infer(
+        cls,
+        x: Tensor,
+        w: Tensor,
+        stride: Ints | None = None,
+        padding: Ints | None = None,
+        dilation: Ints | None = None,
+        groups: int = 1,
+    ) -> Types:
+        """The positions of the window that fit."""
+        return conv_type(x, w, cls.window_of(stride, padding, dilation, groups))
+
+
+class DxOp(ConvOp):
+    """Base of the gradients of the input."""
+
+    PRODUCT: ClassVar[str] = "dx"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    dy = operand_def(TensorType)
+    w = operand_def(TensorType)
+    dx = result_def(TensorType)
+
+    @classmethod
+    def infer(
+        cls,
+        dy: Tensor,
+        w: Tensor,
+        results: Types,
+        stride: Ints | None = None,
+        padding: Ints | None = None,
+        dilation: Ints | None = None,
+        groups: int = 1,
+    ) -> Types:
+        """Convolving the result with w gives dy's type."""
+        cls.check(results[0], w, dy, cls.window_of(stride, padding, dilation, groups), "dy")
+        return results
+
+
+class DwOp(ConvOp):
+    """Base of the gradients of the weights."""
+
+    PRODUCT: ClassVar[str] = "dw"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    x = operand_def(TensorType)
+    dy = operand_def(TensorType)
+    dw = result_def(TensorType)
+
+    @classmethod
+    def infer(
+        cls,
+        x: Tensor,
+        dy: Tensor,
+        results: Types,
+        stride: Ints | None = None,
+        padding: Ints | None = None,
+        dilation: Ints | None = None,
+        groups: int = 1,
+    ) -> Types:
+        """Convolving x with the result gives dy's type."""
+        cls.check(x, results[0], dy, cls.window_of(stride, padding, dilation, groups), "dy")
+        return results
+
+
+@irdl_op_definition
+class Conv1dOp(Window1dOp, ForwardOp):
+    """
+    `train.conv1d %x, %w stride [2] padding [1, 1]`: convolution (cross-correlation) of x [b, c, l] with w.
+
+    `w` is [o, c / groups, s]; padding is [left, right] of zeros.
+    """
+
+    name = "train.conv1d"
+
+
+@irdl_op_definition
+class Conv1dDxOp(Window1dOp, DxOp):
+    """`train.conv1d_dx %dy, %w …`: the gradient of the input of the convolution with the same arguments."""
+
+    name = "train.conv1d_dx"
+
+
+@irdl_op_definition
+class Conv1dDwOp(Window1dOp, DwOp):
+    """`train.conv1d_dw %x, %dy …`: the gradient of the weights of the convolution with the same arguments."""
+
+    name = "train.conv1d_dw"
+
+
+@irdl_op_definition
+class Conv2dOp(ForwardOp):
+    """
+    `train.conv2d %x, %w stride [2, 2] padding [1, 1, 1, 1]`: convolution (cross-correlation) of x with w.
+
+    `x` is [b, c, h, w], `w` [o, c / groups, r, s]; padding is [top, bottom, left, right] of zeros.
+    """
+
+    name = "train.conv2d"
+
+
+@irdl_op_definition
+class Conv2dDxOp(DxOp):
+    """`train.conv2d_dx %dy, %w …`: the gradient of the input of the convolution with the same arguments."""
+
+    name = "train.conv2d_dx"
+
+
+@irdl_op_definition
+class Conv2dDwOp(DwOp):
+    """`train.conv2d_dw %x, %dy …`: the gradient of the weights of the convolution with the same arguments."""
+
+    name = "train.conv2d_dw"
+
+
+@irdl_op_definition
+class Conv3dOp(Window3dOp, ForwardOp):
+    """
+    `train.conv3d %x, %w stride [1, 2, 2]`: convolution (cross-correlation) of x [b, c, d, h, w] with w.
+
+    `w` is [o, c / groups, t, r, s]; padding is [front, back, top, bottom, left, right] of zeros.
+    """
+
+    name = "train.conv3d"
+
+
+@irdl_op_definition
+class Conv3dDxOp(Window3dOp, DxOp):
+    """`train.conv3d_dx %dy, %w …`: the gradient of the input of the convolution with the same arguments."""
+
+    name = "train.conv3d_dx"
+
+
+@irdl_op_definition
+class Conv3dDwOp(Window3dOp, DwOp):
+    """`train.conv3d_dw %x, %dy …`: the gradient of the weights of the convolution with the same arguments."""
+
+    name = "train.conv3d_dw"
