@@ -11,10 +11,10 @@ An addition of the same layer to a product, which is a bias or the sum of a shar
 start of the product's sum.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Hashable
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -26,7 +26,9 @@ from xdsl.rewriter import Rewriter
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Emit, Kind
 from npuc.compiler.transforms._im2col import lower_by_im2col
+from npuc.dialects.alike import likeness
 from npuc.dialects.npu import ConstantOp, ContractOp, MoveOp, VectorOp, ViewOp
+from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.nest import Tensor
 from npuc.dialects.provenance import derive, layer_of
 from npuc.dialects.tensors import shape_of, tensor_type
@@ -70,19 +72,18 @@ def _without_return(block: Block) -> Generator[None]:
         op.erase()
 
 
-def _lower_work(op: TrainOp, emit: Emit[Any]) -> list[SSAValue]:
-    """Vector work, moves, views and constants."""
+def _work_op(op: TrainOp) -> Operation:
+    """Vector work, a move, a view or a constant in place of an operation."""
     layer = get_layer(op)
     kind, params, types = op.name.removeprefix("train."), op.properties, op.result_types
     if layer.kind is Kind.VIEW:
-        return list(emit(ViewOp(kind, op.operands, types, params)).results)
+        return ViewOp(kind, op.operands, types, params)
     if layer.kind is Kind.CONSTANT:
-        return list(emit(ConstantOp(kind, op.operands, types, params)).results)
+        return ConstantOp(kind, op.operands, types, params)
     work = layer.work(op)
     if layer.kind is Kind.DATA:
-        return list(emit(MoveOp(kind, op.operands, types, params, reads=work.reads, writes=work.writes)).results)
-    new = VectorOp(kind, op.operands, types, params, ops=work.vector_ops, reads=work.reads, writes=work.writes)
-    return list(emit(new).results)
+        return MoveOp(kind, op.operands, types, params, reads=work.reads, writes=work.writes)
+    return VectorOp(kind, op.operands, types, params, ops=work.vector_ops, reads=work.reads, writes=work.writes)
 
 
 def _without_ones(value: SSAValue) -> SSAValue:
@@ -110,37 +111,81 @@ def _start_tensor(out: Tensor, added: SSAValue, start: SSAValue) -> Tensor | Non
     return Tensor(f"{out.name}0", shape_of(start), tuple(axis for axis, _ in kept))
 
 
-def _as_start(op: AddOp) -> bool:
-    """Turn the addition into the start of the product it adds to, if it is that product's only use."""
-    for product, added in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        contract = product.owner
-        if not isinstance(product, OpResult) or not isinstance(contract, ContractOp):
-            continue
-        nest = contract.nest
-        if (
-            layer_of(contract) != layer_of(op)
-            or not product.has_one_use()
-            or product.type != op.out.type
-            or len(nest.outs) != 1
-            or nest.starts[0] is not None
-        ):
-            continue
-        start = _without_ones(added)
-        tensor = _start_tensor(nest.outs[0], added, start)
-        if tensor is None:
-            continue
-        merged = ContractOp(
-            [*contract.operands, start], replace(nest, starts=(tensor,)), tensor_type(op.out).element_type
-        )
+@dataclass
+class _Lowering:
+    """One run of the pass: what it knows of operations and nests that are alike, of which most programs have many."""
+
+    conv: str
+    work: dict[Hashable, tuple[TrainOp, Operation]] = field(default_factory=dict[Hashable, tuple[TrainOp, Operation]])
+    """Of each likeness an operation and what it became; the operation is kept, as its likeness asks for."""
+    started: dict[Hashable, tuple[NestAttr, NestAttr | None]] = field(
+        default_factory=dict[Hashable, tuple[NestAttr, NestAttr | None]]
+    )
+    """Nests with a start by the identity of the nest without one, which is kept, and what it starts from."""
+
+    def lower(self, op: TrainOp) -> None:
+        """Lower one operation."""
+        if isinstance(op, AddOp) and self._as_start(op):
+            return
         block = op.parent
         assert block is not None
-        block.insert_op_before(derive(contract, merged), op)
-        _replace(op, list(merged.results))
-        Rewriter.erase_op(contract)
-        if isinstance(added, OpResult) and added.first_use is None and start is not added:
-            Rewriter.erase_op(added.op)
-        return True
-    return False
+        kind = likeness(op)
+        if kind in self.work:
+            _, done = self.work[kind]
+            new = type(done).create(operands=op.operands, result_types=op.result_types, properties=done.properties)
+            block.insert_op_before(derive(op, new), op)
+            _replace(op, list(new.results))
+            return
+        emit = _emitter(op, block)
+        values = None
+        if isinstance(op, ConvOp) and self.conv == "im2col":
+            values = lower_by_im2col(op, emit)
+        if values is None:
+            values = get_layer(op).lower(op, emit)
+        if values is None:
+            new = emit(_work_op(op))
+            values = list(new.results)
+            if kind is not None:
+                self.work[kind] = (op, new)
+        _replace(op, values)
+
+    def _as_start(self, op: AddOp) -> bool:
+        """Turn the addition into the start of the product it adds to, if it is that product's only use."""
+        for product, added in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            contract = product.owner
+            if not isinstance(contract, ContractOp):
+                continue
+            nest = contract.nest
+            if (
+                layer_of(contract) != layer_of(op)
+                or not product.has_one_use()
+                or product.type != op.out.type
+                or len(nest.outs) != 1
+                or nest.starts[0] is not None
+            ):
+                continue
+            start = _without_ones(added)
+            merged = self._with_start(contract.nest_attr, added, start)
+            if merged is None:
+                continue
+            new = ContractOp([*contract.operands, start], merged, tensor_type(op.out).element_type)
+            block = op.parent
+            assert block is not None
+            block.insert_op_before(derive(contract, new), op)
+            _replace(op, list(new.results))
+            Rewriter.erase_op(contract)
+            if isinstance(added, OpResult) and added.first_use is None and start is not added:
+                Rewriter.erase_op(added.op)
+            return True
+        return False
+
+    def _with_start(self, nest: NestAttr, added: SSAValue, start: SSAValue) -> NestAttr | None:
+        """The nest of one sum that starts from `start`, whose broadcast form is `added`; None if it cannot."""
+        key = (id(nest), shape_of(added), shape_of(start), start is added)
+        if key not in self.started:
+            tensor = _start_tensor(nest.data.outs[0], added, start)
+            self.started[key] = nest, None if tensor is None else NestAttr(replace(nest.data, starts=(tensor,)))
+        return self.started[key][1]
 
 
 @dataclass(frozen=True)
@@ -156,19 +201,9 @@ class LowerToNpuPass(ModulePass):
             raise ValueError(f"conv is '{self.conv}', expected native or im2col")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lowering = _Lowering(self.conv)
         for func in training_functions(op):
             with _without_return(func.body.block):
                 for inner in list(func.body.block.ops):
                     if isinstance(inner, TrainOp):
-                        self._lower(inner)
-
-    def _lower(self, op: TrainOp) -> None:
-        if isinstance(op, AddOp) and _as_start(op):
-            return
-        emit = _emitter(op, cast(Block, op.parent))
-        values = None
-        if isinstance(op, ConvOp) and self.conv == "im2col":
-            values = lower_by_im2col(op, emit)
-        if values is None:
-            values = get_layer(op).lower(op, emit)
-        _replace(op, _lower_work(op, emit) if values is None else values)
+                        lowering.lower(inner)
