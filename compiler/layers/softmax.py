@@ -1,4 +1,6 @@
-"""Softmax: 5 vector operations an element forward (max, subtract, exp, sum, divide) and 5 backward."""
+"""
+Softmax and its logarithm: 5 vector operations an element forward (max, subtract, exp, sum, divide) and 5 backward.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +21,7 @@ from npuc.compiler.layers.base import (
     result_elements,
 )
 from npuc.dialects.tensors import shape_of
-from npuc.dialects.train.softmax import SoftmaxGradOp, SoftmaxOp
+from npuc.dialects.train.softmax import LogSoftmaxGradOp, LogSoftmaxOp, SoftmaxGradOp, SoftmaxOp
 
 
 class _Softmax(Layer[OpT]):
@@ -52,6 +54,35 @@ class SoftmaxGradLayer(_Softmax[SoftmaxGradOp]):
         return (y * (dy - (dy * y).sum(axis=int(op.axis.value.data), keepdims=True)),)
 
 
+class LogSoftmaxLayer(_Softmax[LogSoftmaxOp]):
+    """x - max - log(sum(exp(x - max))) along the axis, which keeps small probabilities."""
+
+    op = LogSoftmaxOp
+
+    def evaluate(self, op: LogSoftmaxOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        axis = int(op.axis.value.data)
+        centred = x - x.max(axis=axis, keepdims=True)
+        return (centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True)),)
+
+    def vjp(
+        self, op: LogSoftmaxOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(LogSoftmaxGradOp(g, op.out, axis=int(op.axis.value.data))).dx]
+
+
+class LogSoftmaxGradLayer(_Softmax[LogSoftmaxGradOp]):
+    """dy - exp(y) sum(dy) along the axis."""
+
+    op = LogSoftmaxGradOp
+
+    def evaluate(self, op: LogSoftmaxGradOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, y = arrays
+        return (dy - np.exp(y) * dy.sum(axis=int(op.axis.value.data), keepdims=True),)
+
+
 def softmax_of(x: Array, axis: int) -> Array:
     """Softmax of an array along an axis."""
     powers = np.exp(x - x.max(axis=axis, keepdims=True))
@@ -64,5 +95,11 @@ def softmax(b: GraphBuilder, x: Value, axis: int = -1) -> SSAValue:
     return b.emit(SoftmaxOp(x, axis=axis)).out
 
 
-LAYERS = (SoftmaxLayer(), SoftmaxGradLayer())
-FUNCTIONS = (softmax,)
+def log_softmax(b: GraphBuilder, x: Value, axis: int = -1) -> SSAValue:
+    """The logarithm of softmax along an axis, computed without losing small probabilities."""
+    normal_axis("axis", axis, len(shape_of(x)))
+    return b.emit(LogSoftmaxOp(x, axis=axis)).out
+
+
+LAYERS = (SoftmaxLayer(), SoftmaxGradLayer(), LogSoftmaxLayer(), LogSoftmaxGradLayer())
+FUNCTIONS = (softmax, log_softmax)

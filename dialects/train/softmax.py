@@ -1,4 +1,4 @@
-"""Softmax along one axis."""
+"""Softmax and its logarithm along one axis."""
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
@@ -7,6 +7,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.unary import expect_float
 
 _LAST = encode(-1)
 
@@ -31,7 +32,8 @@ class SoftmaxOp(TrainOp):
 
     @staticmethod
     def infer(x: Tensor, axis: int = -1) -> Types:
-        """The type of the operand."""
+        """The type of the operand, which is floating point."""
+        expect_float(x)
         check_axis(x, axis)
         return (x,)
 
@@ -41,6 +43,46 @@ class SoftmaxGradOp(TrainOp):
     """`train.softmax_grad %dy, %y axis -1`: y (dy - sum(dy y))."""
 
     name = "train.softmax_grad"
+
+    dy = operand_def(TensorType)
+    y = operand_def(TensorType)
+    axis = prop_def(IntegerAttr, default_value=_LAST)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, y: Tensor, axis: int = -1) -> Types:
+        """Both operands have the result's type."""
+        if dy != y:
+            raise VerifyException(f"dy is {dy}, y is {y}")
+        check_axis(y, axis)
+        return (y,)
+
+
+@irdl_op_definition
+class LogSoftmaxOp(TrainOp):
+    """`train.log_softmax %x axis -1`: x - log(sum(exp(x))), the sum along an axis."""
+
+    name = "train.log_softmax"
+
+    x = operand_def(TensorType)
+    axis = prop_def(IntegerAttr, default_value=_LAST)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, axis: int = -1) -> Types:
+        """The type of the operand, which is floating point."""
+        expect_float(x)
+        check_axis(x, axis)
+        return (x,)
+
+
+@irdl_op_definition
+class LogSoftmaxGradOp(TrainOp):
+    """`train.log_softmax_grad %dy, %y axis -1`: dy - exp(y) sum(dy), y the output."""
+
+    name = "train.log_softmax_grad"
 
     dy = operand_def(TensorType)
     y = operand_def(TensorType)

@@ -38,4 +38,7 @@ CALLS: dict[str, Draw] = {
     "mul number": _number("mul"),
     "div number": _number("div", divides=True),
     "cast": unary("cast", to="f64"),
+    "cast bool": unary("cast", to="bool"),
+    "cast integer": unary("cast", to="i32", range=(-3.0, 3.0)),
+    "cast from-bool": lambda data: Call("cast", arguments={"to": "f64"}, masks={"x": vectors(data)}),
 }

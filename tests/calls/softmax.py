@@ -1,4 +1,4 @@
-"""Random calls of softmax, dropout and embedding."""
+"""Random calls of softmax, log_softmax, dropout and embedding."""
 
 from hypothesis import strategies as st
 
@@ -6,9 +6,12 @@ from tests.calls import Call, Draw
 from tests.calls.draw import axis_of, sizes, unary, vectors
 
 
-def _softmax(data: st.DataObject) -> Call:
-    x = vectors(data)
-    return Call("softmax", {"x": x}, {"axis": axis_of(data, x)})
+def _along(function: str) -> Draw:
+    def draw(data: st.DataObject) -> Call:
+        x = vectors(data)
+        return Call(function, {"x": x}, {"axis": axis_of(data, x)} if data.draw(st.booleans()) else {})
+
+    return draw
 
 
 def _embedding(data: st.DataObject) -> Call:
@@ -23,7 +26,8 @@ def _embedding_shared(data: st.DataObject) -> Call:
 
 
 CALLS: dict[str, Draw] = {
-    "softmax": _softmax,
+    "softmax": _along("softmax"),
+    "log_softmax": _along("log_softmax"),
     "dropout": unary("dropout", p=0.4),
     "embedding": _embedding,
     "embedding shared": _embedding_shared,

@@ -9,5 +9,16 @@ TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "relu": lambda x: F.relu(x),
     "relu6": lambda x: F.relu6(x),
     "clip": lambda x, low, high: torch.clamp(x, low, high),
+    "leaky_relu": lambda x, negative_slope=0.01: F.leaky_relu(x, negative_slope),
+    "prelu": lambda x, weight: F.prelu(x, weight),
+    # F.hardsigmoid, whose documentation gives this formula, rounds 1 / 6 to float32 in its derivative.
+    "hard_sigmoid": lambda x: F.relu6(x + 3) / 6,
+    "hard_swish": lambda x: F.hardswish(x),
     "gelu": lambda x, approximate="none": F.gelu(x, approximate=approximate),
+    "sigmoid": lambda x: torch.sigmoid(x),
+    "tanh": lambda x: torch.tanh(x),
+    "silu": lambda x: F.silu(x),
+    "elu": lambda x, alpha=1.0: F.elu(x, alpha),
+    "softplus": lambda x: F.softplus(x),
+    "mish": lambda x: F.mish(x),
 }

@@ -14,5 +14,6 @@ def _embedding(
 
 TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "softmax": lambda x, axis=-1: F.softmax(x, axis),
+    "log_softmax": lambda x, axis=-1: F.log_softmax(x, axis),
     "embedding": _embedding,
 }
