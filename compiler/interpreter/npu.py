@@ -26,7 +26,8 @@ def evaluate(numbers: Numbers, op: npu.TensorWorkOp, arrays: Sequence[Array]) ->
     kind = get_op_class(op.kind)
     if kind is None:
         raise InterpretationError(f"{op.name} {op.kind}: there is no operation train.{op.kind}")
-    detached = kind.create(result_types=[r.type for r in op.results], properties=dict(op.params))
+    types, properties = [r.type for r in op.results], dict(op.params)
+    detached = kind.create(result_types=types, properties=properties, attributes=dict(op.attributes))
     return train.evaluate(numbers, detached, arrays)
 
 

@@ -36,6 +36,7 @@ from npuc.dialects.train.arithmetic import (
     SubOp,
     retyped,
 )
+from npuc.dialects.train.shape import ExpandOp
 
 
 def reduce_to(value: SSAValue, target: SSAValue, emit: Emit[Any]) -> SSAValue:
@@ -171,6 +172,11 @@ class ReduceLayer(Layer[ReduceOp]):
         lead = x.ndim - len(shape)
         kept = tuple(lead + i for i, size in enumerate(shape) if size == 1 and x.shape[lead + i] != 1)
         return (x.sum(axis=(*range(lead), *kept)).reshape(shape),)
+
+    def vjp(self, op: ReduceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(ExpandOp(g, results=[op.x.type])).out]
 
     def work(self, op: ReduceOp) -> Work:
         return Work(vector_ops=elements(op.x))

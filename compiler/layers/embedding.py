@@ -22,6 +22,7 @@ from npuc.compiler.layers.base import (
     elements,
     result_elements,
 )
+from npuc.compiler.layers.index import checked_indices
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.embedding import EmbeddingDwOp, EmbeddingOp
 
@@ -34,7 +35,7 @@ class EmbeddingLayer(Layer[EmbeddingOp]):
 
     def evaluate(self, op: EmbeddingOp, *arrays: Array) -> tuple[Array, ...]:
         ids, table = arrays
-        return (table[_checked(ids, table.shape[0])],)
+        return (table[checked_indices(op, "ids", ids, table.shape[0])],)
 
     def vjp(
         self, op: EmbeddingOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
@@ -55,17 +56,12 @@ class EmbeddingDwLayer(Layer[EmbeddingDwOp]):
     def evaluate(self, op: EmbeddingDwOp, *arrays: Array) -> tuple[Array, ...]:
         dy, ids = arrays
         table = np.zeros(shape_of(op.dtable), dtype=dy.dtype)
-        np.add.at(table, _checked(ids, table.shape[0]).reshape(-1), dy.reshape(-1, table.shape[1]))
+        rows = checked_indices(op, "ids", ids, table.shape[0]).reshape(-1)
+        np.add.at(table, rows, dy.reshape(-1, table.shape[1]))
         return (table,)
 
     def work(self, op: EmbeddingDwOp) -> Work:
         return Work(vector_ops=elements(op.dy))
-
-
-def _checked(ids: Array, entries: int) -> Array:
-    if ids.size and (ids.min() < 0 or ids.max() >= entries):
-        raise ValueError(f"an index is {ids.min() if ids.min() < 0 else ids.max()}, the table has {entries} entries")
-    return ids
 
 
 def embedding(

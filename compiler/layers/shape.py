@@ -1,4 +1,7 @@
-"""Operations that rearrange elements. A reshape is a view and moves nothing; the others move what they read."""
+"""
+Other shapes for the same elements, and copies of them along axes. A reshape is a view and moves nothing; the others
+move what they read and write.
+"""
 
 from collections.abc import Sequence
 from math import prod
@@ -16,20 +19,45 @@ from npuc.compiler.layers.base import (
     Ints,
     Kind,
     Layer,
+    OptInts,
     Value,
-    Values,
-    Work,
     elements,
     normal_axis,
-    result_elements,
 )
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
+from npuc.dialects.train.arithmetic import ReduceOp
 from npuc.dialects.train.base import ints
-from npuc.dialects.train.shape import ConcatOp, PadOp, ReshapeOp, SliceOp, TransposeOp
+from npuc.dialects.train.shape import ExpandOp, ReshapeOp, TransposeOp
 
 
-def _shaped(value: SSAValue, shape: Sequence[int]) -> Tensor:
+def shaped(value: SSAValue, shape: Sequence[int]) -> Tensor:
+    """The type of a tensor with a value's elements and another shape."""
     return tensor_of(tensor_type(value).element_type, shape)
+
+
+def view(value: SSAValue, shape: Sequence[int], emit: Emit[Any]) -> SSAValue:
+    """A value under another shape; itself where that is its own."""
+    if shape_of(value) == tuple(shape):
+        return value
+    return emit(ReshapeOp(value, results=[shaped(value, shape)])).out
+
+
+def short(numbers: Sequence[int]) -> str:
+    """A list of numbers as messages show it, not too long."""
+    return f"[{', '.join(map(str, numbers[:8]))}{', …' if len(numbers) > 8 else ''}]"
+
+
+def normal_axes(argument: str, axes: OptInts, rank: int) -> tuple[int, ...]:
+    """Different axes in ascending order, from one axis, several, which may count from the end, or none: all."""
+    if axes is None:
+        return tuple(range(rank))
+    listed = [axes] if isinstance(axes, int) else list(axes)
+    found = sorted({normal_axis(argument, axis, rank) for axis in listed})
+    if len(found) != len(listed):
+        raise ArgumentError(argument, f"found {listed}, which names an axis twice")
+    if not found:
+        raise ArgumentError(argument, "found an empty list, expected at least one axis")
+    return tuple(found)
 
 
 class ReshapeLayer(Layer[ReshapeOp]):
@@ -67,67 +95,20 @@ class TransposeLayer(Layer[TransposeOp]):
         return [emit(TransposeOp(g, axes=tuple(axes.index(i) for i in range(len(axes))))).out]
 
 
-class ConcatLayer(Layer[ConcatOp]):
-    """Tensors one behind the other."""
+class ExpandLayer(Layer[ExpandOp]):
+    """Copies along new axes and along axes of size 1; x is read once."""
 
-    op = ConcatOp
+    op = ExpandOp
     kind = Kind.DATA
 
-    def evaluate(self, op: ConcatOp, *arrays: Array) -> tuple[Array, ...]:
-        return (np.concatenate(arrays, axis=int(op.axis.value.data)),)
-
-    def vjp(self, op: ConcatOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        (g,) = grads
-        assert g is not None
-        rank = len(shape_of(op.out))
-        axis, position = int(op.axis.value.data) % rank, 0
-        parts: list[SSAValue | None] = []
-        for part, need in zip(op.operands, needs, strict=True):
-            starts = tuple(position if i == axis else 0 for i in range(rank))
-            parts.append(emit(SliceOp(g, results=[part.type], starts=starts)).out if need else None)
-            position += shape_of(part)[axis]
-        return parts
-
-
-class SliceLayer(Layer[SliceOp]):
-    """A box of a tensor; only the box is read."""
-
-    op = SliceOp
-    kind = Kind.DATA
-
-    def evaluate(self, op: SliceOp, *arrays: Array) -> tuple[Array, ...]:
+    def evaluate(self, op: ExpandOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
-        return (x[_box(ints(op.starts), shape_of(op.out))].copy(),)
+        return (np.broadcast_to(x, shape_of(op.out)).copy(),)
 
-    def vjp(self, op: SliceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+    def vjp(self, op: ExpandOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(PadOp(g, results=[op.x.type], starts=ints(op.starts))).out]
-
-    def work(self, op: SliceOp) -> Work:
-        return Work(reads=(result_elements(op),))
-
-
-class PadLayer(Layer[PadOp]):
-    """A tensor placed in zeros."""
-
-    op = PadOp
-    kind = Kind.DATA
-
-    def evaluate(self, op: PadOp, *arrays: Array) -> tuple[Array, ...]:
-        (x,) = arrays
-        out = np.zeros(shape_of(op.out), dtype=x.dtype)
-        out[_box(ints(op.starts), x.shape)] = x
-        return (out,)
-
-    def vjp(self, op: PadOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        (g,) = grads
-        assert g is not None
-        return [emit(SliceOp(g, results=[op.x.type], starts=ints(op.starts))).out]
-
-
-def _box(starts: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
-    return tuple(slice(start, start + size) for start, size in zip(starts, shape, strict=True))
+        return [emit(ReduceOp(g, results=[op.x.type])).out]
 
 
 def reshape(b: GraphBuilder, x: Value, shape: Ints) -> SSAValue:
@@ -140,14 +121,14 @@ def reshape(b: GraphBuilder, x: Value, shape: Ints) -> SSAValue:
         if total % known:
             raise ArgumentError("shape", f"found {sizes}, {total} elements do not divide by {known}")
         sizes[sizes.index(-1)] = total // known
-    return b.emit(ReshapeOp(x, results=[_shaped(x, sizes)])).out
+    return b.emit(ReshapeOp(x, results=[shaped(x, sizes)])).out
 
 
 def flatten(b: GraphBuilder, x: Value, start: int = 1) -> SSAValue:
     """Merge all axes from `start` on into one."""
     shape = shape_of(x)
     first = normal_axis("start", start, len(shape)) if shape else 0
-    return b.emit(ReshapeOp(x, results=[_shaped(x, [*shape[:first], prod(shape[first:])])])).out
+    return b.emit(ReshapeOp(x, results=[shaped(x, [*shape[:first], prod(shape[first:])])])).out
 
 
 def transpose(b: GraphBuilder, x: Value, axes: Ints) -> SSAValue:
@@ -155,12 +136,54 @@ def transpose(b: GraphBuilder, x: Value, axes: Ints) -> SSAValue:
     return b.emit(TransposeOp(x, axes=tuple(normal_axis("axes", a, len(shape_of(x))) for a in axes))).out
 
 
-def concat(b: GraphBuilder, tensors: Values, axis: int) -> SSAValue:
-    """The tensors one behind the other along an axis."""
-    if not tensors:
-        raise ArgumentError("tensors", "found an empty list, expected at least one tensor")
-    return b.emit(ConcatOp(*tensors, axis=normal_axis("axis", axis, len(shape_of(tensors[0]))))).out
+def squeeze(b: GraphBuilder, x: Value, axis: OptInts = None) -> SSAValue:
+    """Drop axes of size 1: one, a list, or all of them."""
+    shape = shape_of(x)
+    if axis is None:
+        return view(x, [size for size in shape if size != 1], b.emit)
+    axes = normal_axes("axis", axis, len(shape))
+    for one in axes:
+        if shape[one] != 1:
+            raise ArgumentError("axis", f"found axis {one} of size {shape[one]}, expected an axis of size 1")
+    return view(x, [size for i, size in enumerate(shape) if i not in axes], b.emit)
 
 
-LAYERS = (ReshapeLayer(), TransposeLayer(), ConcatLayer(), SliceLayer(), PadLayer())
-FUNCTIONS = (reshape, flatten, transpose, concat)
+def unsqueeze(b: GraphBuilder, x: Value, axis: int) -> SSAValue:
+    """Add an axis of size 1; `axis` is its place in the result."""
+    shape = list(shape_of(x))
+    shape.insert(normal_axis("axis", axis, len(shape) + 1), 1)
+    return view(x, shape, b.emit)
+
+
+def expand(b: GraphBuilder, x: Value, shape: Ints) -> SSAValue:
+    """x repeated along its axes of size 1, and along new leading axes, to another shape; -1 keeps a size."""
+    own, sizes = shape_of(x), list(shape)
+    new = len(sizes) - len(own)
+    if new < 0:
+        raise ArgumentError("shape", f"found {sizes}, expected at least {len(own)} sizes")
+    for i, size in enumerate(sizes):
+        old = own[i - new] if i >= new else None
+        if size == -1 and old is not None:
+            sizes[i] = old
+        elif size < 1 or (old not in (None, 1) and size != old):
+            kept = "a positive size" if old in (None, 1) else f"{old} or -1"
+            raise ArgumentError("shape", f"found {size} at place {i}, expected {kept}")
+    return x if tuple(sizes) == own else b.emit(ExpandOp(x, results=[shaped(x, sizes)])).out
+
+
+def repeat(b: GraphBuilder, x: Value, repeats: Ints) -> SSAValue:
+    """Copies of x one behind the other along each axis; more numbers than axes add leading axes."""
+    if len(repeats) < len(shape_of(x)) or any(count < 1 for count in repeats):
+        raise ArgumentError("repeats", f"found {list(repeats)}, expected {len(shape_of(x))} or more positive integers")
+    own = [1] * (len(repeats) - len(shape_of(x))) + list(shape_of(x))
+    before: list[int] = []
+    after: list[int] = []
+    for size, count in zip(own, repeats, strict=True):
+        before += [size] if count == 1 else [1, size]
+        after += [size] if count == 1 else [count, size]
+    copies = expand(b, view(x, before, b.emit), after)
+    return view(copies, [size * count for size, count in zip(own, repeats, strict=True)], b.emit)
+
+
+LAYERS = (ReshapeLayer(), TransposeLayer(), ExpandLayer())
+FUNCTIONS = (reshape, flatten, transpose, squeeze, unsqueeze, expand, repeat)

@@ -6,7 +6,8 @@ The pass `lower-to-npu`: from tensor operations to the work of an NPU.
     %z = train.relu %y : …                     %z = npu.vector relu(%y) ops 48 : …
 
 Matrix products and convolutions become `npu.contract`, natively or, with `conv=im2col`, through an explicit matrix of
-windows. The rest becomes `npu.vector`, `npu.move`, `npu.view` or `npu.constant`, with its work from the layer table.
+windows. The rest becomes `npu.vector`, `npu.move`, `npu.view` or `npu.constant`, with its work from the layer table;
+what is computed from constants alone is a constant, and a move does not read a constant that it can write by itself.
 An addition of the same layer to a product, which is a bias or the sum of a shared weight's gradients, becomes the
 start of the product's sum.
 """
@@ -24,7 +25,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Emit, Kind
+from npuc.compiler.layers.base import Emit, Kind, elements
 from npuc.compiler.transforms._im2col import lower_by_im2col
 from npuc.dialects.alike import likeness
 from npuc.dialects.npu import ConstantOp, ContractOp, MoveOp, VectorOp, ViewOp
@@ -38,6 +39,8 @@ from npuc.dialects.train.conv import ConvOp
 from npuc.dialects.train.signature import training_functions
 
 OpT = TypeVar("OpT", bound=Operation)
+_IMMEDIATE = frozenset({"constant", "integers"})
+"""The kinds of constants that a move holds by itself: one value everywhere, listed integers."""
 
 
 def _emitter(source: Operation, block: Block) -> Emit[Any]:
@@ -78,12 +81,25 @@ def _work_op(op: TrainOp) -> Operation:
     kind, params, types = op.name.removeprefix("train."), op.properties, op.result_types
     if layer.kind is Kind.VIEW:
         return ViewOp(kind, op.operands, types, params)
-    if layer.kind is Kind.CONSTANT:
+    if layer.kind is Kind.CONSTANT or (op.operands and all(_is_constant(v) for v in op.operands)):
         return ConstantOp(kind, op.operands, types, params)
     work = layer.work(op)
     if layer.kind is Kind.DATA:
-        return MoveOp(kind, op.operands, types, params, reads=work.reads, writes=work.writes)
+        return MoveOp(kind, op.operands, types, params, reads=_reads(op, work.reads), writes=work.writes)
     return VectorOp(kind, op.operands, types, params, ops=work.vector_ops, reads=work.reads, writes=work.writes)
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, ConstantOp)
+
+
+def _reads(op: TrainOp, reads: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """What a move reads of each operand: nothing of one value everywhere and of listed integers."""
+    unread = [isinstance(v.owner, ConstantOp) and v.owner.kind in _IMMEDIATE for v in op.operands]
+    if not any(unread):
+        return reads
+    counts = reads or tuple(elements(v) for v in op.operands)
+    return tuple(0 if skip else count for skip, count in zip(unread, counts, strict=True))
 
 
 def _without_ones(value: SSAValue) -> SSAValue:
@@ -129,7 +145,8 @@ class _Lowering:
             return
         block = op.parent
         assert block is not None
-        kind = likeness(op)
+        constants = [_is_constant(v) for v in op.operands]
+        kind = None if any(constants) else likeness(op)
         if kind in self.work:
             _, done = self.work[kind]
             new = type(done).create(operands=op.operands, result_types=op.result_types, properties=done.properties)
@@ -140,7 +157,7 @@ class _Lowering:
         values = None
         if isinstance(op, ConvOp) and self.conv == "im2col":
             values = lower_by_im2col(op, emit)
-        if values is None:
+        if values is None and not (constants and all(constants)):
             values = get_layer(op).lower(op, emit)
         if values is None:
             new = emit(_work_op(op))

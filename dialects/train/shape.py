@@ -1,16 +1,16 @@
-"""Operations that rearrange elements and compute nothing."""
+"""Operations that give the same elements another shape, or copies of them along axes."""
 
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, same_element, shape_text
-from npuc.dialects.train.softmax import check_axis
+from npuc.dialects.train.arithmetic import broadcast
+from npuc.dialects.train.base import TrainOp, Types, shape_text
 
 
 @irdl_op_definition
@@ -57,85 +57,20 @@ class TransposeOp(TrainOp):
 
 
 @irdl_op_definition
-class ConcatOp(TrainOp):
-    """`train.concat %a, %b axis 1`: the operands one behind the other along an axis."""
+class ExpandOp(TrainOp):
+    """`train.expand %x : (tensor<3x1xf32>) -> tensor<2x3x4xf32>`: x broadcast to the result's shape by numpy's rule."""
 
-    name = "train.concat"
-
-    parts = var_operand_def(TensorType)
-    axis = prop_def(IntegerAttr)
-    out = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(*parts: Tensor, axis: int) -> Types:
-        """Equal sizes on all other axes."""
-        if not parts:
-            raise VerifyException("expected at least one tensor")
-        check_axis(parts[0], axis)
-        first = list(parts[0].get_shape())
-        axis %= len(first)
-        total = 0
-        for part in parts:
-            shape = list(part.get_shape())
-            if len(shape) != len(first) or any(
-                a != b for i, (a, b) in enumerate(zip(shape, first, strict=True)) if i != axis
-            ):
-                raise VerifyException(
-                    f"{shape_text(part)} and {shape_text(parts[0])} differ outside axis {axis}, along which they join"
-                )
-            total += shape[axis]
-        first[axis] = total
-        return (tensor_of(same_element(*parts), first),)
-
-
-@irdl_op_definition
-class SliceOp(TrainOp):
-    """
-    `train.slice %x starts [0, 2] : (tensor<4x6xf32>) -> tensor<4x3xf32>`: the box of the result's shape at `starts`.
-    """
-
-    name = "train.slice"
+    name = "train.expand"
     TAKES_RESULT: ClassVar[bool] = True
 
     x = operand_def(TensorType)
-    starts = prop_def(DenseArrayBase)
     out = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, results: tuple[Tensor, ...], starts: tuple[int, ...]) -> Types:
-        """The box lies inside x."""
+    def infer(x: Tensor, results: tuple[Tensor, ...]) -> Types:
+        """x's shape broadcasts to the result's."""
         (out,) = results
-        check_box(x, out, starts)
+        if broadcast(x.get_shape(), out.get_shape()) != out.get_shape():
+            raise VerifyException(f"{shape_text(x)} does not broadcast to {shape_text(out)}")
         return (tensor_of(x.element_type, out.get_shape()),)
-
-
-@irdl_op_definition
-class PadOp(TrainOp):
-    """`train.pad %x starts [0, 2] : (tensor<4x3xf32>) -> tensor<4x6xf32>`: x placed at `starts` in zeros."""
-
-    name = "train.pad"
-    TAKES_RESULT: ClassVar[bool] = True
-
-    x = operand_def(TensorType)
-    starts = prop_def(DenseArrayBase)
-    out = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(x: Tensor, results: tuple[Tensor, ...], starts: tuple[int, ...]) -> Types:
-        """x fits into the result at `starts`."""
-        (out,) = results
-        check_box(out, x, starts)
-        return (tensor_of(x.element_type, out.get_shape()),)
-
-
-def check_box(whole: Tensor, part: Tensor, starts: tuple[int, ...]) -> None:
-    """The rule of slice and pad: `part` placed at `starts` lies inside `whole`."""
-    rank = len(whole.get_shape())
-    if len(part.get_shape()) != rank or len(starts) != rank:
-        raise VerifyException(f"{shape_text(part)} at {list(starts)} and {shape_text(whole)} differ in rank")
-    for axis, (size, inner, start) in enumerate(zip(whole.get_shape(), part.get_shape(), starts, strict=True)):
-        if start < 0 or start + inner > size:
-            raise VerifyException(f"axis {axis}: {start} to {start + inner} lies outside 0 to {size}")

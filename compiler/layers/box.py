@@ -1,0 +1,206 @@
+"""Boxes of tensors: slice and pad, each the derivative of the other; only the box is moved."""
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    Ints,
+    Kind,
+    Layer,
+    OptInt,
+    Value,
+    Work,
+    elements,
+    normal_axis,
+    result_elements,
+)
+from npuc.compiler.layers.shape import shaped, short
+from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.train.base import ints
+from npuc.dialects.train.box import BORDER_MODES, BorderPadDxOp, BorderPadOp, PadOp, SliceOp
+
+
+def _box(op: SliceOp | PadOp, shape: Sequence[int]) -> tuple[builtins.slice, ...]:
+    """The places of a part of the given shape."""
+    starts, steps = ints(op.starts), _steps(op)
+    return tuple(
+        builtins.slice(start, start + (size - 1) * step + 1, step)
+        for start, size, step in zip(starts, shape, steps or (1,) * len(starts), strict=True)
+    )
+
+
+def _steps(op: SliceOp | PadOp) -> tuple[int, ...] | None:
+    return None if op.steps is None else ints(op.steps)
+
+
+def _spread(steps: tuple[int, ...] | None) -> dict[str, tuple[int, ...]]:
+    """The property of steps, if there are any."""
+    return {} if steps is None else {"steps": steps}
+
+
+class SliceLayer(Layer[SliceOp]):
+    """A box of a tensor; only the box is read."""
+
+    op = SliceOp
+    kind = Kind.DATA
+
+    def evaluate(self, op: SliceOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        return (x[_box(op, shape_of(op.out))].copy(),)
+
+    def vjp(self, op: SliceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(PadOp(g, results=[op.x.type], starts=ints(op.starts), **_spread(_steps(op)))).out]
+
+    def work(self, op: SliceOp) -> Work:
+        return Work(reads=(result_elements(op),))
+
+
+class PadLayer(Layer[PadOp]):
+    """A tensor placed in copies of one value."""
+
+    op = PadOp
+    kind = Kind.DATA
+
+    def evaluate(self, op: PadOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        out = np.full(shape_of(op.out), op.value.value.data, dtype=x.dtype)
+        out[_box(op, x.shape)] = x
+        return (out,)
+
+    def vjp(self, op: PadOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(SliceOp(g, results=[op.x.type], starts=ints(op.starts), **_spread(_steps(op)))).out]
+
+
+def _sources(op: BorderPadOp | BorderPadDxOp, inner: Sequence[int], outer: Sequence[int]) -> list[Array]:
+    """For each axis of the padded tensor, the place in the inner one that each place is a copy of."""
+    mode = "reflect" if op.mode.data == "reflect" else "edge"
+    return [
+        np.pad(np.arange(size), (start, whole - size - start), mode)
+        for size, start, whole in zip(inner, ints(op.starts), outer, strict=True)
+    ]
+
+
+class BorderPadLayer(Layer[BorderPadOp]):
+    """A tensor continued beyond its borders."""
+
+    op = BorderPadOp
+    kind = Kind.DATA
+
+    def evaluate(self, op: BorderPadOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        return (x[np.ix_(*_sources(op, x.shape, shape_of(op.out)))],)
+
+    def vjp(
+        self, op: BorderPadOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(BorderPadDxOp(g, results=[op.x.type], starts=ints(op.starts), mode=op.mode.data)).dx]
+
+
+class BorderPadDxLayer(Layer[BorderPadDxOp]):
+    """Each element of dy added to the one it is a copy of; one vector operation an element of dy."""
+
+    op = BorderPadDxOp
+
+    def evaluate(self, op: BorderPadDxOp, *arrays: Array) -> tuple[Array, ...]:
+        (dy,) = arrays
+        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
+        np.add.at(dx, np.ix_(*_sources(op, dx.shape, dy.shape)), dy)
+        return (dx,)
+
+    def work(self, op: BorderPadDxOp) -> Work:
+        return Work(vector_ops=elements(op.dy))
+
+
+def slice(b: GraphBuilder, x: Value, axis: int, start: int = 0, stop: OptInt = None, step: int = 1) -> SSAValue:
+    """The elements from `start` to before `stop` along an axis, each `step`-th; both may count from the end."""
+    shape = list(shape_of(x))
+    axis = normal_axis("axis", axis, len(shape))
+    size = shape[axis]
+    first = _position("start", start, size, axis)
+    end = size if stop is None else _position("stop", stop, size, axis)
+    if step < 1:
+        raise ArgumentError("step", f"found {step}, expected a positive integer", "flip(x, axis) reverses an axis")
+    if end <= first:
+        name = "start" if stop is None else "stop"
+        message = f"found {first} to before {end} along axis {axis} of size {size}, which holds no element"
+        raise ArgumentError(name, message)
+    shape[axis] = -(-(end - first) // step)
+    if shape[axis] == size:
+        return x
+    starts = tuple(first if i == axis else 0 for i in range(len(shape)))
+    steps = None if step == 1 or shape[axis] == 1 else tuple(step if i == axis else 1 for i in range(len(shape)))
+    return b.emit(SliceOp(x, results=[shaped(x, shape)], starts=starts, **_spread(steps))).out
+
+
+def _position(argument: str, position: int, size: int, axis: int) -> int:
+    if not -size <= position <= size:
+        raise ArgumentError(argument, f"found {position}, expected {-size} to {size} for axis {axis} of size {size}")
+    return position + size if position < 0 else position
+
+
+def pad(b: GraphBuilder, x: Value, padding: Ints, value: float = 0.0, mode: str = "constant") -> SSAValue:
+    """
+    x with `padding` [before, after] of the last axis, then of the one before it, …, filled with `value`; mode "reflect"
+    or "replicate" continues x instead. Negative padding crops.
+    """
+    shape = shape_of(x)
+    if len(padding) % 2 or not 0 < len(padding) <= 2 * len(shape):
+        message = f"found a list of {len(padding)}, expected two integers an axis, the last axis first"
+        raise ArgumentError("padding", message, f"the tensor has {len(shape)} axes")
+    if mode != "constant" and mode not in BORDER_MODES:
+        raise ArgumentError("mode", f"found '{mode}', expected one of constant, {', '.join(BORDER_MODES)}")
+    before, after = [0] * len(shape), [0] * len(shape)
+    for number in range(len(padding) // 2):
+        before[-1 - number], after[-1 - number] = padding[2 * number], padding[2 * number + 1]
+    x = _cropped(b, x, before, after, padding)
+    before, after = [max(0, n) for n in before], [max(0, n) for n in after]
+    if not any((*before, *after)):
+        return x
+    starts = tuple(before)
+    padded = shaped(x, [i + size + j for i, size, j in zip(before, shape_of(x), after, strict=True)])
+    if mode == "constant":
+        return b.emit(PadOp(x, results=[padded], starts=starts, value=_fill(x, value))).out
+    if value != 0.0:
+        raise ArgumentError("value", f"found {value} with mode '{mode}', which takes no value")
+    if mode == "reflect":
+        for axis, size in enumerate(shape_of(x)):
+            if max(before[axis], after[axis]) >= size:
+                message = f"found {max(before[axis], after[axis])} for axis {axis} of size {size}"
+                raise ArgumentError("padding", f"{message}, expected less than the size to reflect")
+    return b.emit(BorderPadOp(x, results=[padded], starts=starts, mode=mode)).out
+
+
+def _cropped(b: GraphBuilder, x: SSAValue, before: Sequence[int], after: Sequence[int], padding: Ints) -> SSAValue:
+    """x without what negative padding takes away."""
+    starts = tuple(max(0, -n) for n in before)
+    sizes = [size - start + min(0, n) for size, start, n in zip(shape_of(x), starts, after, strict=True)]
+    if min(sizes, default=1) < 1:
+        raise ArgumentError("padding", f"found {short(padding)}, which leaves nothing of {list(shape_of(x))}")
+    return x if tuple(sizes) == shape_of(x) else b.emit(SliceOp(x, results=[shaped(x, sizes)], starts=starts)).out
+
+
+def _fill(x: SSAValue, value: float) -> float:
+    element = tensor_type(x).element_type
+    if isinstance(element, IntegerType) and (value != int(value) or (element == i1 and value not in (0, 1))):
+        raise ArgumentError("value", f"found {value}, expected a value of the tensor's type {element}")
+    return float(value)
+
+
+LAYERS = (SliceLayer(), PadLayer(), BorderPadLayer(), BorderPadDxLayer())
+FUNCTIONS = (slice, pad)

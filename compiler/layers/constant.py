@@ -1,0 +1,90 @@
+"""Tensors that are known at compile time; they cost nothing."""
+
+from math import ceil
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, IntegerType, i1, i32
+from xdsl.ir import Attribute, SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import ArgumentError, Array, Ints, Kind, Layer, OptInt, element_type
+from npuc.dialects.tensors import shape_of, tensor_of
+from npuc.dialects.train.base import MAX_ELEMENTS, ints
+from npuc.dialects.train.constant import ArangeOp, CausalMaskOp, IntegersOp
+
+
+class ArangeLayer(Layer[ArangeOp]):
+    """start + i step."""
+
+    op = ArangeOp
+    kind = Kind.CONSTANT
+
+    def evaluate(self, op: ArangeOp, *arrays: Array) -> tuple[Array, ...]:
+        return (op.start.value.data + np.arange(shape_of(op.out)[0], dtype=np.float64) * op.step.value.data,)
+
+
+class IntegersLayer(Layer[IntegersOp]):
+    """The listed integers."""
+
+    op = IntegersOp
+    kind = Kind.CONSTANT
+
+    def evaluate(self, op: IntegersOp, *arrays: Array) -> tuple[Array, ...]:
+        return (np.array(ints(op.values), dtype=np.int64),)
+
+
+class CausalMaskLayer(Layer[CausalMaskOp]):
+    """j <= i + offset."""
+
+    op = CausalMaskOp
+    kind = Kind.CONSTANT
+
+    def evaluate(self, op: CausalMaskOp, *arrays: Array) -> tuple[Array, ...]:
+        return (np.tri(*shape_of(op.out), k=int(op.offset.value.data), dtype=np.bool_),)
+
+
+def integers(b: GraphBuilder, values: Ints) -> SSAValue:
+    """A constant vector of i32."""
+    return b.emit(IntegersOp(results=[tensor_of(i32, [len(values)])], values=tuple(values))).out
+
+
+def arange(b: GraphBuilder, stop: float, start: float = 0, step: float = 1, dtype: str = "f32") -> SSAValue:
+    """The vector of start, start + step, start + 2 step, … before stop; a constant."""
+    element = element_type("dtype", dtype)
+    if step == 0:
+        raise ArgumentError("step", "found 0, expected a number other than 0")
+    count = ceil((stop - start) / step)
+    if count < 1 or count > MAX_ELEMENTS:
+        many = "no element" if count < 1 else f"{count:,} elements"
+        raise ArgumentError("stop", f"found {start} to before {stop} in steps of {step}, which has {many}")
+    if not isinstance(element, AnyFloat):
+        for name, number in (("start", start), ("step", step)):
+            if number != int(number):
+                raise ArgumentError(name, f"found {number}, expected an integer for dtype {dtype}")
+        _check_range(element, dtype, start, start + (count - 1) * step)
+    return b.emit(ArangeOp(results=[tensor_of(element, [count])], start=float(start), step=float(step))).out
+
+
+def _check_range(element: Attribute, dtype: str, first: float, last: float) -> None:
+    """Raise an error for integers that the element type does not hold."""
+    if element == i1:
+        raise ArgumentError("dtype", f"found {dtype}, expected a type of numbers")
+    # Beyond 2^53 the floats that the operation holds are no longer all integers.
+    limit = 1 << min(cast(IntegerType, element).width.data - 1, 53)
+    for name, number in (("start", first), ("stop", last)):
+        if not -limit <= number < limit:
+            raise ArgumentError(name, f"found the value {number:.0f}, expected {-limit} to {limit - 1} for {dtype}")
+
+
+def causal_mask(b: GraphBuilder, rows: int, columns: OptInt = None, offset: int = 0) -> SSAValue:
+    """The constant boolean matrix that is true where column <= row + offset: where a query (row) may look."""
+    for name, size in (("rows", rows), ("columns", columns)):
+        if size is not None and size < 1:
+            raise ArgumentError(name, f"found {size}, expected a size of at least 1")
+    shape = [rows, rows if columns is None else columns]
+    return b.emit(CausalMaskOp(results=[tensor_of(i1, shape)], offset=offset)).out
+
+
+LAYERS = (ArangeLayer(), IntegersLayer(), CausalMaskLayer())
+FUNCTIONS = (arange, causal_mask)

@@ -1,0 +1,165 @@
+"""Lookups by index move the elements they pick; their derivatives add into a dense tensor."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    Kind,
+    Layer,
+    Value,
+    Work,
+    element_type,
+    elements,
+    normal_axis,
+    result_elements,
+)
+from npuc.compiler.layers.constant import integers
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import shape_of, tensor_of
+from npuc.dialects.train.index import GatherDxOp, GatherOp, IndexSelectDxOp, IndexSelectOp, OneHotOp
+
+IndexOrInts: TypeAlias = SSAValue | Sequence[int]
+
+
+def checked_indices(op: Operation, argument: str, index: Array, count: int) -> Array:
+    """The indices, or an error that names the layer, the argument and the first of them that is out of range."""
+    wrong = (index < 0) | (index >= count)
+    if wrong.any():
+        at = [int(place[0]) for place in np.nonzero(wrong)]
+        where = f" at {at}" if at else ""
+        of = f"layer '{layer_of(op)}': " if layer_of(op) else ""
+        raise ValueError(f"{of}argument '{argument}' holds {index[wrong][0]}{where}, expected 0 to {count - 1}")
+    return index
+
+
+class IndexSelectLayer(Layer[IndexSelectOp]):
+    """Parts of a tensor; only they are read."""
+
+    op = IndexSelectOp
+    kind = Kind.DATA
+
+    def evaluate(self, op: IndexSelectOp, *arrays: Array) -> tuple[Array, ...]:
+        x, index = arrays
+        axis = int(op.axis.value.data)
+        return (x.take(checked_indices(op, "index", index, x.shape[axis]), axis=axis),)
+
+    def vjp(
+        self, op: IndexSelectOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(IndexSelectDxOp(g, op.index, results=[op.x.type], axis=int(op.axis.value.data))).dx, None]
+
+    def work(self, op: IndexSelectOp) -> Work:
+        return Work(reads=(result_elements(op), elements(op.index)))
+
+
+class IndexSelectDxLayer(Layer[IndexSelectDxOp]):
+    """Parts of dy added at their indices; one vector operation an element of dy."""
+
+    op = IndexSelectDxOp
+
+    def evaluate(self, op: IndexSelectDxOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, index = arrays
+        axis = int(op.axis.value.data)
+        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
+        checked = checked_indices(op, "index", index, dx.shape[axis])
+        np.add.at(np.moveaxis(dx, axis, 0), checked, np.moveaxis(dy, axis, 0))
+        return (dx,)
+
+    def work(self, op: IndexSelectDxOp) -> Work:
+        return Work(vector_ops=elements(op.dy))
+
+
+def _places(index: Array, axis: int) -> tuple[Array, ...]:
+    """Where gather reads: the index along the axis, its own place along the others."""
+    places: list[Array] = list(np.ogrid[tuple(slice(size) for size in index.shape)])
+    places[axis] = index
+    return tuple(places)
+
+
+class GatherLayer(Layer[GatherOp]):
+    """Elements by index along an axis; only they are read."""
+
+    op = GatherOp
+    kind = Kind.DATA
+
+    def evaluate(self, op: GatherOp, *arrays: Array) -> tuple[Array, ...]:
+        x, index = arrays
+        axis = int(op.axis.value.data)
+        return (x[_places(checked_indices(op, "index", index, x.shape[axis]), axis)],)
+
+    def vjp(self, op: GatherOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(GatherDxOp(g, op.index, results=[op.x.type], axis=int(op.axis.value.data))).dx, None]
+
+    def work(self, op: GatherOp) -> Work:
+        return Work(reads=(result_elements(op), elements(op.index)))
+
+
+class GatherDxLayer(Layer[GatherDxOp]):
+    """Elements of dy added at their indices; one vector operation an element of dy."""
+
+    op = GatherDxOp
+
+    def evaluate(self, op: GatherDxOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, index = arrays
+        axis = int(op.axis.value.data)
+        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
+        np.add.at(dx, _places(checked_indices(op, "index", index, dx.shape[axis]), axis), dy)
+        return (dx,)
+
+    def work(self, op: GatherDxOp) -> Work:
+        return Work(vector_ops=elements(op.dy))
+
+
+class OneHotLayer(Layer[OneHotOp]):
+    """1 at each index; the indices are read, the result is written."""
+
+    op = OneHotOp
+    kind = Kind.DATA
+
+    def evaluate(self, op: OneHotOp, *arrays: Array) -> tuple[Array, ...]:
+        (ids,) = arrays
+        classes = shape_of(op.out)[-1]
+        return (checked_indices(op, "ids", ids, classes)[..., None] == np.arange(classes),)
+
+
+def index_select(b: GraphBuilder, x: Value, index: IndexOrInts, axis: int) -> SSAValue:
+    """The parts of x along an axis at the places that `index` holds: a vector of integers, or a list."""
+    axis = normal_axis("axis", axis, len(shape_of(x)))
+    if not isinstance(index, SSAValue):
+        if not index:
+            raise ArgumentError("index", "found an empty list, expected at least one index")
+        size = shape_of(x)[axis]
+        for place in index:
+            if not -size <= place < size:
+                raise ArgumentError("index", f"found {place}, expected {-size} to {size - 1} for axis {axis}")
+        index = integers(b, [place % size for place in index])
+    return b.emit(IndexSelectOp(x, index, axis=axis)).out
+
+
+def gather(b: GraphBuilder, x: Value, index: Value, axis: int) -> SSAValue:
+    """The elements of x whose place along an axis `index` says; on the other axes they stay where they are."""
+    return b.emit(GatherOp(x, index, axis=normal_axis("axis", axis, len(shape_of(x))))).out
+
+
+def one_hot(b: GraphBuilder, ids: Value, classes: int, dtype: str = "f32") -> SSAValue:
+    """A new last axis of `classes` elements, 1 at each index and 0 elsewhere."""
+    if classes < 1:
+        raise ArgumentError("classes", f"found {classes}, expected at least 1")
+    result = tensor_of(element_type("dtype", dtype), [*shape_of(ids), classes])
+    return b.emit(OneHotOp(ids, results=[result])).out
+
+
+LAYERS = (IndexSelectLayer(), IndexSelectDxLayer(), GatherLayer(), GatherDxLayer(), OneHotLayer())
+FUNCTIONS = (index_select, gather, one_hot)

@@ -1,0 +1,84 @@
+"""The largest and smallest elements over axes, and their places."""
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i32
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.arithmetic import broadcast
+from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.train.reduction import AxesOp, reduced_shape
+from npuc.dialects.train.softmax import check_axis
+
+
+@irdl_op_definition
+class AmaxOp(AxesOp):
+    """`train.amax %x axes [1] : (tensor<2x3xf32>) -> tensor<2x1xf32>`: the largest element over axes."""
+
+    name = "train.amax"
+
+
+@irdl_op_definition
+class AminOp(AxesOp):
+    """`train.amin %x axes [1] : (tensor<2x3xf32>) -> tensor<2x1xf32>`: the smallest element over axes."""
+
+    name = "train.amin"
+
+
+@irdl_op_definition
+class ExtremeGradOp(TrainOp):
+    """`train.extreme_grad %dy, %x, %y`: dy where x equals its extreme y, in equal shares where several do; else 0."""
+
+    name = "train.extreme_grad"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    y = operand_def(TensorType)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, x: Tensor, y: Tensor) -> Types:
+        """dy and y are x's type with size 1 along the reduced axes."""
+        if dy != y:
+            raise VerifyException(f"dy is {dy}, y is {y}")
+        return _reduced(dy, x)
+
+
+class _PlaceOp(TrainOp):
+    """Base of the places of extremes along one axis."""
+
+    x = operand_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, axis: int) -> Types:
+        """x's shape with size 1 along the axis; i32."""
+        check_axis(x, axis)
+        return (tensor_of(i32, reduced_shape(x.get_shape(), (axis % len(x.get_shape()),))),)
+
+
+@irdl_op_definition
+class ArgmaxOp(_PlaceOp):
+    """`train.argmax %x axis 1 : (tensor<2x3xf32>) -> tensor<2x1xi32>`: the index of the first largest element."""
+
+    name = "train.argmax"
+
+
+@irdl_op_definition
+class ArgminOp(_PlaceOp):
+    """`train.argmin %x axis 1 : (tensor<2x3xf32>) -> tensor<2x1xi32>`: the index of the first smallest element."""
+
+    name = "train.argmin"
+
+
+def _reduced(dy: Tensor, x: Tensor) -> Types:
+    ranks = len(dy.get_shape()), len(x.get_shape())
+    if ranks[0] != ranks[1] or broadcast(dy.get_shape(), x.get_shape()) != x.get_shape():
+        raise VerifyException(f"{shape_text(dy)} is no reduction of {shape_text(x)}")
+    if dy.element_type != x.element_type:
+        raise VerifyException(f"element types differ: {dy.element_type} and {x.element_type}")
+    return (x,)

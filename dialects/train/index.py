@@ -1,0 +1,148 @@
+"""Lookups along an axis by a tensor of integers, and the one-hot form of integers."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, i1
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.train.softmax import check_axis
+
+
+@irdl_op_definition
+class IndexSelectOp(TrainOp):
+    """`train.index_select %x, %index axis 1`: the parts of x at a vector of indices along an axis, in its order."""
+
+    name = "train.index_select"
+
+    x = operand_def(TensorType)
+    index = operand_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, index: Tensor, axis: int) -> Types:
+        """x's shape with the number of indices along the axis."""
+        return (tensor_of(x.element_type, _selected(x, index, axis)),)
+
+
+@irdl_op_definition
+class IndexSelectDxOp(TrainOp):
+    """`train.index_select_dx %dy, %index axis 1`: the gradient of x: each part of dy added at its index."""
+
+    name = "train.index_select_dx"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    dy = operand_def(TensorType)
+    index = operand_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, index: Tensor, results: tuple[Tensor, ...], axis: int) -> Types:
+        """Selecting from the result gives dy's shape."""
+        (dx,) = results
+        _check_dy(dy, _selected(dx, index, axis))
+        return (tensor_of(dy.element_type, dx.get_shape()),)
+
+
+@irdl_op_definition
+class GatherOp(TrainOp):
+    """`train.gather %x, %index axis 1`: y[i, j] = x[i, index[i, j]], and so for every rank and axis."""
+
+    name = "train.gather"
+
+    x = operand_def(TensorType)
+    index = operand_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, index: Tensor, axis: int) -> Types:
+        """The shape of the index, which is as large as x at most on the other axes."""
+        check_gather(x, index, axis)
+        return (tensor_of(x.element_type, index.get_shape()),)
+
+
+@irdl_op_definition
+class GatherDxOp(TrainOp):
+    """`train.gather_dx %dy, %index axis 1`: the gradient of x: each element of dy added at its index."""
+
+    name = "train.gather_dx"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    dy = operand_def(TensorType)
+    index = operand_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, index: Tensor, results: tuple[Tensor, ...], axis: int) -> Types:
+        """Gathering from the result gives dy's shape."""
+        (dx,) = results
+        check_gather(dx, index, axis)
+        _check_dy(dy, index.get_shape())
+        return (tensor_of(dy.element_type, dx.get_shape()),)
+
+
+@irdl_op_definition
+class OneHotOp(TrainOp):
+    """`train.one_hot %ids : (tensor<5xi32>) -> tensor<5x10xf32>`: 1 at each index along a new last axis, else 0."""
+
+    name = "train.one_hot"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    ids = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(ids: Tensor, results: tuple[Tensor, ...]) -> Types:
+        """The shape of the indices with the number of classes appended."""
+        (out,) = results
+        check_indices(ids)
+        shape = out.get_shape()
+        if shape[:-1] != ids.get_shape() or not shape:
+            raise VerifyException(f"indices {shape_text(ids)} and result {shape_text(out)} differ before the last axis")
+        return (tensor_of(out.element_type, shape),)
+
+
+def check_indices(index: Tensor) -> None:
+    """The rule for indices: integers."""
+    element = index.element_type
+    if not isinstance(element, IntegerType) or element == i1:
+        raise VerifyException(f"the indices have element type {element}, expected i32 or i64")
+
+
+def check_gather(x: Tensor, index: Tensor, axis: int) -> None:
+    """The rule of gather."""
+    check_indices(index)
+    check_axis(x, axis)
+    shape, picked = x.get_shape(), index.get_shape()
+    if len(shape) != len(picked):
+        raise VerifyException(f"x is {shape_text(x)}, the index is {shape_text(index)}: expected equal ranks")
+    for i, (size, count) in enumerate(zip(shape, picked, strict=True)):
+        if i != axis % len(shape) and count > size:
+            raise VerifyException(f"axis {i}: the index has size {count}, x only {size}")
+
+
+def _selected(x: Tensor, index: Tensor, axis: int) -> tuple[int, ...]:
+    check_indices(index)
+    check_axis(x, axis)
+    if len(index.get_shape()) != 1:
+        raise VerifyException(f"the index is {shape_text(index)}, expected a vector")
+    shape = list(x.get_shape())
+    shape[axis] = index.get_shape()[0]
+    return tuple(shape)
+
+
+def _check_dy(dy: Tensor, expected: tuple[int, ...]) -> None:
+    if dy.get_shape() != expected:
+        raise VerifyException(f"dy is {shape_text(dy)}, the lookup's output is {'x'.join(map(str, expected))}")

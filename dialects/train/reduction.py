@@ -1,0 +1,129 @@
+"""
+Reductions over axes and running sums.
+
+A reduction keeps its axes with size 1, so that a gradient of its shape broadcasts to the operand's; a view drops them.
+The sum itself is `train.reduce`.
+"""
+
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, UnitAttr
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.softmax import check_axis
+
+
+def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with size 1 along the given axes."""
+    return tuple(1 if i in axes else size for i, size in enumerate(shape))
+
+
+class AxesOp(TrainOp):
+    """Base of the reductions over several axes."""
+
+    x = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, axes: tuple[int, ...]) -> Types:
+        """x's shape with size 1 along the axes, which are in ascending order."""
+        return _over(x, axes)
+
+
+def _over(x: Tensor, axes: tuple[int, ...]) -> Types:
+    rank = len(x.get_shape())
+    if list(axes) != sorted(set(axes)) or any(not 0 <= a < rank for a in axes):
+        raise VerifyException(f"axes is {list(axes)}, expected ascending axes of {shape_text(x)}")
+    return (tensor_of(x.element_type, reduced_shape(x.get_shape(), axes)),)
+
+
+@irdl_op_definition
+class ProdOp(AxesOp):
+    """`train.prod %x axes [1] : (tensor<2x3xf32>) -> tensor<2x1xf32>`: the product over axes."""
+
+    name = "train.prod"
+
+
+@irdl_op_definition
+class ProdGradOp(TrainOp):
+    """`train.prod_grad %dy, %x axes [1]`: dy times the product of the other elements over the axes."""
+
+    name = "train.prod_grad"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, x: Tensor, axes: tuple[int, ...]) -> Types:
+        """dy is x's type with size 1 along the axes."""
+        return _gradient(dy, x, axes)
+
+
+@irdl_op_definition
+class VarOp(TrainOp):
+    """`train.var %x axes [1] correction 1.0`: the sum of (x - mean)^2 over axes, by their size less `correction`."""
+
+    name = "train.var"
+
+    x = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase)
+    correction = prop_def(FloatAttr, default_value=encode(1.0))
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, axes: tuple[int, ...], correction: float = 1.0) -> Types:
+        """x's shape with size 1 along the axes, which are in ascending order."""
+        return _over(x, axes)
+
+
+@irdl_op_definition
+class VarGradOp(TrainOp):
+    """`train.var_grad %dy, %x axes [1] correction 1.0`: dy 2 (x - mean) by the size of the axes less `correction`."""
+
+    name = "train.var_grad"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    axes = prop_def(DenseArrayBase)
+    correction = prop_def(FloatAttr, default_value=encode(1.0))
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, x: Tensor, axes: tuple[int, ...], correction: float = 1.0) -> Types:
+        """dy is x's type with size 1 along the axes."""
+        return _gradient(dy, x, axes)
+
+
+@irdl_op_definition
+class CumsumOp(TrainOp):
+    """`train.cumsum %x axis 1`: the sum of all elements up to each one along an axis; `reverse` sums from the end."""
+
+    name = "train.cumsum"
+
+    x = operand_def(TensorType)
+    axis = prop_def(IntegerAttr)
+    reverse = opt_prop_def(UnitAttr)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, axis: int, reverse: bool = False) -> Types:
+        """The type of the operand."""
+        check_axis(x, axis)
+        return (x,)
+
+
+def _gradient(dy: Tensor, x: Tensor, axes: tuple[int, ...]) -> Types:
+    (expected,) = _over(x, axes)
+    if dy != expected:
+        raise VerifyException(f"dy is {dy}, expected {expected}")
+    return (x,)
