@@ -1,6 +1,6 @@
 """Pooling: one vector operation for each element of each window, forward and backward."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -9,33 +9,65 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.base import (
+    ArgumentError,
     Array,
     Emit,
     Gradients,
     IntOrInts,
     Layer,
+    OptInts,
     Padding,
     Value,
     Work,
     elements,
     pair,
     rank_at_least,
-    result_elements,
 )
 from npuc.compiler.layers.window import window_padding, windows
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import ints
-from npuc.dialects.train.pool import AvgPoolGradOp, AvgPoolOp, MaxPoolGradOp, MaxPoolOp, PoolBase
+from npuc.dialects.train.pool import (
+    AvgPoolBase,
+    AvgPoolGradOp,
+    AvgPoolOp,
+    MaxPoolBase,
+    MaxPoolGradOp,
+    MaxPoolOp,
+    PoolBase,
+)
 from npuc.dialects.train.shape import ReshapeOp
 
 
 def _params(op: PoolBase) -> dict[str, Any]:
-    return {"kernel": ints(op.kernel), "stride": ints(op.stride), "padding": ints(op.padding)}
+    params: dict[str, Any] = {"kernel": ints(op.kernel), "stride": ints(op.stride), "padding": ints(op.padding)}
+    if isinstance(op, MaxPoolBase):
+        params["dilation"] = ints(op.dilation)
+    if isinstance(op, AvgPoolBase):
+        params["exclude"] = op.exclude is not None
+    return params | {"ceil": op.ceil is not None}
 
 
-def _pad(op: PoolBase, x: Array, value: float) -> Array:
-    top, bottom, left, right = ints(op.padding)
-    return np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=value)
+def _dilation(op: PoolBase) -> tuple[int, ...]:
+    return ints(op.dilation) if isinstance(op, MaxPoolBase) else (1, 1)
+
+
+def _views(op: PoolBase, out: Sequence[int]) -> Iterator[tuple[slice, slice]]:
+    """The rows and columns of the padded input for each position in the window, in row-major order."""
+    for _, _, rows, columns in windows(ints(op.kernel), tuple(out), ints(op.stride), _dilation(op)):
+        yield rows, columns
+
+
+def _pad(op: PoolBase, x: Array, out: Sequence[int], value: float) -> Array:
+    """x with its padding, and with what the last windows have beyond it."""
+    sides = ints(op.padding)
+    widths = [(0, 0), (0, 0)]
+    for axis, (kernel, stride, dilation) in enumerate(
+        zip(ints(op.kernel), ints(op.stride), _dilation(op), strict=True)
+    ):
+        before, after = sides[2 * axis : 2 * axis + 2]
+        reach = (out[axis] - 1) * stride + dilation * (kernel - 1) + 1
+        widths.append((before, max(after, reach - before - x.shape[2 + axis])))
+    return np.pad(x, widths, constant_values=value)
 
 
 def _crop(op: PoolBase, padded: Array, shape: tuple[int, ...]) -> Array:
@@ -43,12 +75,44 @@ def _crop(op: PoolBase, padded: Array, shape: tuple[int, ...]) -> Array:
     return padded[:, :, top : top + shape[2], left : left + shape[3]]
 
 
-def _work(op: PoolBase, x: SSAValue, outputs: int) -> Work:
-    """One operation for each element of each window; windows that leave gaps read only what they cover."""
-    kernel, stride = ints(op.kernel), ints(op.stride)
-    covered = prod(kernel) * outputs
-    gaps = kernel[0] < stride[0] or kernel[1] < stride[1]
-    return Work(vector_ops=covered, reads=(min(covered, elements(x)),) if gaps else None)
+def _lowest(x: Array) -> float:
+    """What no element of x is below."""
+    return -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+
+
+def _divisor(op: AvgPoolBase, shape: Sequence[int], out: Sequence[int]) -> int | Array:
+    """How many elements each window counts, for an input of a shape: one number, or [height, width] of the output."""
+    if op.ceil is None and op.exclude is None:
+        return prod(ints(op.kernel))
+    counts: list[Array] = []
+    for axis, (kernel, stride) in enumerate(zip(ints(op.kernel), ints(op.stride), strict=True)):
+        before, after = ints(op.padding)[2 * axis : 2 * axis + 2]
+        starts, size = np.arange(out[axis]) * stride - before, shape[2 + axis]
+        ends = np.minimum(starts + kernel, size + after)
+        if op.exclude is not None:
+            starts, ends = np.maximum(starts, 0), np.minimum(ends, size)
+        counts.append(ends - starts)
+    return np.outer(*counts)
+
+
+def _touched(size: int, before: int, out: int, kernel: int, stride: int, dilation: int) -> int:
+    """How many positions of one axis of the input lie in some window."""
+    if dilation == 1 and stride <= kernel:
+        return min(size, (out - 1) * stride + kernel - before)
+    read = np.zeros(size, dtype=bool)
+    for first in range(-before, dilation * kernel - before, dilation):
+        start = first if first >= 0 else first % stride
+        read[start : max(0, first + (out - 1) * stride + 1) : stride] = True
+    return int(read.sum())
+
+
+def _work(op: PoolBase, x: SSAValue, outputs: SSAValue) -> Work:
+    """One operation for each element of each window; only elements in some window are read."""
+    shape, out = shape_of(x), shape_of(outputs)
+    read = shape[0] * shape[1]
+    for axis, window in enumerate(zip(ints(op.kernel), ints(op.stride), _dilation(op), strict=True)):
+        read *= _touched(shape[2 + axis], ints(op.padding)[2 * axis], out[2 + axis], *window)
+    return Work(vector_ops=prod(ints(op.kernel)) * prod(out), reads=(read,) if read < prod(shape) else None)
 
 
 class MaxPoolLayer(Layer[MaxPoolOp]):
@@ -58,8 +122,9 @@ class MaxPoolLayer(Layer[MaxPoolOp]):
 
     def evaluate(self, op: MaxPoolOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
-        padded, y = _pad(op, x, -np.inf), np.full(shape_of(op.out), -np.inf, dtype=x.dtype)
-        for _, _, rows, columns in windows(ints(op.kernel), y.shape[2:], ints(op.stride)):
+        lowest, out = _lowest(x), shape_of(op.out)
+        padded, y = _pad(op, x, out[2:], lowest), np.full(out, lowest, dtype=x.dtype)
+        for rows, columns in _views(op, out[2:]):
             np.maximum(y, padded[:, :, rows, columns], out=y)
         return (y,)
 
@@ -69,7 +134,7 @@ class MaxPoolLayer(Layer[MaxPoolOp]):
         return [emit(MaxPoolGradOp(g, op.x, **_params(op))).dx]
 
     def work(self, op: MaxPoolOp) -> Work:
-        return _work(op, op.x, result_elements(op))
+        return _work(op, op.x, op.out)
 
 
 class MaxPoolGradLayer(Layer[MaxPoolGradOp]):
@@ -79,34 +144,35 @@ class MaxPoolGradLayer(Layer[MaxPoolGradOp]):
 
     def evaluate(self, op: MaxPoolGradOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x = arrays
-        padded = _pad(op, x, -np.inf)
-        views = list(windows(ints(op.kernel), dy.shape[2:], ints(op.stride)))
-        largest = np.full(dy.shape, -np.inf, dtype=x.dtype)
-        for _, _, rows, columns in views:
+        padded = _pad(op, x, dy.shape[2:], _lowest(x))
+        views = list(_views(op, dy.shape[2:]))
+        largest = np.full(dy.shape, _lowest(x), dtype=x.dtype)
+        for rows, columns in views:
             np.maximum(largest, padded[:, :, rows, columns], out=largest)
         dx, open_windows = np.zeros_like(padded), np.ones(dy.shape, dtype=bool)
-        for _, _, rows, columns in views:
+        for rows, columns in views:
             first = (padded[:, :, rows, columns] == largest) & open_windows
             dx[:, :, rows, columns] += np.where(first, dy, 0)
             open_windows &= ~first
         return (_crop(op, dx, x.shape),)
 
     def work(self, op: MaxPoolGradOp) -> Work:
-        work = _work(op, op.x, elements(op.dy))
+        work = _work(op, op.x, op.dy)
         return work if work.reads is None else Work(vector_ops=work.vector_ops, reads=(elements(op.dy), *work.reads))
 
 
 class AvgPoolLayer(Layer[AvgPoolOp]):
-    """The mean of each window, padding counted."""
+    """The mean of each window."""
 
     op = AvgPoolOp
 
     def evaluate(self, op: AvgPoolOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
-        padded, y = _pad(op, x, 0), np.zeros(shape_of(op.out), dtype=x.dtype)
-        for _, _, rows, columns in windows(ints(op.kernel), y.shape[2:], ints(op.stride)):
+        out = shape_of(op.out)
+        padded, y = _pad(op, x, out[2:], 0), np.zeros(out, dtype=x.dtype)
+        for rows, columns in _views(op, out[2:]):
             y += padded[:, :, rows, columns]
-        return (y / prod(ints(op.kernel)),)
+        return (y / _divisor(op, x.shape, out[2:]),)
 
     def vjp(self, op: AvgPoolOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
@@ -114,7 +180,7 @@ class AvgPoolLayer(Layer[AvgPoolOp]):
         return [emit(AvgPoolGradOp(g, results=[op.x.type], **_params(op))).dx]
 
     def work(self, op: AvgPoolOp) -> Work:
-        return _work(op, op.x, result_elements(op))
+        return _work(op, op.x, op.out)
 
 
 class AvgPoolGradLayer(Layer[AvgPoolGradOp]):
@@ -125,9 +191,9 @@ class AvgPoolGradLayer(Layer[AvgPoolGradOp]):
     def evaluate(self, op: AvgPoolGradOp, *arrays: Array) -> tuple[Array, ...]:
         (dy,) = arrays
         shape = shape_of(op.dx)
-        dx = _pad(op, np.zeros(shape, dtype=dy.dtype), 0)
-        share = dy / prod(ints(op.kernel))
-        for _, _, rows, columns in windows(ints(op.kernel), dy.shape[2:], ints(op.stride)):
+        dx = _pad(op, np.zeros(shape, dtype=dy.dtype), dy.shape[2:], 0)
+        share = dy / _divisor(op, shape, dy.shape[2:])
+        for rows, columns in _views(op, dy.shape[2:]):
             dx[:, :, rows, columns] += share
         return (_crop(op, dx, shape),)
 
@@ -140,43 +206,82 @@ def _pool(
     op: type[MaxPoolOp | AvgPoolOp],
     x: Value,
     kernel: IntOrInts,
-    stride: IntOrInts | None,
+    stride: OptInts,
     padding: Padding,
+    dilation: IntOrInts = 1,
+    **marks: Any,
 ) -> SSAValue:
     shape = rank_at_least("x", x, 4, "[batch, channels, height, width]")
-    size = pair("kernel", kernel)
+    size, spread = pair("kernel", kernel), pair("dilation", dilation)
     strides = size if stride is None else pair("stride", stride)
-    pads = window_padding(padding, (shape[2], shape[3]), size, strides)
-    return b.emit(op(x, kernel=size, stride=strides, padding=pads)).out
+    pads = window_padding(padding, (shape[2], shape[3]), size, strides, spread)
+    params: dict[str, Any] = {"dilation": spread} if op is MaxPoolOp else {}
+    return b.emit(op(x, kernel=size, stride=strides, padding=pads, **params, **marks)).out
 
 
 def max_pool(
-    b: GraphBuilder, x: Value, kernel: IntOrInts, stride: IntOrInts | None = None, padding: Padding = 0
+    b: GraphBuilder,
+    x: Value,
+    kernel: IntOrInts,
+    stride: OptInts = None,
+    padding: Padding = 0,
+    dilation: IntOrInts = 1,
+    ceil_mode: bool = False,
 ) -> SSAValue:
-    """The largest value of each window of x [batch, channels, height, width]; the stride is the kernel by default."""
-    return _pool(b, MaxPoolOp, x, kernel, stride, padding)
+    """
+    The largest value of each window of x [batch, channels, height, width]; the stride is the kernel by default.
+
+    Padding never wins; `ceil_mode` keeps a last window that is not full.
+    """
+    return _pool(b, MaxPoolOp, x, kernel, stride, padding, dilation, ceil=ceil_mode)
 
 
 def avg_pool(
-    b: GraphBuilder, x: Value, kernel: IntOrInts, stride: IntOrInts | None = None, padding: Padding = 0
+    b: GraphBuilder,
+    x: Value,
+    kernel: IntOrInts,
+    stride: OptInts = None,
+    padding: Padding = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
 ) -> SSAValue:
-    """The mean of each window of x, padding counted as zeros; the stride is the kernel by default."""
-    return _pool(b, AvgPoolOp, x, kernel, stride, padding)
+    """
+    The mean of each window of x, padding counted as zeros; the stride is the kernel by default.
+
+    `count_include_pad=false` leaves the padding out of the mean; `ceil_mode` keeps a last window that is not full.
+    """
+    return _pool(b, AvgPoolOp, x, kernel, stride, padding, ceil=ceil_mode, exclude=not count_include_pad)
+
+
+def as_image(b: GraphBuilder, x: SSAValue) -> tuple[SSAValue, tuple[int, int, int, int]]:
+    """x [batch, channels, length] as [batch, channels, 1, length], or an image as it is; and the shape."""
+    shape = rank_at_least("x", x, 3, "[batch, channels, length] or [batch, channels, height, width]")
+    if len(shape) == 4:
+        return x, shape
+    if len(shape) != 3:
+        raise ArgumentError("x", f"found a tensor of rank {len(shape)}, expected rank 3 or 4")
+    batch, channels, length = shape
+    sizes = (batch, channels, 1, length)
+    return reshaped(b, x, sizes), sizes
+
+
+def reshaped(b: GraphBuilder, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """A view of x under another shape."""
+    return b.emit(ReshapeOp(x, results=[tensor_of(tensor_type(x).element_type, shape)])).out
 
 
 def _global(b: GraphBuilder, op: type[MaxPoolOp | AvgPoolOp], x: Value) -> SSAValue:
-    shape = rank_at_least("x", x, 4, "[batch, channels, height, width]")
-    pooled = _pool(b, op, x, shape[2:], None, 0)
-    return b.emit(ReshapeOp(pooled, results=[tensor_of(tensor_type(x).element_type, shape[:2])])).out
+    image, (batch, channels, height, width) = as_image(b, x)
+    return reshaped(b, _pool(b, op, image, [height, width], None, 0), [batch, channels])
 
 
 def global_avg_pool(b: GraphBuilder, x: Value) -> SSAValue:
-    """The mean of each channel of x [batch, channels, height, width]: [batch, channels]."""
+    """The mean of each channel of x, an image or [batch, channels, length]: [batch, channels]."""
     return _global(b, AvgPoolOp, x)
 
 
 def global_max_pool(b: GraphBuilder, x: Value) -> SSAValue:
-    """The largest value of each channel of x [batch, channels, height, width]: [batch, channels]."""
+    """The largest value of each channel of x, an image or [batch, channels, length]: [batch, channels]."""
     return _global(b, MaxPoolOp, x)
 
 

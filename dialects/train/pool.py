@@ -2,48 +2,96 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, UnitAttr
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.window import check_window, window_size
+from npuc.dialects.train.window import check_window
+
+_ONES = (1, 1)
+_NONE = (0, 0, 0, 0)
+
+
+def pool_size(size: int, kernel: int, stride: int, before: int, after: int, dilation: int = 1, *, ceil: bool) -> int:
+    """
+    Output positions of a pooling window along one axis; below 1 if the window does not fit.
+
+    With `ceil` a last window may reach beyond the padding, if it starts inside the input or the padding before it.
+    """
+    room = size + before + after - dilation * (kernel - 1) - 1
+    count = (room + (stride - 1 if ceil else 0)) // stride + 1
+    return count - 1 if ceil and (count - 1) * stride >= size + before else count
 
 
 def pool_type(
-    x: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...] = (1, 1), padding: tuple[int, ...] = (0, 0, 0, 0)
+    x: Tensor,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...] = _ONES,
+    padding: tuple[int, ...] = _NONE,
+    dilation: tuple[int, ...] = _ONES,
+    ceil: bool = False,
 ) -> Types:
     """The output type of pooling x [b, c, h, w] with the window `kernel`."""
     if len(x.get_shape()) != 4:
         raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
     if len(kernel) != 2 or min(kernel) < 1:
         raise VerifyException(f"kernel is {list(kernel)}, expected two integers of at least 1")
-    check_window(stride, padding)
-    if max(padding[:2]) * 2 > kernel[0] or max(padding[2:]) * 2 > kernel[1]:
-        raise VerifyException(f"padding {list(padding)} is more than half of the window {list(kernel)}")
-    b, c, h, w = x.get_shape()
-    out_h = window_size(h, kernel[0], stride[0], padding[0], padding[1])
-    out_w = window_size(w, kernel[1], stride[1], padding[2], padding[3])
-    if out_h < 1 or out_w < 1:
-        raise VerifyException(
-            f"a {kernel[0]}x{kernel[1]} window does not fit into {h}x{w} with padding {list(padding)}"
-        )
-    return (tensor_of(x.element_type, (b, c, out_h, out_w)),)
+    check_window(stride, padding, dilation)
+    spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if max(padding[:2]) * 2 > spans[0] or max(padding[2:]) * 2 > spans[1]:
+        raise VerifyException(f"padding {list(padding)} is more than half of the window {spans}")
+    b, c, *sizes = x.get_shape()
+    out: list[int] = []
+    for axis, size in enumerate(sizes):
+        before, after = padding[2 * axis : 2 * axis + 2]
+        out.append(pool_size(size, kernel[axis], stride[axis], before, after, dilation[axis], ceil=ceil))
+        if out[-1] < 1:
+            raise VerifyException(
+                f"a {spans[0]}x{spans[1]} window does not fit into {sizes[0]}x{sizes[1]} with padding {list(padding)}"
+            )
+        _check_inside(size, kernel[axis], stride[axis], before, dilation[axis])
+    return (tensor_of(x.element_type, (b, c, *out)),)
+
+
+def _check_inside(size: int, kernel: int, stride: int, before: int, dilation: int) -> None:
+    """Every window holds an element of the input: one that begins before it could step over a small input."""
+    for start in range(-before, 0, stride) if dilation > 1 else ():
+        first = -(-(-start) // dilation)
+        if first >= kernel or start + first * dilation >= size:
+            raise VerifyException(f"a window with dilation {dilation} holds only padding of the {size} positions")
 
 
 class PoolBase(TrainOp):
-    """The window arguments that pooling operations share."""
+    """
+    The window arguments that pooling operations share.
+
+    padding is [top, bottom, left, right]; `ceil` rounds the number of windows up instead of down.
+    """
 
     kernel = prop_def(DenseArrayBase)
-    stride = prop_def(DenseArrayBase, default_value=encode((1, 1)))
-    padding = prop_def(DenseArrayBase, default_value=encode((0, 0, 0, 0)))
+    stride = prop_def(DenseArrayBase, default_value=encode(_ONES))
+    padding = prop_def(DenseArrayBase, default_value=encode(_NONE))
+    ceil = opt_prop_def(UnitAttr)
     traits = traits_def(Pure())
 
 
+class MaxPoolBase(PoolBase):
+    """`dilation` is the distance of neighbouring elements of a window."""
+
+    dilation = prop_def(DenseArrayBase, default_value=encode(_ONES))
+
+
+class AvgPoolBase(PoolBase):
+    """`exclude` divides by the number of elements of the input in a window, padding not counted."""
+
+    exclude = opt_prop_def(UnitAttr)
+
+
 @irdl_op_definition
-class MaxPoolOp(PoolBase):
+class MaxPoolOp(MaxPoolBase):
     """`train.max_pool %x kernel [2, 2] stride [2, 2]`: the largest value of each window; padding never wins."""
 
     name = "train.max_pool"
@@ -55,7 +103,7 @@ class MaxPoolOp(PoolBase):
 
 
 @irdl_op_definition
-class MaxPoolGradOp(PoolBase):
+class MaxPoolGradOp(MaxPoolBase):
     """`train.max_pool_grad %dy, %x …`: each gradient goes to the first largest element of its window."""
 
     name = "train.max_pool_grad"
@@ -69,28 +117,44 @@ class MaxPoolGradOp(PoolBase):
         dy: Tensor,
         x: Tensor,
         kernel: tuple[int, ...],
-        stride: tuple[int, ...] = (1, 1),
-        padding: tuple[int, ...] = (0, 0, 0, 0),
+        stride: tuple[int, ...] = _ONES,
+        padding: tuple[int, ...] = _NONE,
+        dilation: tuple[int, ...] = _ONES,
+        ceil: bool = False,
     ) -> Types:
         """Pooling x gives dy's type."""
-        _expect(dy, pool_type(x, kernel, stride, padding))
+        expect_output(dy, pool_type(x, kernel, stride, padding, dilation, ceil))
         return (x,)
 
 
 @irdl_op_definition
-class AvgPoolOp(PoolBase):
-    """`train.avg_pool %x kernel [2, 2] stride [2, 2]`: the mean of each window, padding counted as zeros."""
+class AvgPoolOp(AvgPoolBase):
+    """
+    `train.avg_pool %x kernel [2, 2] stride [2, 2]`: the mean of each window, padding counted as zeros.
+
+    What a last window has beyond the padding is not counted.
+    """
 
     name = "train.avg_pool"
 
     x = operand_def(TensorType)
     out = result_def(TensorType)
 
-    infer = staticmethod(pool_type)
+    @staticmethod
+    def infer(
+        x: Tensor,
+        kernel: tuple[int, ...],
+        stride: tuple[int, ...] = _ONES,
+        padding: tuple[int, ...] = _NONE,
+        ceil: bool = False,
+        exclude: bool = False,
+    ) -> Types:
+        """The number of windows on each axis."""
+        return pool_type(x, kernel, stride, padding, ceil=ceil)
 
 
 @irdl_op_definition
-class AvgPoolGradOp(PoolBase):
+class AvgPoolGradOp(AvgPoolBase):
     """`train.avg_pool_grad %dy …`: each gradient is spread evenly over its window."""
 
     name = "train.avg_pool_grad"
@@ -104,15 +168,18 @@ class AvgPoolGradOp(PoolBase):
         dy: Tensor,
         results: tuple[Tensor, ...],
         kernel: tuple[int, ...],
-        stride: tuple[int, ...] = (1, 1),
-        padding: tuple[int, ...] = (0, 0, 0, 0),
+        stride: tuple[int, ...] = _ONES,
+        padding: tuple[int, ...] = _NONE,
+        ceil: bool = False,
+        exclude: bool = False,
     ) -> Types:
         """Pooling the result gives dy's type."""
         (dx,) = results
-        _expect(dy, pool_type(dx, kernel, stride, padding))
+        expect_output(dy, pool_type(dx, kernel, stride, padding, ceil=ceil))
         return results
 
 
-def _expect(dy: Tensor, forward: Types) -> None:
+def expect_output(dy: Tensor, forward: Types) -> None:
+    """The rule of a pooling's derivative: dy has the type of the pooling's output."""
     if (dy,) != forward:
         raise VerifyException(f"dy is {shape_text(dy)}, the pooling's output is {shape_text(forward[0])}")
