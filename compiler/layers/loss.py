@@ -1,29 +1,85 @@
-"""Losses. Work: cross entropy 5 vector operations a logit forward and 2 backward, squared error 3 and 2, dot 2."""
+"""
+Losses of classes.
+
+Work in vector operations: cross entropy 5 a logit forward and 2 backward, label smoothing 1 more each; nll_loss one a
+row, forward (which reads one score a row) and backward.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.arithmetic import negated, scaled
-from npuc.compiler.layers.base import Array, Emit, Gradients, Layer, Value, Work, elements
+from npuc.compiler.layers.arithmetic import scaled
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    Layer,
+    OpT,
+    OptInt,
+    Value,
+    Work,
+    elements,
+    result_elements,
+)
 from npuc.compiler.layers.softmax import softmax_of
-from npuc.dialects.train.loss import CrossEntropyGradOp, CrossEntropyOp, DotLossOp, MseGradOp, MseOp
+from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.base import Param, TrainOp, decode
+from npuc.dialects.train.loss import (
+    REDUCTIONS,
+    ClassesBase,
+    CrossEntropyBase,
+    CrossEntropyGradOp,
+    CrossEntropyOp,
+    NllLossGradOp,
+    NllLossOp,
+)
 
 
-def _one_hot_index(labels: Array, classes: int) -> tuple[Array, Array]:
+def checked_reduction(reduction: str, known: Sequence[str] = REDUCTIONS) -> dict[str, Param]:
+    """The property for an argument `reduction`, none for the mean, or an error if it is not among the known."""
+    if reduction not in known:
+        raise ArgumentError("reduction", f"found '{reduction}', expected {_either(known)}")
+    return {} if reduction == "mean" else {"reduction": reduction}
+
+
+def _either(words: Sequence[str]) -> str:
+    quoted = [f"'{word}'" for word in words]
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def derivative(kind: type[OpT], op: TrainOp, *operands: SSAValue, results: Sequence[Attribute] | None = None) -> OpT:
+    """The operation of a loss's derivative, which has the properties of the loss."""
+    return kind(*operands, results=results, **{name: decode(attr) for name, attr in op.properties.items()})
+
+
+def _counted_rows(op: ClassesBase | NllLossGradOp, labels: Array, classes: int) -> tuple[Array, Array]:
+    """The numbers of the rows that are not ignored, and their labels."""
     flat = labels.reshape(-1)
+    rows = np.arange(flat.size)
+    if op.ignore_index is not None:
+        rows = np.flatnonzero(flat != op.ignore_index.value.data)
+        flat = flat[rows]
     if flat.size and (flat.min() < 0 or flat.max() >= classes):
         raise ValueError(
             f"a label is {flat.min() if flat.min() < 0 else flat.max()}, the logits have {classes} classes"
         )
-    return np.arange(flat.size), flat
+    return rows, flat
+
+
+def _reduced(op: ClassesBase, terms: Array) -> Array:
+    """One value of the losses of the rows that count; as in PyTorch, the mean of none is no number."""
+    if op.reduction.data == "sum":
+        return terms.sum()
+    return terms.mean() if terms.size else np.asarray(np.nan, dtype=terms.dtype)
 
 
 class CrossEntropyLayer(Layer[CrossEntropyOp]):
-    """Mean over rows of log(sum(exp(logits))) - logits[label]."""
+    """Mean over rows of log(sum(exp(logits))) - logits[label], or minus a smoothed mean of the logits."""
 
     op = CrossEntropyOp
 
@@ -32,100 +88,135 @@ class CrossEntropyLayer(Layer[CrossEntropyOp]):
         rows = logits.reshape(-1, logits.shape[-1])
         largest = rows.max(axis=1, keepdims=True)
         log_sum = np.log(np.exp(rows - largest).sum(axis=1)) + largest[:, 0]
-        return ((log_sum - rows[_one_hot_index(labels, rows.shape[1])]).mean(),)
+        counted, label = _counted_rows(op, labels, rows.shape[1])
+        target, share = rows[counted, label], op.label_smoothing.value.data
+        if share:
+            real = rows.dtype.type
+            target = real(1.0 - share) * target + real(share) * rows[counted].mean(axis=1)
+        return (_reduced(op, log_sum[counted] - target),)
 
     def vjp(
         self, op: CrossEntropyOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [scaled(g, emit(CrossEntropyGradOp(op.logits, op.labels)).dlogits, emit), None]
+        return [scaled(g, emit(derivative(CrossEntropyGradOp, op, op.logits, op.labels)).dlogits, emit), None]
 
     def work(self, op: CrossEntropyOp) -> Work:
-        return Work(vector_ops=5 * elements(op.logits))
+        return Work(vector_ops=(5 + _smooths(op)) * elements(op.logits))
+
+    def index_limit(self, op: CrossEntropyOp) -> int:
+        return shape_of(op.logits)[-1]
 
 
 class CrossEntropyGradLayer(Layer[CrossEntropyGradOp]):
-    """(softmax(logits) - one hot) / rows."""
+    """(softmax(logits) - smoothed one hot) / rows, zero in ignored rows."""
 
     op = CrossEntropyGradOp
 
     def evaluate(self, op: CrossEntropyGradOp, *arrays: Array) -> tuple[Array, ...]:
         logits, labels = arrays
         rows = softmax_of(logits.reshape(-1, logits.shape[-1]), 1)
-        rows[_one_hot_index(labels, rows.shape[1])] -= 1
-        return ((rows / rows.shape[0]).reshape(logits.shape),)
+        counted, label = _counted_rows(op, labels, rows.shape[1])
+        share, real = op.label_smoothing.value.data, rows.dtype.type
+        rows[counted, label] -= real(1.0 - share)
+        if share:
+            rows -= real(share / rows.shape[1])
+        if op.ignore_index is not None:
+            slopes = np.zeros_like(rows)
+            slopes[counted] = rows[counted]
+            rows = slopes
+        if op.reduction.data == "mean":
+            rows = rows / max(counted.size, 1)
+        return (rows.reshape(logits.shape),)
 
     def work(self, op: CrossEntropyGradOp) -> Work:
-        return Work(vector_ops=2 * elements(op.logits))
+        return Work(vector_ops=(2 + _smooths(op)) * elements(op.logits))
 
 
-class MseLayer(Layer[MseOp]):
-    """The mean of (y - target)^2."""
+def _smooths(op: CrossEntropyBase) -> bool:
+    return op.label_smoothing.value.data != 0.0
 
-    op = MseOp
 
-    def evaluate(self, op: MseOp, *arrays: Array) -> tuple[Array, ...]:
-        y, target = arrays
-        return (((y - target) ** 2).mean(),)
+class _Nll(Layer[OpT]):
+    def work(self, op: OpT) -> Work:
+        assert isinstance(op, NllLossOp | NllLossGradOp)
+        rows = elements(op.labels)
+        return Work(vector_ops=rows, reads=(rows, rows) if isinstance(op, NllLossOp) else None)
 
-    def vjp(self, op: MseOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+
+class NllLossLayer(_Nll[NllLossOp]):
+    """Mean over rows of -log_probs[label]."""
+
+    op = NllLossOp
+
+    def evaluate(self, op: NllLossOp, *arrays: Array) -> tuple[Array, ...]:
+        scores, labels = arrays
+        rows = scores.reshape(-1, scores.shape[-1])
+        return (_reduced(op, -rows[_counted_rows(op, labels, rows.shape[1])]),)
+
+    def vjp(self, op: NllLossOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        dy = scaled(g, emit(MseGradOp(op.y, op.target)).dy, emit)
-        return [dy if needs[0] else None, negated(dy, emit) if needs[1] else None]
+        grad = derivative(NllLossGradOp, op, op.labels, results=[op.logits.type])
+        return [scaled(g, emit(grad).dlogits, emit), None]
 
-    def work(self, op: MseOp) -> Work:
-        return Work(vector_ops=3 * elements(op.y))
-
-
-class MseGradLayer(Layer[MseGradOp]):
-    """2 (y - target) / elements."""
-
-    op = MseGradOp
-
-    def evaluate(self, op: MseGradOp, *arrays: Array) -> tuple[Array, ...]:
-        y, target = arrays
-        return ((y - target) * y.dtype.type(2.0 / y.size),)
-
-    def work(self, op: MseGradOp) -> Work:
-        return Work(vector_ops=2 * elements(op.y))
+    def index_limit(self, op: NllLossOp) -> int:
+        return shape_of(op.logits)[-1]
 
 
-class DotLossLayer(Layer[DotLossOp]):
-    """The sum of y * target."""
+class NllLossGradLayer(_Nll[NllLossGradOp]):
+    """-1 / rows at the label of each row that counts."""
 
-    op = DotLossOp
+    op = NllLossGradOp
 
-    def evaluate(self, op: DotLossOp, *arrays: Array) -> tuple[Array, ...]:
-        y, target = arrays
-        return ((y * target).sum(),)
-
-    def vjp(self, op: DotLossOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        (g,) = grads
-        assert g is not None
-        dy = scaled(g, op.target, emit) if needs[0] else None
-        return [dy, scaled(g, op.y, emit) if needs[1] else None]
-
-    def work(self, op: DotLossOp) -> Work:
-        return Work(vector_ops=2 * elements(op.y))
+    def evaluate(self, op: NllLossGradOp, *arrays: Array) -> tuple[Array, ...]:
+        (labels,) = arrays
+        shape = shape_of(op.dlogits)
+        rows = np.zeros((result_elements(op) // shape[-1], shape[-1]))
+        counted, label = _counted_rows(op, labels, shape[-1])
+        rows[counted, label] = -1.0 if op.reduction.data == "sum" else -1.0 / max(counted.size, 1)
+        return (rows.reshape(shape),)
 
 
-def cross_entropy(b: GraphBuilder, logits: Value, labels: Value) -> SSAValue:
-    """The mean over rows of -log softmax(logits)[label]; the classes are the last axis, labels are integers."""
-    return b.emit(CrossEntropyOp(logits, labels)).loss
+def cross_entropy(
+    b: GraphBuilder,
+    logits: Value,
+    labels: Value,
+    label_smoothing: float = 0.0,
+    ignore_index: OptInt = None,
+    reduction: str = "mean",
+) -> SSAValue:
+    """
+    The mean over rows of -log softmax(logits)[label]; the classes are the last axis, labels are integers.
+
+    `label_smoothing` spreads that share of the target evenly over all classes; rows whose label is `ignore_index` do
+    not count; `reduction="sum"` adds the rows.
+    """
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise ArgumentError("label_smoothing", f"found {label_smoothing}, expected 0 to 1")
+    params = checked_reduction(reduction) | _ignoring(ignore_index)
+    if label_smoothing:
+        params["label_smoothing"] = float(label_smoothing)
+    return b.emit(CrossEntropyOp(logits, labels, results=None, **params)).loss
 
 
-def mse(b: GraphBuilder, y: Value, target: Value) -> SSAValue:
-    """The mean of (y - target)^2 over all elements."""
-    return b.emit(MseOp(y, target)).loss
+def nll_loss(
+    b: GraphBuilder, log_probs: Value, labels: Value, ignore_index: OptInt = None, reduction: str = "mean"
+) -> SSAValue:
+    """
+    The mean over rows of -log_probs[label], as after log_softmax; the classes are the last axis.
+
+    Rows whose label is `ignore_index` do not count; `reduction="sum"` adds the rows.
+    """
+    params = checked_reduction(reduction) | _ignoring(ignore_index)
+    return b.emit(NllLossOp(log_probs, labels, results=None, **params)).loss
 
 
-def dot_loss(b: GraphBuilder, y: Value, target: Value) -> SSAValue:
-    """The sum of y * target; linear, so that integer data keeps integer gradients."""
-    return b.emit(DotLossOp(y, target)).loss
+def _ignoring(index: OptInt) -> dict[str, Param]:
+    return {} if index is None else {"ignore_index": index}
 
 
-LAYERS = (CrossEntropyLayer(), CrossEntropyGradLayer(), MseLayer(), MseGradLayer(), DotLossLayer())
-FUNCTIONS = (cross_entropy, mse, dot_loss)
-LOSSES = (cross_entropy, mse, dot_loss)
+LAYERS = (CrossEntropyLayer(), CrossEntropyGradLayer(), NllLossLayer(), NllLossGradLayer())
+FUNCTIONS = (cross_entropy, nll_loss)
+LOSSES = (cross_entropy, nll_loss)

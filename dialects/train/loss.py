@@ -1,19 +1,31 @@
-"""Losses and their derivatives. A loss is a scalar."""
+"""Losses between scores of classes and integer labels, and their derivatives. A loss is a scalar."""
 
-from xdsl.dialects.builtin import IntegerType, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from typing import ClassVar
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+
+REDUCTIONS = ("mean", "sum")
+MEAN = encode("mean")
 
 
-def _scalar(x: Tensor) -> Tensor:
+def scalar(x: Tensor) -> Tensor:
+    """The type of a loss of x."""
     return tensor_of(x.element_type, [])
 
 
-def _check_classes(logits: Tensor, labels: Tensor) -> None:
+def check_reduction(reduction: str, known: tuple[str, ...] = REDUCTIONS) -> None:
+    """The rule for how a loss makes one value of many."""
+    if reduction not in known:
+        raise VerifyException(f"reduction is '{reduction}', expected one of {', '.join(known)}")
+
+
+def _check_classes(logits: Tensor, labels: Tensor, reduction: str, label_smoothing: float = 0.0) -> None:
     if not isinstance(labels.element_type, IntegerType):
         raise VerifyException(f"the labels have element type {labels.element_type}, expected i32 or i64")
     if not logits.get_shape() or logits.get_shape()[:-1] != labels.get_shape():
@@ -21,33 +33,38 @@ def _check_classes(logits: Tensor, labels: Tensor) -> None:
             f"logits are {shape_text(logits)}, labels {shape_text(labels)}:"
             " expected labels of the logits' shape without the last axis, the classes"
         )
-
-
-def _check_pair(y: Tensor, target: Tensor) -> None:
-    if y != target:
-        raise VerifyException(f"prediction is {y}, target is {target}: expected equal types")
+    check_reduction(reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise VerifyException(f"label_smoothing is {label_smoothing}, expected 0 to 1")
 
 
 class ClassesBase(TrainOp):
-    """The operands of cross entropy and its derivative."""
+    """
+    The operands of losses of classes.
+
+    Rows whose label is `ignore_index` do not count. `reduction` is the mean over the other rows or their sum.
+    """
 
     logits = operand_def(TensorType)
     labels = operand_def(TensorType)
+    ignore_index = opt_prop_def(IntegerAttr)
+    reduction = prop_def(StringAttr, default_value=MEAN)
     traits = traits_def(Pure())
 
 
-class PairBase(TrainOp):
-    """The operands of losses between a prediction and a target, and of their derivatives."""
+class CrossEntropyBase(ClassesBase):
+    """What cross entropy and its derivative share: `label_smoothing` is the share spread evenly over all classes."""
 
-    y = operand_def(TensorType)
-    target = operand_def(TensorType)
-    traits = traits_def(Pure())
+    label_smoothing = prop_def(FloatAttr, default_value=encode(0.0))
 
 
 @irdl_op_definition
-class CrossEntropyOp(ClassesBase):
+class CrossEntropyOp(CrossEntropyBase):
     """
     `train.cross_entropy %logits, %labels`: mean over rows of -log softmax(logits)[label]; classes on the last axis.
+
+    With `label_smoothing 0.1` the target of a row is 0.9 at its label plus 0.1 / classes everywhere; rows whose label
+    is `ignore_index 0` do not count; `reduction "sum"` adds the rows. Source: PyTorch's cross_entropy.
     """
 
     name = "train.cross_entropy"
@@ -55,67 +72,76 @@ class CrossEntropyOp(ClassesBase):
     loss = result_def(TensorType)
 
     @staticmethod
-    def infer(logits: Tensor, labels: Tensor) -> Types:
+    def infer(
+        logits: Tensor,
+        labels: Tensor,
+        ignore_index: int | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> Types:
         """One label for each row of logits."""
-        _check_classes(logits, labels)
-        return (_scalar(logits),)
+        _check_classes(logits, labels, reduction, label_smoothing)
+        return (scalar(logits),)
 
 
 @irdl_op_definition
-class CrossEntropyGradOp(ClassesBase):
-    """`train.cross_entropy_grad %logits, %labels`: (softmax(logits) - one hot labels) / rows."""
+class CrossEntropyGradOp(CrossEntropyBase):
+    """
+    `train.cross_entropy_grad %logits, %labels`: (softmax(logits) - one hot labels) / rows, zero in ignored rows.
+
+    `rows` are those that count, 1 for the sum; with label smoothing the one hot labels are smoothed.
+    """
 
     name = "train.cross_entropy_grad"
 
     dlogits = result_def(TensorType)
 
     @staticmethod
-    def infer(logits: Tensor, labels: Tensor) -> Types:
+    def infer(
+        logits: Tensor,
+        labels: Tensor,
+        ignore_index: int | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> Types:
         """One label for each row of logits."""
-        _check_classes(logits, labels)
+        _check_classes(logits, labels, reduction, label_smoothing)
         return (logits,)
 
 
 @irdl_op_definition
-class MseOp(PairBase):
-    """`train.mse %y, %target`: the mean of (y - target)^2 over all elements."""
+class NllLossOp(ClassesBase):
+    """`train.nll_loss %log_probs, %labels`: mean over rows of -log_probs[label]; classes on the last axis."""
 
-    name = "train.mse"
-
-    loss = result_def(TensorType)
-
-    @staticmethod
-    def infer(y: Tensor, target: Tensor) -> Types:
-        """Equal types."""
-        _check_pair(y, target)
-        return (_scalar(y),)
-
-
-@irdl_op_definition
-class MseGradOp(PairBase):
-    """`train.mse_grad %y, %target`: 2 (y - target) / elements, the derivative with respect to y."""
-
-    name = "train.mse_grad"
-
-    dy = result_def(TensorType)
-
-    @staticmethod
-    def infer(y: Tensor, target: Tensor) -> Types:
-        """Equal types."""
-        _check_pair(y, target)
-        return (y,)
-
-
-@irdl_op_definition
-class DotLossOp(PairBase):
-    """`train.dot_loss %y, %target`: the sum of y * target. Linear, so that gradients stay integers in tests."""
-
-    name = "train.dot_loss"
+    name = "train.nll_loss"
 
     loss = result_def(TensorType)
 
     @staticmethod
-    def infer(y: Tensor, target: Tensor) -> Types:
-        """Equal types."""
-        _check_pair(y, target)
-        return (_scalar(y),)
+    def infer(logits: Tensor, labels: Tensor, ignore_index: int | None = None, reduction: str = "mean") -> Types:
+        """One label for each row."""
+        _check_classes(logits, labels, reduction)
+        return (scalar(logits),)
+
+
+@irdl_op_definition
+class NllLossGradOp(TrainOp):
+    """`train.nll_loss_grad %labels : (tensor<2xi32>) -> tensor<2x3xf32>`: -1 / rows at each label, else 0."""
+
+    name = "train.nll_loss_grad"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    labels = operand_def(TensorType)
+    ignore_index = opt_prop_def(IntegerAttr)
+    reduction = prop_def(StringAttr, default_value=MEAN)
+    dlogits = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(
+        labels: Tensor, results: tuple[Tensor, ...], ignore_index: int | None = None, reduction: str = "mean"
+    ) -> Types:
+        """One label for each row of the result."""
+        (out,) = results
+        _check_classes(out, labels, reduction)
+        return (out,)

@@ -1,0 +1,189 @@
+"""
+Losses between a prediction and a target of the same type, and their derivatives.
+
+    %l = train.huber_loss %y, %target delta 0.5 reduction "sum" : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
+
+`reduction` makes one value of the terms of all elements: their mean or their sum. Derivatives carry the same
+properties. These losses depend on y - target alone, but for the dot product: the target's derivative is minus y's.
+"""
+
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, StringAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.loss import MEAN, check_reduction, scalar
+
+_ONE = encode(1.0)
+
+
+def check_pair(y: Tensor, target: Tensor, reduction: str = "mean") -> None:
+    """The rule for operands and reduction: equal types."""
+    if y != target:
+        raise VerifyException(f"prediction is {y}, target is {target}: expected equal types")
+    check_reduction(reduction)
+
+
+def check_float(y: Tensor) -> None:
+    """The rule of losses that compute fractions."""
+    if not isinstance(y.element_type, AnyFloat):
+        raise VerifyException(f"prediction and target have element type {y.element_type}, expected a float type")
+
+
+class PairOp(TrainOp):
+    """The operands of losses between a prediction and a target, and of their derivatives."""
+
+    y = operand_def(TensorType)
+    target = operand_def(TensorType)
+    reduction = prop_def(StringAttr, default_value=MEAN)
+    traits = traits_def(Pure())
+
+
+class PairLossOp(PairOp):
+    """Base of the losses."""
+
+    loss = result_def(TensorType)
+
+    @staticmethod
+    def infer(y: Tensor, target: Tensor, reduction: str = "mean") -> Types:
+        """Equal types."""
+        check_pair(y, target, reduction)
+        return (scalar(y),)
+
+
+class PairGradOp(PairOp):
+    """Base of the derivatives that read both operands."""
+
+    out = result_def(TensorType)
+
+    @staticmethod
+    def infer(y: Tensor, target: Tensor, reduction: str = "mean") -> Types:
+        """Equal types."""
+        check_pair(y, target, reduction)
+        return (y,)
+
+
+@irdl_op_definition
+class DotLossOp(TrainOp):
+    """`train.dot_loss %y, %target`: the sum of y * target. Linear, so that gradients stay integers in tests."""
+
+    name = "train.dot_loss"
+
+    y = operand_def(TensorType)
+    target = operand_def(TensorType)
+    loss = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(y: Tensor, target: Tensor) -> Types:
+        """Equal types."""
+        check_pair(y, target)
+        return (scalar(y),)
+
+
+@irdl_op_definition
+class MseOp(PairLossOp):
+    """`train.mse %y, %target`: the mean of (y - target)^2 over all elements."""
+
+    name = "train.mse"
+
+
+@irdl_op_definition
+class MseGradOp(PairGradOp):
+    """`train.mse_grad %y, %target`: 2 (y - target) / elements, the derivative with respect to y."""
+
+    name = "train.mse_grad"
+
+
+@irdl_op_definition
+class L1LossOp(PairLossOp):
+    """`train.l1_loss %y, %target`: the mean of |y - target| over all elements."""
+
+    name = "train.l1_loss"
+
+
+@irdl_op_definition
+class L1LossGradOp(PairGradOp):
+    """`train.l1_loss_grad %y, %target`: the sign of y - target (0 where they are equal) / elements."""
+
+    name = "train.l1_loss_grad"
+
+
+def _smooth_l1(y: Tensor, target: Tensor, reduction: str, beta: float) -> None:
+    check_pair(y, target, reduction)
+    check_float(y)
+    if not beta >= 0.0:
+        raise VerifyException(f"beta is {beta}, expected at least 0")
+
+
+@irdl_op_definition
+class SmoothL1LossOp(PairLossOp):
+    """
+    `train.smooth_l1_loss %y, %target beta 1.0`: d^2 / (2 beta) where d = |y - target| < beta, else d - beta / 2.
+    """
+
+    name = "train.smooth_l1_loss"
+
+    beta = prop_def(FloatAttr, default_value=_ONE)
+
+    @staticmethod
+    def infer(y: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Types:
+        """Equal float types; beta at least 0."""
+        _smooth_l1(y, target, reduction, beta)
+        return (scalar(y),)
+
+
+@irdl_op_definition
+class SmoothL1LossGradOp(PairGradOp):
+    """`train.smooth_l1_loss_grad %y, %target beta 1.0`: (y - target) / beta limited to [-1, 1], over the elements."""
+
+    name = "train.smooth_l1_loss_grad"
+
+    beta = prop_def(FloatAttr, default_value=_ONE)
+
+    @staticmethod
+    def infer(y: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Types:
+        """Equal float types; beta at least 0."""
+        _smooth_l1(y, target, reduction, beta)
+        return (y,)
+
+
+def _huber(y: Tensor, target: Tensor, reduction: str, delta: float) -> None:
+    check_pair(y, target, reduction)
+    check_float(y)
+    if not delta > 0.0:
+        raise VerifyException(f"delta is {delta}, expected more than 0")
+
+
+@irdl_op_definition
+class HuberLossOp(PairLossOp):
+    """
+    `train.huber_loss %y, %target delta 1.0`: d^2 / 2 where d = |y - target| <= delta, else delta (d - delta / 2).
+    """
+
+    name = "train.huber_loss"
+
+    delta = prop_def(FloatAttr, default_value=_ONE)
+
+    @staticmethod
+    def infer(y: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Types:
+        """Equal float types; delta above 0."""
+        _huber(y, target, reduction, delta)
+        return (scalar(y),)
+
+
+@irdl_op_definition
+class HuberLossGradOp(PairGradOp):
+    """`train.huber_loss_grad %y, %target delta 1.0`: y - target limited to [-delta, delta], over the elements."""
+
+    name = "train.huber_loss_grad"
+
+    delta = prop_def(FloatAttr, default_value=_ONE)
+
+    @staticmethod
+    def infer(y: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Types:
+        """Equal float types; delta above 0."""
+        _huber(y, target, reduction, delta)
+        return (y,)
