@@ -84,8 +84,9 @@ def _compare_amplified(
         if name not in after or np.shape(a) != np.shape(after[name]):
             return Comparison(False, False, name, float("inf"))
         size = max(_largest(np.asarray(a)), np.finfo(np.float64).tiny)
-        movement = float(np.abs(moved[name] - a).max(initial=0.0)) / size
-        difference = float(np.abs(after[name] - a).max(initial=0.0)) / size
+        value = a.astype(np.float64)
+        movement = float(np.abs(moved[name] - value).max(initial=0.0)) / size
+        difference = float(np.abs(after[name] - value).max(initial=0.0)) / size
         if not difference <= AMPLIFIED * movement + RELATIVE:
             return Comparison(False, False, name, difference / (AMPLIFIED * movement + RELATIVE))
         largest = max(largest, movement)

@@ -7,7 +7,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp, expect_float, same_type
+from npuc.dialects.train.unary import (
+    FloatUnaryOp,
+    UnaryGradOp,
+    UnaryOp,
+    expect_float,
+    expect_numbers,
+    expect_of_type,
+    same_type,
+)
 
 _SLOPE = encode(0.01)
 
@@ -42,7 +50,9 @@ class ClipOp(UnaryOp):
 
     @staticmethod
     def infer(x: Tensor, low: float = 0.0, high: float = 6.0, closed: bool = False) -> Types:
-        """The type of the operand; low <= high."""
+        """The type of the operand, not bool; low <= high, integers beside integers."""
+        expect_numbers(x)
+        expect_of_type(x, low=low, high=high)
         if not low <= high:
             raise VerifyException(f"low is {low}, above high {high}")
         return (x,)

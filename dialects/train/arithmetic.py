@@ -5,7 +5,7 @@ Arithmetic on tensors: the four operations with broadcasting, a sum over broadca
 from itertools import zip_longest
 from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, TensorType, i1
+from xdsl.dialects.builtin import FloatAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, same_element, shape_text
+from npuc.dialects.train.unary import expect_numbers, expect_of_type
 
 
 def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -40,12 +41,6 @@ class BinaryOp(TrainOp):
         if shape is None:
             raise VerifyException(f"shapes {shape_text(lhs)} and {shape_text(rhs)} do not broadcast")
         return (tensor_of(same_element(lhs, rhs), shape),)
-
-
-def expect_numbers(x: Tensor) -> None:
-    """The rule for what has no meaning on booleans."""
-    if x.element_type == i1:
-        raise VerifyException("elements are bool, expected numbers: cast them first")
 
 
 class NumbersOp(BinaryOp):
@@ -103,9 +98,7 @@ class AffineOp(TrainOp):
     def infer(x: Tensor, scale: float = 1.0, offset: float = 0.0) -> Types:
         """The shape and type of the operand; integers are scaled by integers."""
         expect_numbers(x)
-        for what, value in (("scale", scale), ("offset", offset)):
-            if not isinstance(x.element_type, AnyFloat) and not value.is_integer():
-                raise VerifyException(f"{what} is {value}, expected an integer beside {x.element_type} elements")
+        expect_of_type(x, scale=scale, offset=offset)
         return (x,)
 
 

@@ -95,7 +95,7 @@ class LogicalOrOp(LogicalOp):
 
 @irdl_op_definition
 class LogicalNotOp(UnaryOp):
-    """`train.logical_not %x`: true for false, false for true."""
+    """`train.logical_not %x`: true for false and false for true."""
 
     name = "train.logical_not"
 

@@ -6,9 +6,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.arithmetic import BinaryOp, NumbersOp, expect_numbers
+from npuc.dialects.train.arithmetic import BinaryOp, NumbersOp
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp
+from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp, expect_numbers
 
 _SQUARE = encode(2.0)
 
@@ -60,12 +60,6 @@ class AbsOp(UnaryOp):
     """`train.abs %x`: the absolute value."""
 
     name = "train.abs"
-
-    @staticmethod
-    def infer(x: Tensor) -> Types:
-        """The type of the operand, not bool."""
-        expect_numbers(x)
-        return (x,)
 
 
 @irdl_op_definition

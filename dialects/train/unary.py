@@ -1,6 +1,6 @@
 """What the elementwise functions of one tensor have in common."""
 
-from xdsl.dialects.builtin import AnyFloat, TensorType
+from xdsl.dialects.builtin import AnyFloat, TensorType, i1
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -16,14 +16,28 @@ def same_type(a: Tensor, b: Tensor) -> Types:
     return (a,)
 
 
+def expect_numbers(x: Tensor) -> None:
+    """The rule for what has no meaning on booleans."""
+    if x.element_type == i1:
+        raise VerifyException("elements are bool, expected numbers: cast them first")
+
+
 def expect_float(x: Tensor) -> None:
     """The rule for what only has a meaning on floating-point elements."""
     if not isinstance(x.element_type, AnyFloat):
-        raise VerifyException(f"elements are {x.element_type}, expected floating point: cast them first")
+        found = "bool" if x.element_type == i1 else x.element_type
+        raise VerifyException(f"elements are {found}, expected floating point: cast them first")
+
+
+def expect_of_type(x: Tensor, **numbers: float) -> None:
+    """The rule for numbers that stand beside the elements of x: integers beside integers. They are given by name."""
+    for name, number in numbers.items():
+        if not isinstance(x.element_type, AnyFloat) and not number.is_integer():
+            raise VerifyException(f"{name} is {number}, expected an integer beside elements of {x.element_type}")
 
 
 class UnaryOp(TrainOp):
-    """Base of the elementwise functions of one tensor."""
+    """Base of the elementwise functions of one tensor of numbers."""
 
     x = operand_def(TensorType)
     out = result_def(TensorType)
@@ -31,7 +45,8 @@ class UnaryOp(TrainOp):
 
     @staticmethod
     def infer(x: Tensor) -> Types:
-        """The type of the operand."""
+        """The type of the operand, not bool."""
+        expect_numbers(x)
         return (x,)
 
 
