@@ -1,5 +1,8 @@
 """The backend `cycle`: one row an operation that has work, in program order."""
 
+from collections.abc import Hashable
+
+from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
@@ -10,7 +13,9 @@ from npuc.backends.hardware import Hardware, machine_target
 from npuc.compiler.analysis.machine import Machine, machine_from
 from npuc.compiler.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
+from npuc.dialects.alike import likeness
 from npuc.dialects.npu import Col2ImOp, ConstantOp, ContractOp, Im2ColOp, MoveOp, VectorOp, ViewOp
+from npuc.dialects.provenance import layer_of, location_text
 
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without work: no row."""
@@ -41,12 +46,30 @@ class CycleBackend:
         """
         machine = cycle_machine(hardware)
         rows: list[OpRow] = []
+        known: dict[Hashable, OpRow] = {}
         for op in module.walk():
-            if isinstance(op, ContractOp):
-                rows.append(contract_row(op, machine, len(rows)))
-            elif isinstance(op, STREAMED):
-                rows.append(stream_row(op, machine, len(rows)))
+            if not isinstance(op, (ContractOp, *STREAMED)):
+                continue
+            kind, row = _kind(op), None
+            if kind in known:
+                row = replace(known[kind], index=len(rows), name=layer_of(op), loc=location_text(op))
+            elif isinstance(op, ContractOp):
+                row = contract_row(op, machine, len(rows))
+            else:
+                row = stream_row(op, machine, len(rows))
+            if kind is not None:
+                known.setdefault(kind, row)
+            rows.append(row)
         return make_report(self.name, hardware.as_dict(), rows)
+
+
+def _kind(op: Operation) -> Hashable:
+    """Equal for operations that cost the same and have the same phase: alike, with the same operands given twice."""
+    kind = likeness(op)
+    if kind is None or len(op.operands) == len(set(op.operands)):
+        return kind
+    first = {value: -number for number, value in reversed(list(enumerate(op.operands)))}
+    return kind, *(first[value] for value in op.operands)
 
 
 def cycle_machine(hardware: Hardware) -> Machine:

@@ -70,10 +70,12 @@ def _moved(
 ) -> dict[str, TensorBytes]:
     """The bytes of each operand or result: of its elements, or of as many as the operation says."""
     result: dict[str, TensorBytes] = {}
+    seen: set[SSAValue] = set()
     for number, value in enumerate(values):
         type_: Attribute = value.type
-        if value in values[:number]:
+        if value in seen:
             continue
+        seen.add(value)
         elements = counts[number] if counts is not None else _elements(type_)
         moved = elements * element_bytes(type_, machine.element_bytes)
         result[f"{name}{number}"] = TensorBytes(0, moved) if write else TensorBytes(moved, 0)

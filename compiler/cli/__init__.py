@@ -7,6 +7,7 @@ Nothing heavy is imported before a verb runs, so that `npuc --help` is quick.
 from __future__ import annotations
 
 import errno
+import gc
 import re
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import typer
 from npuc.compiler.cli import check, compile, listing, opt, run
 from npuc.compiler.cli.shared import flush, prepare_streams, report_error
 from npuc.compiler.errors import UsageError
+from npuc.compiler.memory import without_cycle_collection
 
 app = typer.Typer(
     name="npuc",
@@ -52,7 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     Run the command line and exit: 0 done, 1 wrong source, 2 wrong usage, 3 does not fit, 70 defect, 130 interrupted.
     """
-    sys.exit(run_command(sys.argv[1:] if arguments is None else list(arguments)))
+    with without_cycle_collection():
+        status = run_command(sys.argv[1:] if arguments is None else list(arguments))
+        gc.freeze()  # the process ends, and nothing that it holds is worth a last search
+    sys.exit(status)
 
 
 def run_command(arguments: list[str]) -> int:

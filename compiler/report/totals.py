@@ -7,7 +7,10 @@ none of them has one: then the backend does not model that quantity. Ratios are 
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import get_args
+
+from msgspec.structs import astuple
 
 from npuc.compiler.errors import InternalError
 from npuc.compiler.report.model import HardwareDict, Kind, OpRow, Parallel, Phase, Report, Totals
@@ -78,8 +81,7 @@ def total(rows: Sequence[OpRow]) -> Totals:
 
 def _check_finite(row: OpRow) -> None:
     """A number that is not finite is a defect of the backend: JSON cannot say it and no total could use it."""
-    named = {field: getattr(row, field) for field in row.__struct_fields__ if field != "native"} | row.native
-    for name, value in named.items():
+    for name, value in chain(zip(row.__struct_fields__, astuple(row), strict=True), row.native.items()):
         if isinstance(value, float) and not math.isfinite(value):
             raise InternalError(f"row {row.index} ({row.name}, {row.phase}) has {name} = {value}")
 

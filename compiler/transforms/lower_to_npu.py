@@ -67,7 +67,7 @@ def _without_return(block: Block) -> Generator[None]:
     """
     ending = block.last_op
     assert isinstance(ending, ReturnOp)
-    returned = [ReturnOp(value) for value in ending.operands]
+    returned = [ReturnOp.create(operands=[value]) for value in ending.operands]
     Rewriter.erase_op(ending)
     yield
     block.add_op(ReturnOp(*(op.operands[0] for op in returned)))
