@@ -21,16 +21,16 @@ from npuc.compiler.errors import CheckError, NpucError, UsageError
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
-from npuc.compiler.layers.base import Array
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import Array, Kind
 from npuc.compiler.pipeline import AUTODIFF, available_passes, read_pipeline, run_pipeline
 from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_default_target
 from npuc.compiler.source import Source
 from npuc.compiler.trace import work_of
 from npuc.compiler.verify import SourceTexts, verify_module
 from npuc.dialects.provenance import layer_of
-from npuc.dialects.tensors import shape_of
-from npuc.dialects.train.embedding import EmbeddingOp
-from npuc.dialects.train.loss import CrossEntropyOp
+from npuc.dialects.tensors import tensor_type
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 from npuc.frontends.mlir import make_context
 
@@ -161,7 +161,7 @@ def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:
     for argument in arguments_of(func):
         type = argument_type(func, argument)
         if isinstance(type.element_type, IntegerType):
-            limit = _index_limit(func.body.block.args[argument.index])
+            limit = index_limit(func.body.block.args[argument.index])
             data[argument.name] = random.integers(0, limit, type.get_shape())
         else:
             low = 0 if argument.kind in (ArgumentKind.STAT, ArgumentKind.STATE) else -2
@@ -176,15 +176,20 @@ def nudged(data: dict[str, Array]) -> dict[str, Array]:
     return {name: a * factors[name] if a.dtype.kind == "f" else a for name, a in data.items()}
 
 
-def _index_limit(value: SSAValue) -> int:
-    """The number of values that an integer argument may have: by what it indexes, as far as that can be seen."""
-    limits = [2]
-    for use in value.uses:
-        if isinstance(use.operation, CrossEntropyOp):
-            limits.append(shape_of(use.operation.logits)[-1])
-        elif isinstance(use.operation, EmbeddingOp):
-            limits.append(shape_of(use.operation.table)[0])
-    return min(limits[1:] or limits)
+def index_limit(value: SSAValue) -> int:
+    """The number of values that an integer argument may have: by what it indexes, also under other shapes; else 2."""
+    element = tensor_type(value).element_type
+    limits: list[int] = []
+    pending = [value]
+    while pending:
+        for use in pending.pop().uses:
+            if isinstance(use.operation, TrainOp):
+                layer = get_layer(use.operation)
+                limit = layer.index_limit(use.operation)
+                limits += [] if limit is None else [limit]
+                if layer.kind in (Kind.VIEW, Kind.DATA):
+                    pending += [r for r in use.operation.results if tensor_type(r).element_type == element]
+    return min(limits, default=2)
 
 
 def _refuse_large(macs: int, limit: int, source: Source) -> None:

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType, f64, i32
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder, Optimizer
+from npuc.compiler.check import index_limit
 from npuc.compiler.errors import Location
 from npuc.compiler.interpreter.execute import argument_type, the_function
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.base import Array
 from npuc.dialects.tensors import shape_of
-from npuc.dialects.train.loss import CrossEntropyOp
 from npuc.dialects.train.signature import arguments_of
 
 
@@ -63,18 +63,11 @@ def integer_data(module: ModuleOp, seed: int = 0, low: int = -3, high: int = 3) 
     for argument in arguments_of(func):
         type = argument_type(func, argument)
         if isinstance(type.element_type, IntegerType):
-            limit = _classes(func.body.block.args[argument.index])
+            limit = index_limit(func.body.block.args[argument.index])
             data[argument.name] = random.integers(0, limit, type.get_shape())
         else:
             data[argument.name] = random.integers(low, high + 1, type.get_shape()).astype(np.float64)
     return data
-
-
-def _classes(value: SSAValue) -> int:
-    for use in value.uses:
-        if isinstance(use.operation, CrossEntropyOp):
-            return shape_of(use.operation.logits)[-1]
-    return 2
 
 
 Step = Callable[[Net, SSAValue, st.DataObject], SSAValue]

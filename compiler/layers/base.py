@@ -111,6 +111,10 @@ class Layer(Generic[OpT]):
         """The work of one execution; by default nothing is computed and every tensor is moved whole."""
         return Work()
 
+    def index_limit(self, op: OpT) -> int | None:
+        """How many values the operand that holds indices or labels may have; None where there is none."""
+        return None
+
     def lower(self, op: OpT, emit: Emit[Any]) -> list[SSAValue] | None:
         """Emit `npu` operations for matrix work and return the results; None: it stays vector or data work."""
         return None
@@ -167,6 +171,8 @@ def channels_of(argument: str, value: SSAValue) -> int:
 
 def normal_axis(argument: str, axis: int, rank: int) -> int:
     """A non-negative axis for one that may count from the end."""
+    if rank == 0:
+        raise ArgumentError(argument, f"found {axis} for a scalar, which has no axes")
     if not -rank <= axis < rank:
         raise ArgumentError(argument, f"found {axis}, expected {-rank} to {rank - 1} for a tensor of rank {rank}")
     return axis % rank

@@ -47,6 +47,9 @@ class EmbeddingLayer(Layer[EmbeddingOp]):
     def work(self, op: EmbeddingOp) -> Work:
         return Work(reads=(elements(op.ids), result_elements(op)), writes=(result_elements(op),))
 
+    def index_limit(self, op: EmbeddingOp) -> int:
+        return shape_of(op.table)[0]
+
 
 class EmbeddingDwLayer(Layer[EmbeddingDwOp]):
     """Rows of dy added into the rows of the table; the whole table is written."""

@@ -61,6 +61,9 @@ class IndexSelectLayer(Layer[IndexSelectOp]):
     def work(self, op: IndexSelectOp) -> Work:
         return Work(reads=(result_elements(op), elements(op.index)))
 
+    def index_limit(self, op: IndexSelectOp) -> int:
+        return shape_of(op.x)[int(op.axis.value.data)]
+
 
 class IndexSelectDxLayer(Layer[IndexSelectDxOp]):
     """Parts of dy added at their indices; one vector operation an element of dy."""
@@ -105,6 +108,9 @@ class GatherLayer(Layer[GatherOp]):
     def work(self, op: GatherOp) -> Work:
         return Work(reads=(result_elements(op), elements(op.index)))
 
+    def index_limit(self, op: GatherOp) -> int:
+        return shape_of(op.x)[int(op.axis.value.data)]
+
 
 class GatherDxLayer(Layer[GatherDxOp]):
     """Elements of dy added at their indices; one vector operation an element of dy."""
@@ -132,6 +138,9 @@ class OneHotLayer(Layer[OneHotOp]):
         (ids,) = arrays
         classes = shape_of(op.out)[-1]
         return (checked_indices(op, "ids", ids, classes)[..., None] == np.arange(classes),)
+
+    def index_limit(self, op: OneHotOp) -> int:
+        return shape_of(op.out)[-1]
 
 
 def index_select(b: GraphBuilder, x: Value, index: IndexOrInts, axis: int) -> SSAValue:
