@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -24,6 +23,7 @@ from npuc.compiler.layers.base import (
     normal_axis,
     result_elements,
 )
+from npuc.compiler.layers.constant import check_value
 from npuc.compiler.layers.shape import shaped, short
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import ints
@@ -175,7 +175,8 @@ def pad(b: GraphBuilder, x: Value, padding: Ints, value: float = 0.0, mode: str 
     starts = tuple(before)
     padded = shaped(x, [i + size + j for i, size, j in zip(before, shape_of(x), after, strict=True)])
     if mode == "constant":
-        return b.emit(PadOp(x, results=[padded], starts=starts, value=_fill(x, value))).out
+        check_value("value", value, tensor_type(x).element_type)
+        return b.emit(PadOp(x, results=[padded], starts=starts, value=float(value))).out
     if value != 0.0:
         raise ArgumentError("value", f"found {value} with mode '{mode}', which takes no value")
     if mode == "reflect":
@@ -193,13 +194,6 @@ def _cropped(b: GraphBuilder, x: SSAValue, before: Sequence[int], after: Sequenc
     if min(sizes, default=1) < 1:
         raise ArgumentError("padding", f"found {short(padding)}, which leaves nothing of {list(shape_of(x))}")
     return x if tuple(sizes) == shape_of(x) else b.emit(SliceOp(x, results=[shaped(x, sizes)], starts=starts)).out
-
-
-def _fill(x: SSAValue, value: float) -> float:
-    element = tensor_type(x).element_type
-    if isinstance(element, IntegerType) and (value != int(value) or (element == i1 and value not in (0, 1))):
-        raise ArgumentError("value", f"found {value}, expected a value of the tensor's type {element}")
-    return float(value)
 
 
 LAYERS = (SliceLayer(), PadLayer(), BorderPadLayer(), BorderPadDxLayer())

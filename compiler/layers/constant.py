@@ -4,7 +4,7 @@ from math import ceil
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, IntegerType, i1, i32
+from xdsl.dialects.builtin import IntegerType, i1, i32
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -58,23 +58,23 @@ def arange(b: GraphBuilder, stop: float, start: float = 0, step: float = 1, dtyp
     if count < 1 or count > MAX_ELEMENTS:
         many = "no element" if count < 1 else f"{count:,} elements"
         raise ArgumentError("stop", f"found {start} to before {stop} in steps of {step}, which has {many}")
-    if not isinstance(element, AnyFloat):
-        for name, number in (("start", start), ("step", step)):
-            if number != int(number):
-                raise ArgumentError(name, f"found {number}, expected an integer for dtype {dtype}")
-        _check_range(element, dtype, start, start + (count - 1) * step)
+    check_value("start", start, element)
+    check_value("step", abs(step), element)
+    check_value("stop", start + (count - 1) * step, element)
     return b.emit(ArangeOp(results=[tensor_of(element, [count])], start=float(start), step=float(step))).out
 
 
-def _check_range(element: Attribute, dtype: str, first: float, last: float) -> None:
-    """Raise an error for integers that the element type does not hold."""
-    if element == i1:
-        raise ArgumentError("dtype", f"found {dtype}, expected a type of numbers")
-    # Beyond 2^53 the floats that the operation holds are no longer all integers.
-    limit = 1 << min(cast(IntegerType, element).width.data - 1, 53)
-    for name, number in (("start", first), ("stop", last)):
-        if not -limit <= number < limit:
-            raise ArgumentError(name, f"found the value {number:.0f}, expected {-limit} to {limit - 1} for {dtype}")
+def check_value(argument: str, value: float, element: Attribute) -> None:
+    """Raise an error for a number that an integer type does not hold."""
+    name = "bool" if element == i1 else str(element)
+    if not isinstance(element, IntegerType):
+        return
+    bits = cast(IntegerType, element).width.data
+    # Properties are floats, which beyond 2^53 are not all integers.
+    limit = 1 << min(bits - 1, 53)
+    low, high = (0, 1) if bits == 1 else (-limit, limit - 1)
+    if not float(value).is_integer() or not low <= value <= high:
+        raise ArgumentError(argument, f"found {value}, expected an integer from {low} to {high} for {name}")
 
 
 def causal_mask(b: GraphBuilder, rows: int, columns: OptInt = None, offset: int = 0) -> SSAValue:

@@ -184,6 +184,8 @@ def mean(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False)
     """The mean over an axis, a list of axes, or all; `keepdim` keeps them with size 1."""
     _floats(x)
     total = sum(b, x, axis, keepdim)
+    if elements(total) == elements(x):
+        return total
     return b.emit(AffineOp(total, scale=elements(total) / elements(x))).out
 
 

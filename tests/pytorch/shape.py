@@ -1,4 +1,4 @@
-"""PyTorch's rearrangements of elements."""
+"""PyTorch's other shapes for the same elements."""
 
 from collections.abc import Callable
 
@@ -8,5 +8,10 @@ TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "flatten": lambda x, start=1: torch.flatten(x, start),
     "reshape": lambda x, shape: torch.reshape(x, shape),
     "transpose": lambda x, axes: torch.permute(x, axes),
-    "concat": lambda tensors, axis: torch.cat(tensors, axis),
+    "squeeze": lambda x, axis=None: (
+        torch.squeeze(x) if axis is None else torch.squeeze(x, axis if isinstance(axis, int) else tuple(axis))
+    ),
+    "unsqueeze": lambda x, axis: torch.unsqueeze(x, axis),
+    "expand": lambda x, shape: x.expand(shape),
+    "repeat": lambda x, repeats: x.repeat(repeats),
 }
