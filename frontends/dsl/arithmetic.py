@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from math import isfinite, sqrt
+from math import ceil, cos, exp, floor, isfinite, log, sin, sqrt
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from npuc.frontends.dsl.values import MAX_INTEGER, Fault, Value, checked_list, describe
+from npuc.frontends.dsl.values import MAX_INTEGER, Fault, Value, describe, joined
 
 Number: TypeAlias = int | float
+Function: TypeAlias = Callable[[list[Value]], Value]
+"""A function of numbers or lists."""
 
 _ARITHMETIC: dict[str, Callable[[Number, Number], Number]] = {
     "+": operator.add,
@@ -43,7 +45,7 @@ def combine(symbol: str, a: Value, b: Value) -> Value:
     if symbol in ("==", "!="):
         return _equal(a, b) == (symbol == "==")
     if isinstance(a, list) and isinstance(b, list) and symbol == "+":
-        return checked_list(a + b)
+        return joined(a, b)
     left, right = _number(a, f"beside '{symbol}'"), _number(b, f"beside '{symbol}'")
     if symbol in _ORDER:
         return _ORDER[symbol](left, right)
@@ -123,23 +125,38 @@ def item(sequence: Value, index: Value) -> Value:
 # ---- functions of numbers: evaluated while the network is built
 
 
-def _extreme(name: str, choose: Callable[[list[Number]], Number]) -> Callable[[list[Value]], Value]:
+def _over_all(name: str, choose: Callable[[list[Number]], Number], empty: Number | None) -> Function:
+    """A function of numbers, or of one list of numbers; `empty` is its value for an empty list, if it has one."""
+
     def function(arguments: list[Value]) -> Value:
         only = arguments[0] if len(arguments) == 1 else None
         values = only if isinstance(only, list) else arguments
-        if not values:
+        if not values and (empty is None or not isinstance(only, list)):
             raise Fault(f"found no argument of {name}, expected numbers or a list of numbers")
-        return choose([_number(v, f"as argument of {name}") for v in values])
+        return checked_number(choose([_number(v, f"as argument of {name}") for v in values]))
 
     return function
 
 
-def _sqrt(arguments: list[Value]) -> Value:
-    (value,) = arguments
-    number = _number(value, "as argument of sqrt")
-    if number < 0:
-        raise Fault(f"sqrt({number!r}) is not a real number")
-    return sqrt(number)
+def _of_one(name: str, compute: Callable[[Number], Number]) -> Function:
+    """A function of one number."""
+
+    def function(arguments: list[Value]) -> Value:
+        (value,) = arguments
+        number = _number(value, f"as argument of {name}")
+        try:
+            return checked_number(compute(number))
+        except ValueError:
+            raise Fault(f"{name}({number!r}) is not a real number") from None
+        except OverflowError:
+            raise Fault(f"{name}({number!r}) is not a finite number") from None
+
+    return function
+
+
+def _pow(arguments: list[Value]) -> Value:
+    base, exponent = (_number(v, "as argument of pow") for v in arguments)
+    return _power(base, exponent)
 
 
 def _len(arguments: list[Value]) -> Value:
@@ -149,11 +166,21 @@ def _len(arguments: list[Value]) -> Value:
     return len(value)
 
 
-NUMBER_FUNCTIONS: dict[str, tuple[int | None, Callable[[list[Value]], Value]]] = {
+NUMBER_FUNCTIONS: dict[str, tuple[int | None, Function]] = {
+    "abs": (1, _of_one("abs", abs)),
+    "ceil": (1, _of_one("ceil", ceil)),
+    "cos": (1, _of_one("cos", cos)),
+    "exp": (1, _of_one("exp", exp)),
+    "floor": (1, _of_one("floor", floor)),
     "len": (1, _len),
-    "max": (None, _extreme("max", max)),
-    "min": (None, _extreme("min", min)),
-    "sqrt": (1, _sqrt),
+    "log": (1, _of_one("log", log)),
+    "max": (None, _over_all("max", max, None)),
+    "min": (None, _over_all("min", min, None)),
+    "pow": (2, _pow),
+    "round": (1, _of_one("round", round)),
+    "sin": (1, _of_one("sin", sin)),
+    "sqrt": (1, _of_one("sqrt", sqrt)),
+    "sum": (None, _over_all("sum", sum, 0)),
 }
 """The functions of numbers and lists by name, each with the number of its arguments (None: any)."""
 

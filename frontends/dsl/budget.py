@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from npuc.frontends.dsl.naming import Frame
 from npuc.frontends.dsl.source import Diagnostics, Place, Source
 
 MAX_STEPS = 2_000_000
@@ -30,20 +31,21 @@ class Budget:
     steps: int = 0
     nesting: int = 0
 
-    def spend(self, source: Source, at: Place, steps: int = 1) -> None:
+    def spend(self, frame: Frame, at: Place, steps: int = 1) -> None:
         """Count statements, iterations and list items; too many end the elaboration."""
         self.steps += steps
         if self.steps > MAX_STEPS:
-            self.abort(source, at, f"the program takes more than {MAX_STEPS:,} steps to build", None)
+            self.abort(frame, at, f"the program takes more than {MAX_STEPS:,} steps to build", None)
 
-    def enter(self, source: Source, at: Place) -> None:
+    def enter(self, frame: Frame, at: Place) -> None:
         """Go one level deeper into expressions, statements or blocks; a located error if that is too deep."""
         if self.nesting >= MAX_NESTING:
-            raise source.error(at, f"expressions, statements and blocks are nested more than {MAX_NESTING} deep")
+            raise frame.source.error(at, f"expressions, statements and blocks are nested more than {MAX_NESTING} deep")
         self.nesting += 1
 
-    def abort(self, source: Source, at: Place, message: str, hint: str | None) -> None:
-        """End the elaboration; the place reported is the longest loop under way, or `at` outside of loops."""
+    def abort(self, frame: Frame, at: Place, message: str, hint: str | None) -> None:
+        """End the elaboration; the place reported is the program's longest loop under way, or `at` outside of loops."""
+        source, at = frame.blamed(at)
         if self.loops:
             loop = max(self.loops, key=lambda one: one.trips)
             source, at = loop.source, loop.at

@@ -1,10 +1,11 @@
-"""Calls: language functions, blocks, `param`, `shape` and the functions of numbers."""
+"""Calls: language functions, `param`, `shape`, `type` and the functions of numbers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -13,7 +14,7 @@ from npuc.compiler.builder import GraphBuilder, TooManyOps
 from npuc.compiler.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
 from npuc.compiler.layers.base import ELEMENT_TYPES, ArgumentError
-from npuc.dialects.tensors import shape_of
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
 from npuc.frontends.dsl.binding import (
     Formal,
@@ -23,13 +24,24 @@ from npuc.frontends.dsl.binding import (
     signature_of,
     takes_strings,
 )
+from npuc.frontends.dsl.blocks import library_block
 from npuc.frontends.dsl.budget import Budget
 from npuc.frontends.dsl.expressions import Expressions
 from npuc.frontends.dsl.naming import Frame, Names, Slot
 from npuc.frontends.dsl.program import Routine
-from npuc.frontends.dsl.source import Place
+from npuc.frontends.dsl.source import Place, argument_mistake
 from npuc.frontends.dsl.syntax import Argument, Call, Expr, ListOf, Name
-from npuc.frontends.dsl.values import Fault, Poisoned, Value, describe, is_number, literal_text
+from npuc.frontends.dsl.values import (
+    Fault,
+    Poisoned,
+    Value,
+    checked_list,
+    describe,
+    element_text,
+    is_number,
+    kind_of,
+    literal_text,
+)
 
 PARAM = Signature(
     "param",
@@ -41,7 +53,9 @@ PARAM = Signature(
     ),
 )
 SHAPE = Signature("shape", (Formal("x", SSAValue),))
-BUILT_IN = frozenset({PARAM.function, SHAPE.function, *NUMBER_FUNCTIONS})
+TYPE = Signature("type", (Formal("x"),))
+_FACTS = {fact.function: fact for fact in (SHAPE, TYPE)}
+BUILT_IN = frozenset({PARAM.function, *_FACTS, *NUMBER_FUNCTIONS})
 
 
 @dataclass
@@ -53,7 +67,7 @@ class LossCalls:
 
 
 class Calls(Expressions):
-    """Evaluates calls; running a block's body is the subclass's."""
+    """Evaluates calls; those of blocks are the subclass's."""
 
     def __init__(self, budget: Budget, builder: GraphBuilder, blocks: Mapping[str, Routine]):
         super().__init__(budget)
@@ -63,55 +77,79 @@ class Calls(Expressions):
         self.losses = LossCalls()
 
     @abstractmethod
-    def run_block(self, routine: Routine, frame: Frame) -> Value:
-        """The value that a block returns; its arguments are in the frame."""
+    def call_block(self, routine: Routine, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
+        """The value that a block returns."""
 
     def call(self, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
-        """The value of a call."""
-        name = call.function
-        if name in self.blocks:
-            return self._call_block(self.blocks[name], call, frame, slot, outermost)
+        """The value of a call; a program's own blocks hide all others, but not from the blocks of the library."""
+        name, inside = call.function, frame.caller is not None
+        if not inside and name in self.blocks:
+            return self.call_block(self.blocks[name], call, frame, slot, outermost)
         if name == PARAM.function:
             return self._param(call, frame, slot, outermost)
-        functions = get_functions()
-        if name in NUMBER_FUNCTIONS or name == SHAPE.function:
+        function = get_functions().get(name)
+        if name in NUMBER_FUNCTIONS or name in _FACTS:
             if call.frozen:
                 raise frame.source.error(call.at, f"found 'frozen' before {name}, which makes no parameters")
-            if name == SHAPE.function:
-                return self._shape(call, frame, slot)
-            return self._number_function(call, frame, slot, functions.get(name), outermost)
-        if name not in functions:
+            if name in _FACTS:
+                return self._fact(_FACTS[name], call, frame, slot)
+            return self._number_function(call, frame, slot, function, outermost)
+        if function is not None:
+            return self._call_layer(function, call, frame, slot, outermost)
+        routine = library_block(name, inside=inside)
+        if routine is None:
             raise Poisoned  # the checks before elaboration have reported it
-        return self._call_layer(functions[name], call, frame, slot, outermost)
+        return self.call_block(routine, call, frame, slot, outermost)
 
     # layers
 
-    def _call_layer(self, function: Function, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
+    def _call_layer(
+        self,
+        function: Function,
+        call: Call,
+        frame: Frame,
+        slot: Slot,
+        outermost: bool,
+        known: Mapping[Argument, Value] = MappingProxyType({}),
+    ) -> Value:
+        """The value of a call of a layer; `known` holds the arguments that have been evaluated before."""
         signature = signature_of(function)
         matched = match_arguments(signature, call, frame.source)
-        values = {name: self._argument(signature, name, matched[name], frame, slot) for name in matched}
+        values = {
+            name: self._fit(signature, name, argument, known[argument], frame)
+            if argument in known
+            else self._argument(signature, name, argument, frame, slot)
+            for name, argument in matched.items()
+        }
         layer = slot.layer(call.function, outermost)
         try:
             result = self._build(function, values, frame, call.at, layer, call.frozen)
         except ArgumentError as error:
-            message = f"argument '{error.argument}' of {call.function} (layer '{layer}'): {error.message}"
             at = matched[error.argument].value.at if error.argument in matched else call.at
-            raise frame.source.error(at, message, error.hint or f"signature: {signature.text}") from None
+            hint = error.hint or f"signature: {signature.text}"
+            raise argument_mistake(
+                frame.source, at, error.argument, call.function, layer, error.message, hint
+            ) from None
         except VerifyException as error:
             raise _shape_error(error, call.function, list(values.values()), layer, frame, call.at) from None
         if self.losses.under_way and call.function in get_losses():
             self._note_prediction(signature, matched, values)
+        if isinstance(result, list | tuple):
+            # a layer with several results gives a list: their number depends on its arguments
+            results: Sequence[Value] = result
+            self.budget.spend(frame, call.at, len(results))
+            return checked_list(results)
         return result
 
     def _build(
         self, function: Function, values: Mapping[str, Value], frame: Frame, at: Place, layer: str, frozen: bool
     ) -> Value:
         try:
-            with self.builder.at(layer, frame.source.location(at), frozen=frozen or frame.frozen):
+            with self.builder.at(layer, frame.location(at), frozen=frozen or frame.frozen):
                 return function(self.builder, **values)
         except TooManyOps as error:
             hint = "--max-ops raises the limit"
-            self.budget.abort(frame.source, at, f"the network has more than {error.limit:,} operations", hint)
+            self.budget.abort(frame, at, f"the network has more than {error.limit:,} operations", hint)
             raise
 
     def _note_prediction(
@@ -131,11 +169,15 @@ class Calls(Expressions):
             value = expr.text
         else:
             value = self.evaluate(expr, frame, slot)
+        return self._fit(signature, name, argument, value, frame)
+
+    def _fit(self, signature: Signature, name: str, argument: Argument, value: Value, frame: Frame) -> Value:
+        """The value of an argument as its parameter takes it."""
         try:
-            return convert(value, formal.kind)
+            return convert(value, signature.formal(name).kind)
         except Fault as fault:
-            message = f"argument '{name}' of {signature.function}: {fault.message}"
-            raise frame.source.error(expr.at, message, f"signature: {signature.text}") from None
+            at, usage = argument.value.at, f"signature: {signature.text}"
+            raise argument_mistake(frame.source, at, name, signature.function, None, fault.message, usage) from None
 
     # operators on tensors
 
@@ -153,33 +195,14 @@ class Calls(Expressions):
             if not isinstance(value, SSAValue) and not is_number(value):
                 raise Fault(f"found {describe(value)} beside '{symbol}', expected a tensor or a number")
         function = get_operators()[symbol]
-        formals = (f.name for f in signature_of(function).formals)
+        formals = signature_of(function).formals[: len(operands)]
+        values = {f.name: convert(value, f.kind) for f, value in zip(formals, operands, strict=True)}
         try:
-            return self._build(function, dict(zip(formals, operands, strict=True)), frame, at, name, False)
+            return self._build(function, values, frame, at, name, False)
         except ArgumentError as error:
             raise Fault(error.message, error.hint) from None
         except VerifyException as error:
             raise _shape_error(error, f"'{symbol}'", operands, name, frame, at) from None
-
-    # blocks
-
-    def _call_block(self, routine: Routine, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
-        definition = routine.definition
-        signature = routine.signature
-        matched = match_arguments(signature, call, frame.source)
-        inner = Frame(routine.source, "", frozen=frame.frozen or call.frozen)
-        for name, argument in matched.items():
-            inner.variables[name] = self.single(argument.value, frame, slot)
-        inner.prefix = slot.block(call.function, outermost)
-        inner_slot = Slot(self.names, inner)
-        self.budget.enter(frame.source, call.at)
-        try:
-            for parameter in definition.parameters:
-                if parameter.name not in inner.variables and parameter.default is not None:
-                    inner.variables[parameter.name] = self.single(parameter.default, inner, inner_slot)
-            return self.run_block(routine, inner)
-        finally:
-            self.budget.nesting -= 1
 
     # what is built in
 
@@ -204,8 +227,7 @@ class Calls(Expressions):
             raise frame.source.error(matched["bound"].value.at, "found both 'fill' and 'bound', expected one of them")
         sizes = sizes_of(values["shape"], matched["shape"].value, frame)
         name = slot.layer(PARAM.function, outermost)
-        location = frame.source.location(call.at)
-        with self.builder.at(name, location, frozen=frame.frozen or call.frozen):
+        with self.builder.at(name, frame.location(call.at), frozen=frame.frozen or call.frozen):
             return self.builder.param(
                 "",
                 sizes,
@@ -214,11 +236,13 @@ class Calls(Expressions):
                 bound=_optional_float(values.get("bound")),
             )
 
-    def _shape(self, call: Call, frame: Frame, slot: Slot) -> Value:
-        matched = match_arguments(SHAPE, call, frame.source)
-        tensor = self._argument(SHAPE, "x", matched["x"], frame, slot)
-        assert isinstance(tensor, SSAValue)
-        return list(shape_of(tensor))
+    def _fact(self, fact: Signature, call: Call, frame: Frame, slot: Slot) -> Value:
+        """What is known of a value while the network is built: the sizes of a tensor, the type of anything."""
+        matched = match_arguments(fact, call, frame.source)
+        value = self._argument(fact, "x", matched["x"], frame, slot)
+        if not isinstance(value, SSAValue):
+            return kind_of(value)
+        return list(shape_of(value)) if fact is SHAPE else element_text(tensor_type(value).element_type)
 
     def _number_function(self, call: Call, frame: Frame, slot: Slot, layer: Function | None, outermost: bool) -> Value:
         count, function = NUMBER_FUNCTIONS[call.function]
@@ -229,9 +253,12 @@ class Calls(Expressions):
             raise frame.source.error(named.at, f"the arguments of {call.function} have no names")
         values = [self.single(a.value, frame, slot) for a in call.arguments]
         if layer is not None and not takes_numbers(values):
-            return self._call_layer(layer, call, frame, slot, outermost)
+            known = dict(zip(call.arguments, values, strict=True))
+            return self._call_layer(layer, call, frame, slot, outermost, known)
         if count is not None and count != len(values):
-            raise frame.source.error(call.at, f"{call.function} takes {count} argument, found {len(values)}")
+            raise frame.source.error(
+                call.at, f"{call.function} takes {count} argument{'s' * (count > 1)}, found {len(values)}"
+            )
         return function(values)
 
 

@@ -15,6 +15,7 @@ from npuc.compiler.layers.optimizer import OPTIMIZERS, option_problem
 from npuc.dialects.tensors import tensor_type
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature, convert, match_arguments
+from npuc.frontends.dsl.blocks import library_names
 from npuc.frontends.dsl.budget import Abort
 from npuc.frontends.dsl.calls import BUILT_IN, sizes_of
 from npuc.frontends.dsl.checks import check
@@ -56,9 +57,13 @@ class Elaboration(Statements):
             frame.variables[parameter.name] = value
         self.run_body(definition.body, frame)
 
+    def is_network(self, frame: Frame) -> bool:
+        """Whether a frame is that of the network, not of a block."""
+        return frame is self._frame
+
     def execute_network_statement(self, statement: syntax.NetworkStatement, frame: Frame) -> None:
         """Execute an input, labels, loss, output or optimizer statement."""
-        if frame is not self._frame:
+        if not self.is_network(frame):
             raise Poisoned  # it stands in a block, which the checks have reported
         match statement:
             case syntax.Declaration():
@@ -178,7 +183,7 @@ def read_dsl(
     """
     program = load_program(text, filename)
     diagnostics = Diagnostics()
-    if check(program, {*get_functions(), *BUILT_IN}, diagnostics):
+    if check(program, {*get_functions(), *BUILT_IN, *library_names()}, diagnostics):
         builder = GraphBuilder(program.network.definition.name.text, training=training, max_ops=max_ops)
         elaboration = Elaboration(program, builder, diagnostics)
         try:

@@ -9,7 +9,7 @@ from npuc.frontends.dsl.tokens import END, unclosed_bracket
 
 _EXPRESSION = frozenset({"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "NONE", "LPAR", "LSQB", "FROZEN"})
 _OPERATORS = frozenset({"PLUS", "MINUS", "PRODUCT", "POWER", "COMPARE", "AND", "OR", "LSQB"})
-_STATEMENT = frozenset({"INPUT", "LABELS", "LOSS", "OUTPUT", "OPTIMIZER", "RETURN", "FOR", "IF", "NAME"})
+_STATEMENT = frozenset({"INPUT", "LABELS", "LOSS", "OUTPUT", "OPTIMIZER", "ERROR", "RETURN", "FOR", "IF", "NAME"})
 _SYMBOLS = {
     "LPAR": "'('",
     "RPAR": "')'",
@@ -36,7 +36,7 @@ _SYMBOLS = {
 }
 _GROUPS = ((_STATEMENT, "a statement"), (_EXPRESSION, "an expression"), (_OPERATORS, "an operator"))
 _STATEMENT_WORDS = (
-    "input", "labels", "loss", "output", "optimizer", "return", "for", "if", "network", "block", "import",
+    "input", "labels", "loss", "output", "optimizer", "error", "return", "for", "if", "network", "block", "import",
 )  # fmt: skip
 _FILE_WORDS = ("network", "block", "import")
 _RESERVED = ("FOR", "IN", "IF", "ELSE", "RETURN", "TRUE", "FALSE", "NONE", "AND", "OR", "NOT")

@@ -26,6 +26,21 @@ from npuc.frontends.dsl.syntax import (
 )
 from npuc.frontends.dsl.values import Fault, Poison, Poisoned, Value, checked_list, describe
 
+_BUILDING = "conditions are decided while the network is built; "
+_TENSOR_HINTS = {
+    "if": f"{_BUILDING}where(condition, a, b) chooses elements",
+    "and": f"{_BUILDING}on tensors write logical_and(a, b)",
+    "or": f"{_BUILDING}on tensors write logical_or(a, b)",
+    "not": f"{_BUILDING}on tensors write logical_not(a)",
+}
+
+
+def _meets_tensor(symbol: str, a: Value, b: Value) -> bool:
+    """Whether an operator works on tensors; whether something is none is known while the network is built."""
+    if symbol in ("==", "!=") and (a is None or b is None):
+        return False
+    return isinstance(a, SSAValue) or isinstance(b, SSAValue)
+
 
 class Expressions(ABC):
     """Evaluates expressions; calls and operators on tensors are the subclass's."""
@@ -52,7 +67,7 @@ class Expressions(ABC):
         `outermost` is true where the layer made by a call takes the name of the assigned variable. Raises a located
         error, or Poisoned if the expression depends on a mistake reported before.
         """
-        self.budget.enter(frame.source, expr.at)
+        self.budget.enter(frame, expr.at)
         try:
             return self._evaluate(expr, frame, slot, outermost)
         except Fault as fault:
@@ -72,7 +87,7 @@ class Expressions(ABC):
                 return self._operation(expr, frame, slot, outermost)
             case ListOf():
                 items = [self.evaluate(e, frame, slot) for e in expr.items]
-                self.budget.spend(frame.source, expr.at, len(items))
+                self.budget.spend(frame, expr.at, len(items))
                 return checked_list(items)
             case Index():
                 return item(self.evaluate(expr.sequence, frame, slot), self.evaluate(expr.index, frame, slot))
@@ -81,17 +96,18 @@ class Expressions(ABC):
                 return self.evaluate(chosen, frame, slot, outermost=outermost)
             case Logical():
                 decisive = expr.word == "or"
-                return any(self.condition(e, frame, slot) == decisive for e in expr.parts) == decisive
+                return any(self.condition(e, frame, slot, expr.word) == decisive for e in expr.parts) == decisive
             case Unary():
                 return self._unary(expr, frame, slot, outermost)
 
-    def condition(self, expr: Expr, frame: Frame, slot: Slot) -> bool:
-        """The value of an expression that must be true or false."""
+    def condition(self, expr: Expr, frame: Frame, slot: Slot, word: str = "if") -> bool:
+        """The value of an expression that must be true or false; `word` is what asks for it."""
         value = self.evaluate(expr, frame, slot)
         try:
             return boolean(value)
         except Fault as fault:
-            raise frame.source.error(expr.at, fault.message, "compare with a value: n > 0") from None
+            hint = _TENSOR_HINTS[word] if isinstance(value, SSAValue) else "compare with a value: n > 0"
+            raise frame.source.error(expr.at, fault.message, hint) from None
 
     def _variable(self, name: Name, frame: Frame) -> Value:
         if name.text not in frame.variables:
@@ -114,20 +130,22 @@ class Expressions(ABC):
         for position, (symbol, at, operand) in enumerate(expr.rest):
             other = self.evaluate(operand, frame, slot)
             try:
-                if isinstance(value, SSAValue) or isinstance(other, SSAValue):
+                if _meets_tensor(symbol, value, other):
                     name = slot.layer(self.operator_name(symbol), outermost and position == last)
                     value = self.operate(symbol, at, (value, other), frame, name)
                 else:
+                    before = len(value) if isinstance(value, list) else 0
                     value = combine(symbol, value, other)
-                    if isinstance(value, list):
-                        self.budget.spend(frame.source, at, len(value))
+                    if isinstance(value, list) and isinstance(other, list):
+                        # a list that grows by one item costs little more than the item
+                        self.budget.spend(frame, at, len(value) - max(before, len(other)) + len(value) // 256)
             except Fault as fault:
                 raise frame.source.error(at, fault.message, fault.hint) from None
         return value
 
     def _unary(self, expr: Unary, frame: Frame, slot: Slot, outermost: bool) -> Value:
         if expr.operator == "not":
-            return not self.condition(expr.operand, frame, slot)
+            return not self.condition(expr.operand, frame, slot, "not")
         value = self.evaluate(expr.operand, frame, slot)
         if isinstance(value, SSAValue):
             return self.operate("*", expr.at, (value, -1), frame, slot.layer(self.operator_name("*"), outermost))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from npuc.frontends.dsl.source import Source
+from npuc.compiler.errors import Location
+from npuc.frontends.dsl.source import Place, Source
 from npuc.frontends.dsl.values import Poison, Value
 
 
@@ -37,7 +38,8 @@ class Frame:
     One run of a network's or block's body.
 
     `prefix` is the path of what is built now. In a loop, `carried` holds the variables that existed before it, and
-    `plain` is true until a block call of this iteration has taken the iteration's own path as its name.
+    `plain` is true until a block call of this iteration has taken the iteration's own path as its name. `caller` is
+    set in a block of the library: the call in the program that it runs for, which stands for all that it builds.
     """
 
     source: Source
@@ -46,6 +48,16 @@ class Frame:
     variables: dict[str, Value | Poison] = field(default_factory=dict[str, "Value | Poison"])
     carried: frozenset[str] = frozenset()
     plain: bool = False
+    caller: tuple[Source, Place] | None = None
+
+    def blamed(self, at: Place) -> tuple[Source, Place]:
+        """The place in the program that answers for one in this body."""
+        return self.caller or (self.source, at)
+
+    def location(self, at: Place) -> Location:
+        """Where in the program something is that is built at a place of this body."""
+        source, place = self.blamed(at)
+        return source.location(place)
 
 
 class Slot:
@@ -53,11 +65,12 @@ class Slot:
     Names the layers of one statement.
 
     With a target `h` the outermost call is layer `h`, a call inside it `h.linear`. Without one (`return`, `loss`) a
-    call is named by its function.
+    call is named by its function. `several` says that the target is the first of several.
     """
 
-    def __init__(self, names: Names, frame: Frame, target: str | None = None):
+    def __init__(self, names: Names, frame: Frame, target: str | None = None, *, several: bool = False):
         self._names = names
+        self._named = target is not None and not several
         self._frame = frame
         self._target = target
         self._own: str | None = None
@@ -70,13 +83,17 @@ class Slot:
             self._own = self._names.unique(join(self._frame.prefix, self._target))
         return self._own if outermost else self._names.unique(f"{self._own}.{function}")
 
-    def block(self, function: str, outermost: bool) -> str:
+    def block(self, function: str, outermost: bool, *, is_part: bool = False) -> str:
         """
         The prefix of the layers of a block call.
 
-        The first call of an iteration that renews a loop-carried variable, `x = bottleneck(x)`, adds no name.
+        The first call of an iteration that renews a loop-carried variable, `x = bottleneck(x)`, adds no name. Neither
+        does the call of a part of a block of the library, unless its value gets a name: `return _rest(x)`, or
+        `a, b = _step(x)`.
         """
         frame = self._frame
+        if is_part and outermost and not self._named:
+            return frame.prefix
         if outermost and frame.plain and self._target in frame.carried:
             frame.plain = False
             return frame.prefix

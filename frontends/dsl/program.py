@@ -10,23 +10,41 @@ from npuc.frontends import SAMPLES, read_text
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature
 from npuc.frontends.dsl.parser import parse
 from npuc.frontends.dsl.source import Diagnostics, Place, Source
-from npuc.frontends.dsl.syntax import Definition, Import
+from npuc.frontends.dsl.syntax import Definition, Expr, Import, ListOf, Literal, Unary
+from npuc.frontends.dsl.values import literal_text
 
 _MAX_IMPORT_DEPTH = 32
 
 
 @dataclass(frozen=True)
 class Routine:
-    """A definition with the file it stands in."""
+    """A definition with the file it stands in; `shipped` says that this is a file of the library."""
 
     definition: Definition
     source: Source
+    shipped: bool = False
 
     @cached_property
     def signature(self) -> Signature:
         """What a call of it takes."""
-        formals = (Formal(p.name, None, REQUIRED if p.default is None else "…") for p in self.definition.parameters)
+        formals = (
+            Formal(p.name, None, REQUIRED if p.default is None else _default_text(p.default))
+            for p in self.definition.parameters
+        )
         return Signature(self.definition.name.text, tuple(formals))
+
+
+def _default_text(default: Expr) -> str:
+    """A default as a signature shows it: a literal, or … for what is computed."""
+    match default:
+        case Literal():
+            return literal_text(default.value)
+        case Unary(operator="-", operand=Literal() as operand):
+            return f"-{literal_text(operand.value)}"
+        case ListOf():
+            return f"[{', '.join(_default_text(item) for item in default.items)}]"
+        case _:
+            return "…"
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,22 @@ class Source:
         return SourceError(message, location=self.location(at), hint=hint, source_line=line)
 
 
+class ArgumentMistake(SourceError):
+    """An error about one argument of a call; `reason` is its message without the names of argument and function."""
+
+    def __init__(self, reason: str, error: SourceError):
+        super().__init__(error.message, location=error.location, hint=error.hint, source_line=error.source_line)
+        self.reason = reason
+
+
+def argument_mistake(
+    source: Source, at: Place, argument: str, function: str, layer: str | None, reason: str, hint: str
+) -> ArgumentMistake:
+    """The error that an argument of a call at `at` is wrong; `layer` is the name of what the call builds, if known."""
+    where = f" (layer '{layer}')" if layer else ""
+    return ArgumentMistake(reason, source.error(at, f"argument '{argument}' of {function}{where}: {reason}", hint))
+
+
 class Diagnostics:
     """
     The mistakes found so far, one a place.

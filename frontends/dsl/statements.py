@@ -13,12 +13,12 @@ from npuc.compiler.errors import SourceError
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.arithmetic import integer
 from npuc.frontends.dsl.budget import Abort, Budget, Loop
-from npuc.frontends.dsl.calls import Calls
+from npuc.frontends.dsl.invocation import Invocations, Refusal
 from npuc.frontends.dsl.naming import Frame, Slot, join
 from npuc.frontends.dsl.program import Routine
 from npuc.frontends.dsl.source import Diagnostics
 from npuc.frontends.dsl.syntax import Name, Statement
-from npuc.frontends.dsl.values import POISON, Fault, Poison, Poisoned, Value, describe
+from npuc.frontends.dsl.values import POISON, Fault, Poison, Poisoned, Value, describe, literal_text
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class _Returned:
     value: Value | Poison
 
 
-class Statements(Calls):
+class Statements(Invocations):
     """
     Runs bodies of statements.
 
@@ -37,6 +37,10 @@ class Statements(Calls):
         super().__init__(Budget(diagnostics), builder, blocks)
         self.diagnostics = diagnostics
         self._failures = 0
+
+    @abstractmethod
+    def is_network(self, frame: Frame) -> bool:
+        """Whether a frame is that of the network, not of a block."""
 
     @abstractmethod
     def execute_network_statement(self, statement: syntax.NetworkStatement, frame: Frame) -> None:
@@ -55,10 +59,12 @@ class Statements(Calls):
     def run_body(self, body: Sequence[Statement], frame: Frame) -> _Returned | None:
         """Run statements up to a return; what a block returned, or None."""
         for statement in body:
-            self.budget.spend(frame.source, statement.at)
+            self.budget.spend(frame, statement.at)
             try:
                 returned = self._execute(statement, frame)
             except SourceError as error:
+                if frame.caller is not None:
+                    raise  # a block of the library is right: the call of it is wrong
                 self.diagnostics.add(error)
                 if self.diagnostics.full:
                     raise Abort from None
@@ -89,6 +95,8 @@ class Statements(Calls):
                 if others:
                     return _Returned(tuple(self.single(e, frame, slot) for e in statement.values))
                 return _Returned(self.evaluate(first, frame, slot, outermost=True))
+            case syntax.Error():
+                self._refuse(statement, frame)
             case syntax.If():
                 return self._if(statement, frame)
             case syntax.For():
@@ -97,9 +105,21 @@ class Statements(Calls):
                 self.execute_network_statement(statement, frame)
         return None
 
+    def _refuse(self, statement: syntax.Error, frame: Frame) -> None:
+        slot = Slot(self.names, frame)
+        parts = [
+            str(e.value) if isinstance(e, syntax.Literal) else literal_text(self.single(e, frame, slot))
+            for e in statement.values
+        ]
+        text = "".join(parts)
+        if self.is_network(frame):
+            raise frame.source.error(statement.at, text)
+        first = next((node.text for node in syntax.walk(*statement.values) if isinstance(node, Name)), None)
+        raise Refusal(text, first)
+
     def _assign(self, statement: syntax.Assignment, frame: Frame) -> None:
         targets: Sequence[Name] = statement.targets
-        slot = Slot(self.names, frame, targets[0].text)
+        slot = Slot(self.names, frame, targets[0].text, several=len(targets) > 1)
         value = self.evaluate(statement.value, frame, slot, outermost=True)
         if len(targets) == 1:
             if isinstance(value, tuple):
@@ -129,10 +149,11 @@ class Statements(Calls):
             if self.condition(condition, frame, slot):
                 chosen = body
                 break
-        self.budget.enter(frame.source, statement.at)
-        returned = self.run_body(chosen, frame)
-        self.budget.nesting -= 1
-        return returned
+        self.budget.enter(frame, statement.at)
+        try:
+            return self.run_body(chosen, frame)
+        finally:
+            self.budget.nesting -= 1
 
     def _items(self, statement: syntax.For, frame: Frame) -> Sequence[Value]:
         slot = Slot(self.names, frame)
@@ -155,21 +176,27 @@ class Statements(Calls):
         items = self._items(statement, frame)
         saved = (frame.prefix, frame.carried, frame.plain)
         frame.carried = frozenset(frame.variables)
-        self.budget.enter(frame.source, statement.at)
-        self.budget.loops.append(Loop(frame.source, statement.at, len(items)))
-        returned, failures = None, self._failures
+        self.budget.enter(frame, statement.at)
+        if frame.caller is None:
+            self.budget.loops.append(Loop(frame.source, statement.at, len(items)))
+        try:
+            return self._iterate(statement, items, frame)
+        finally:
+            if frame.caller is None:
+                self.budget.loops.pop()
+            self.budget.nesting -= 1
+            frame.prefix, frame.carried, frame.plain = saved
+
+    def _iterate(self, statement: syntax.For, items: Sequence[Value], frame: Frame) -> _Returned | None:
+        prefix, failures = frame.prefix, self._failures
         for number, value in enumerate(items):
-            self.budget.spend(frame.source, statement.at)
+            self.budget.spend(frame, statement.at)
             index = value if isinstance(items, range) else number
-            frame.prefix, frame.plain = join(saved[0], str(index)), True
+            frame.prefix, frame.plain = join(prefix, str(index)), True
             frame.variables[statement.name.text] = value
             returned = self.run_body(statement.body, frame)
             if returned is None and self._failures > failures:
-                returned = self._poison(statement, frame)
-                break
+                return self._poison(statement, frame)
             if returned is not None:
-                break
-        self.budget.loops.pop()
-        self.budget.nesting -= 1
-        frame.prefix, frame.carried, frame.plain = saved
-        return returned
+                return returned
+        return None

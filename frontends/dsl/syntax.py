@@ -138,6 +138,14 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Error:
+    """`error "found ", n`: the values are wrong, and the text made of `values` says why."""
+
+    at: Place
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Loss:
     """`loss value`."""
 
@@ -183,7 +191,7 @@ class If:
 
 
 NetworkStatement: TypeAlias = Declaration | Loss | Output | Optimizer
-Statement: TypeAlias = Assignment | Return | For | If | NetworkStatement
+Statement: TypeAlias = Assignment | Return | Error | For | If | NetworkStatement
 
 # ---- files
 
@@ -249,7 +257,7 @@ def _children(node: Node) -> tuple[Node, ...]:
             return (node.element, node.shape)
         case Assignment() | Loss():
             return (node.value,)
-        case Return():
+        case Return() | Error():
             return node.values
         case Output():
             return (node.value if node.value is not None else node.name,)

@@ -14,7 +14,7 @@ from lark import Token
 from npuc.frontends.dsl.source import Diagnostics, Place, Source
 
 END = "_NL"
-SOFT_WORDS = ("NETWORK", "BLOCK", "IMPORT", "INPUT", "LABELS", "LOSS", "OUTPUT", "OPTIMIZER", "FROZEN")
+SOFT_WORDS = ("NETWORK", "BLOCK", "IMPORT", "INPUT", "LABELS", "LOSS", "OUTPUT", "OPTIMIZER", "ERROR", "FROZEN")
 _NAME_LIKE = frozenset({"NAME", *SOFT_WORDS})
 _HARD_STATEMENTS = frozenset({"FOR", "RETURN"})
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}

@@ -11,6 +11,7 @@ from npuc.frontends.dsl.syntax import (
     Conditional,
     Declaration,
     Definition,
+    Error,
     Expr,
     File,
     For,
@@ -79,6 +80,10 @@ class TreeBuilder(Transformer[Token, File]):
     def return_(self, children: Children) -> Return:
         word, *values = children
         return Return(place(word), tuple(values))
+
+    def error(self, children: Children) -> Error:
+        word, *values = children
+        return Error(place(word), tuple(values))
 
     def loss(self, children: Children) -> Loss:
         word, value = children

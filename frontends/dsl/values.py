@@ -37,8 +37,12 @@ class Fault(Exception):
 
 def type_text(type: TensorType[Attribute]) -> str:
     """A tensor type as the language writes it: `f32[64, 784]`."""
-    element = "bool" if type.element_type == i1 else str(type.element_type)
-    return f"{element}[{', '.join(map(str, type.get_shape()))}]"
+    return f"{element_text(type.element_type)}[{', '.join(map(str, type.get_shape()))}]"
+
+
+def element_text(element: Attribute) -> str:
+    """An element type as the language writes it."""
+    return "bool" if element == i1 else str(element)
 
 
 def literal_text(value: Value) -> str:
@@ -96,17 +100,37 @@ def is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+class Items(list[Value]):
+    """A list that knows how many values it holds, nested ones included; it never changes once it is complete."""
+
+    total = 0
+
+
 def item_count(items: Sequence[Value]) -> int:
     """The number of values in a list, nested ones included."""
+    if isinstance(items, Items):
+        return items.total
     return sum(1 + (item_count(item) if isinstance(item, list) else 0) for item in items)
 
 
-def checked_list(items: list[Value]) -> list[Value]:
+def checked_list(items: Sequence[Value]) -> Items:
     """A new list, within the limit on its size."""
     for item in items:
         if isinstance(item, tuple):
             raise Fault(f"found {describe(item)} as one item of a list, expected one value")
-    count = item_count(items)
-    if count > MAX_ITEMS:
-        raise Fault(f"found a list of {count:,} values, the limit is {MAX_ITEMS:,}")
+    return _sized(Items(items), item_count(items))
+
+
+def joined(a: Sequence[Value], b: Sequence[Value]) -> Items:
+    """Two lists, one behind the other; the values are not looked at again, so that a long list grows fast."""
+    total = item_count(a) + item_count(b)
+    both = Items(a)
+    both.extend(b)
+    return _sized(both, total)
+
+
+def _sized(items: Items, total: int) -> Items:
+    if total > MAX_ITEMS:
+        raise Fault(f"found a list of {total:,} values, the limit is {MAX_ITEMS:,}")
+    items.total = total
     return items

@@ -80,7 +80,8 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none)"
         ("h = len(3)", "2:5: found integer 3 as argument of len, expected a list"),
         ("h = len([1], 2)", "2:5: len takes 1 argument, found 2"),
         ("h = max()", "2:5: found no argument of max, expected numbers or a list of numbers"),
-        ("h = max(a=3)", "2:9: the arguments of max have no names"),
+        ("h = len(a=3)", "2:9: the arguments of len have no names"),
+        ("h = max(a=3)", "2:9: max has no argument 'a' | signature: max(x, y)"),
         ("h = frozen shape(x)", "2:12: found 'frozen' before shape, which makes no parameters"),
         # shapes
         (
@@ -95,8 +96,9 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none)"
         ("h = param([4, n - 2])", f"2:15: {SIZE}"),
         # kinds
         ("if n { h = x }", "2:4: found integer 2, expected true or false | compare with a value: n > 0"),
-        ("h = x; a = not x", "2:16: found tensor f32[4, 8], expected true or false | compare with a value: n > 0"),
-        ("h = x < 3", "2:7: '<' has no meaning for tensors | operators on tensors: + - * /"),
+        ("h = x; a = not x", "2:16: found tensor f32[4, 8], expected true or false | "
+            "conditions are decided while the network is built; on tensors write logical_not(a)"),
+        ("h = x % 3", "2:7: '%' has no meaning for tensors | operators on tensors: + - * / == != < <= > >= **"),
         ('h = x + "a"', "2:7: found string \"a\" beside '+', expected a tensor or a number"),
         ("h = 1 + true", "2:7: found boolean true beside '+', expected a number"),
         ('h = -"a"', "2:5: found string \"a\" after '-', expected a number"),

@@ -1,0 +1,105 @@
+# softmax(query keyᵀ * scale) value, for each head. The query is [batch, heads, m, size], key and value are
+# [batch, heads, n, size]; with fewer heads, each of them serves a group of those of the query. A boolean `mask` that
+# broadcasts to [batch, heads, m, n] is true where a query may look, any other is added to the scores; with `causal`
+# query i sees keys 0 to i. `scale` is 1 / sqrt(size) by default.
+block scaled_dot_product_attention(query, key, value, mask=none, causal=false, dropout=0.0, scale=none) {
+  if len(shape(query)) != 4 { error "found ", query, ", expected [batch, heads, length, size]" }
+  batch, heads, m, size = shape(query)
+  if len(shape(key)) != 4 { error "found ", key, ", expected [batch, heads, length, size]" }
+  kv_heads, n = [shape(key)[1], shape(key)[2]]
+  if shape(key) != [batch, kv_heads, n, size] {
+    error "found ", key, ", expected the batch and size of the query, ", batch, " and ", size
+  }
+  if heads % kv_heads != 0 { error "found ", key, ", expected a number of heads that divides ", heads }
+  if len(shape(value)) != 4 { error "found ", value, ", expected [batch, heads, length, size]" }
+  if shape(value) != [batch, kv_heads, n, shape(value)[3]] {
+    error "found ", value, ", expected the batch, heads and length of the key, ", [batch, kv_heads, n]
+  }
+  query = query * (1 / sqrt(size) if scale == none else scale)
+  return _attend(query, key, value, mask, causal, dropout)
+}
+
+# Attention over x [batch, length, width] in parallel heads, with linear layers q, k, v and out. Keys and values are made
+# from `memory` [batch, n, …], by default from x. With `kv_heads` below `heads`, groups of heads share keys and values.
+# `rotary` turns queries and keys by their positions. A head has `size` elements, width / heads by default. `weight`
+# shares the weights [q, k, v, out], made by `param`. Mask, causal and dropout as in scaled_dot_product_attention.
+block multi_head_attention(x, heads, memory=none, mask=none, causal=false, dropout=0.0, bias=true, kv_heads=none,
+                           size=none, rotary=false, base=10000.0, interleaved=false, weight=none) {
+  if len(shape(x)) != 3 { error "found ", x, ", expected [batch, length, width]" }
+  batch, length, width = shape(x)
+  if memory == none { memory = x }
+  if len(shape(memory)) != 3 { error "found ", memory, ", expected [batch, length, width]" }
+  if shape(memory)[0] != batch { error "found ", memory, ", expected a batch of ", batch }
+  if type(heads) != "integer" or heads < 1 { error "found ", heads, ", expected a positive integer" }
+  if size == none {
+    if width % heads != 0 { error "found ", heads, ", expected a divisor of the width, ", width }
+    size = width // heads
+  }
+  if type(size) != "integer" or size < 1 { error "found ", size, ", expected a positive integer" }
+  if kv_heads == none { kv_heads = heads }
+  if type(kv_heads) != "integer" or kv_heads < 1 { error "found ", kv_heads, ", expected a positive integer" }
+  if heads % kv_heads != 0 { error "found ", kv_heads, ", expected a divisor of the heads, ", heads }
+  if weight == none { weight = [none, none, none, none] }
+  if len(weight) != 4 { error "found ", len(weight), " weights, expected four, [q, k, v, out]: ", weight }
+
+  q = linear(x, heads * size, bias, weight[0])
+  k = linear(memory, kv_heads * size, bias, weight[1])
+  v = linear(memory, kv_heads * size, bias, weight[2])
+  query = _split_heads(q * (1 / sqrt(size)), heads)
+  key = _split_heads(k, kv_heads)
+  value = _split_heads(v, kv_heads)
+  if rotary {
+    rotary_query = rotary_embedding(query, base, interleaved)
+    rotary_key = rotary_embedding(key, base, interleaved)
+    query, key = [rotary_query, rotary_key]
+  }
+  return _attend(query, key, value, mask, causal, dropout, width, bias, weight[3])
+}
+
+# The attention of scaled queries, with `width` followed by a linear layer over all heads.
+block _attend(query, key, value, mask, causal, dropout, width=none, bias=true, weight=none) {
+  batch, heads, m, size = shape(query)
+  kv_heads, n = [shape(key)[1], shape(key)[2]]
+  # the queries of a group are rows of one product, so that nothing is copied
+  if kv_heads != heads { query = reshape(query, [batch, kv_heads, -1, size]) }
+  scores = matmul(query, key, transpose_b=true)
+  if kv_heads != heads { scores = reshape(scores, [batch, heads, m, n]) }
+  masked = _masked(scores, mask, causal)
+  weights = dropout(softmax(masked), dropout)
+  if kv_heads != heads { weights = reshape(weights, [batch, kv_heads, -1, n]) }
+  context = matmul(weights, value)
+  if kv_heads != heads { context = reshape(context, [batch, heads, m, -1]) }
+  if width == none { return context }
+  merged = reshape(transpose(context, [0, 2, 1, 3]), [batch, m, -1])
+  out = linear(merged, width, bias, weight)
+  return out
+}
+
+# Scores [batch, heads, m, n], those that a query must not see so low that their weight is 0.
+block _masked(scores, mask, causal) {
+  m, n = [shape(scores)[2], shape(scores)[3]]
+  lowest = -6e4 if type(scores) == "f16" else -1e30
+  if mask != none {
+    expected = shape(scores)
+    rank = len(shape(mask))
+    if rank > 4 { error "found ", mask, ", expected a shape that broadcasts to ", expected }
+    for i in 0..rank {
+      if shape(mask)[i] != 1 and shape(mask)[i] != expected[i - rank] {
+        error "found ", mask, ", expected a shape that broadcasts to ", expected
+      }
+    }
+    if type(mask) == "bool" {
+      if causal { mask = logical_and(mask, causal_mask(m, n)) }
+      return where(mask, scores, lowest)
+    }
+    if type(mask) != type(scores) { error "found ", mask, ", expected bool or ", type(scores) }
+    scores = scores + mask
+  }
+  return where(causal_mask(m, n), scores, lowest) if causal else scores
+}
+
+# From [batch, length, heads * size] to [batch, heads, length, size].
+block _split_heads(x, heads) {
+  batch, length, width = shape(x)
+  return transpose(reshape(x, [batch, length, heads, width // heads]), [0, 2, 1, 3])
+}
