@@ -1,0 +1,172 @@
+"""
+Pooling to a given size, with windows of nearly equal sizes that may overlap by one element.
+
+Work: one vector operation for each element of each window, forward and backward, as for other pooling.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.base import (
+    ArgumentError,
+    Array,
+    Emit,
+    Gradients,
+    IntOrInts,
+    Layer,
+    OpT,
+    Value,
+    Work,
+    pair,
+)
+from npuc.compiler.layers.pool import as_image, reshaped
+from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.adaptive_pool import (
+    AdaptiveAvgPoolGradOp,
+    AdaptiveAvgPoolOp,
+    AdaptiveMaxPoolGradOp,
+    AdaptiveMaxPoolOp,
+)
+
+
+def _bounds(size: int, count: int) -> list[slice]:
+    """The windows of one axis."""
+    return [slice(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+
+
+def _windows(image: Sequence[int], out: Sequence[int]) -> Iterator[tuple[int, int, slice, slice]]:
+    """For each output position: its row and column, and the rows and columns of the input under it."""
+    for i, rows in enumerate(_bounds(image[2], out[2])):
+        for j, columns in enumerate(_bounds(image[3], out[3])):
+            yield i, j, rows, columns
+
+
+def _area(rows: slice, columns: slice) -> int:
+    return (rows.stop - rows.start) * (columns.stop - columns.start)
+
+
+class _AdaptivePool(Layer[OpT]):
+    """Work of a window's elements; the image is the operand or result with the larger windows."""
+
+    def _work(self, image: Sequence[int], out: Sequence[int]) -> Work:
+        covered = [sum(b.stop - b.start for b in _bounds(image[axis], out[axis])) for axis in (2, 3)]
+        return Work(vector_ops=image[0] * image[1] * covered[0] * covered[1])
+
+
+class AdaptiveAvgPoolLayer(_AdaptivePool[AdaptiveAvgPoolOp]):
+    """The mean of each window."""
+
+    op = AdaptiveAvgPoolOp
+
+    def evaluate(self, op: AdaptiveAvgPoolOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        y = np.zeros(shape_of(op.out), dtype=x.dtype)
+        for i, j, rows, columns in _windows(x.shape, y.shape):
+            y[:, :, i, j] = x[:, :, rows, columns].sum(axis=(2, 3)) / _area(rows, columns)
+        return (y,)
+
+    def vjp(
+        self, op: AdaptiveAvgPoolOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(AdaptiveAvgPoolGradOp(g, results=[op.x.type])).dx]
+
+    def work(self, op: AdaptiveAvgPoolOp) -> Work:
+        return self._work(shape_of(op.x), shape_of(op.out))
+
+
+class AdaptiveAvgPoolGradLayer(_AdaptivePool[AdaptiveAvgPoolGradOp]):
+    """Each gradient spread evenly over its window."""
+
+    op = AdaptiveAvgPoolGradOp
+
+    def evaluate(self, op: AdaptiveAvgPoolGradOp, *arrays: Array) -> tuple[Array, ...]:
+        (dy,) = arrays
+        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
+        for i, j, rows, columns in _windows(dx.shape, dy.shape):
+            dx[:, :, rows, columns] += (dy[:, :, i, j] / _area(rows, columns))[:, :, None, None]
+        return (dx,)
+
+    def work(self, op: AdaptiveAvgPoolGradOp) -> Work:
+        return self._work(shape_of(op.dx), shape_of(op.dy))
+
+
+class AdaptiveMaxPoolLayer(_AdaptivePool[AdaptiveMaxPoolOp]):
+    """The largest element of each window."""
+
+    op = AdaptiveMaxPoolOp
+
+    def evaluate(self, op: AdaptiveMaxPoolOp, *arrays: Array) -> tuple[Array, ...]:
+        (x,) = arrays
+        y = np.zeros(shape_of(op.out), dtype=x.dtype)
+        for i, j, rows, columns in _windows(x.shape, y.shape):
+            y[:, :, i, j] = x[:, :, rows, columns].max(axis=(2, 3))
+        return (y,)
+
+    def vjp(
+        self, op: AdaptiveMaxPoolOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        return [emit(AdaptiveMaxPoolGradOp(g, op.x)).dx]
+
+    def work(self, op: AdaptiveMaxPoolOp) -> Work:
+        return self._work(shape_of(op.x), shape_of(op.out))
+
+
+class AdaptiveMaxPoolGradLayer(_AdaptivePool[AdaptiveMaxPoolGradOp]):
+    """Each gradient goes to the first largest element of its window in row-major order."""
+
+    op = AdaptiveMaxPoolGradOp
+
+    def evaluate(self, op: AdaptiveMaxPoolGradOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, x = arrays
+        dx = np.zeros(x.shape, dtype=dy.dtype)
+        images, channels = np.indices(x.shape[:2])
+        for i, j, rows, columns in _windows(x.shape, dy.shape):
+            window = x[:, :, rows, columns]
+            first = window.reshape(*x.shape[:2], -1).argmax(axis=2)
+            down, right = np.divmod(first, window.shape[3])
+            dx[images, channels, rows.start + down, columns.start + right] += dy[:, :, i, j]
+        return (dx,)
+
+    def work(self, op: AdaptiveMaxPoolGradOp) -> Work:
+        return self._work(shape_of(op.x), shape_of(op.dy))
+
+
+def _adaptive(b: GraphBuilder, op: type[AdaptiveAvgPoolOp | AdaptiveMaxPoolOp], x: Value, size: IntOrInts) -> SSAValue:
+    image, (batch, channels, _, _) = as_image(b, x)
+    length = image is not x
+    if length and not isinstance(size, int):
+        raise ArgumentError("size", f"found {list(size)}, expected an integer for [batch, channels, length]")
+    height, width = pair("size", size)
+    if min(height, width) < 1:
+        raise ArgumentError("size", f"found {min(height, width)}, expected at least 1")
+    if length:
+        pooled = b.emit(op(image, size=(1, width))).out
+        return reshaped(b, pooled, [batch, channels, width])
+    return b.emit(op(image, size=(height, width))).out
+
+
+def adaptive_avg_pool(b: GraphBuilder, x: Value, size: IntOrInts) -> SSAValue:
+    """
+    Means of nearly equal windows of x, an image or [batch, channels, length], as many as `size` says.
+
+    `size` is [height, width] or one integer for both; window i of n over l elements reaches from floor(i l / n) to
+    ceil((i + 1) l / n).
+    """
+    return _adaptive(b, AdaptiveAvgPoolOp, x, size)
+
+
+def adaptive_max_pool(b: GraphBuilder, x: Value, size: IntOrInts) -> SSAValue:
+    """The largest values of the windows of `adaptive_avg_pool`."""
+    return _adaptive(b, AdaptiveMaxPoolOp, x, size)
+
+
+LAYERS = (AdaptiveAvgPoolLayer(), AdaptiveAvgPoolGradLayer(), AdaptiveMaxPoolLayer(), AdaptiveMaxPoolGradLayer())
+FUNCTIONS = (adaptive_avg_pool, adaptive_max_pool)

@@ -1,0 +1,84 @@
+"""Pooling to a given size: window i of n over a length l reaches from floor(i l / n) to ceil((i + 1) l / n)."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.train.pool import expect_output
+
+
+def _pooled(x: Tensor, size: tuple[int, ...]) -> Types:
+    if len(x.get_shape()) != 4:
+        raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
+    if len(size) != 2 or min(size) < 1:
+        raise VerifyException(f"size is {list(size)}, expected two integers of at least 1")
+    return (tensor_of(x.element_type, (*x.get_shape()[:2], *size)),)
+
+
+class AdaptivePoolBase(TrainOp):
+    """Pooling to `size`, [height, width] of the result."""
+
+    x = operand_def(TensorType)
+    size = prop_def(DenseArrayBase)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, size: tuple[int, ...]) -> Types:
+        """[batch, channels] of x, then the size."""
+        return _pooled(x, size)
+
+
+@irdl_op_definition
+class AdaptiveAvgPoolOp(AdaptivePoolBase):
+    """`train.adaptive_avg_pool %x size [7, 7]`: the mean of each window."""
+
+    name = "train.adaptive_avg_pool"
+
+
+@irdl_op_definition
+class AdaptiveMaxPoolOp(AdaptivePoolBase):
+    """`train.adaptive_max_pool %x size [7, 7]`: the largest value of each window."""
+
+    name = "train.adaptive_max_pool"
+
+
+@irdl_op_definition
+class AdaptiveAvgPoolGradOp(TrainOp):
+    """`train.adaptive_avg_pool_grad %dy : … -> tensor<2x3x13x13xf32>`: each gradient spread evenly over its window."""
+
+    name = "train.adaptive_avg_pool_grad"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    dy = operand_def(TensorType)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, results: tuple[Tensor, ...]) -> Types:
+        """dy and the result differ in height and width only."""
+        expect_output(dy, _pooled(results[0], dy.get_shape()[2:]))
+        return results
+
+
+@irdl_op_definition
+class AdaptiveMaxPoolGradOp(TrainOp):
+    """`train.adaptive_max_pool_grad %dy, %x`: each gradient goes to the first largest element of its window."""
+
+    name = "train.adaptive_max_pool_grad"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, x: Tensor) -> Types:
+        """dy and x differ in height and width only."""
+        expect_output(dy, _pooled(x, dy.get_shape()[2:]))
+        return (x,)

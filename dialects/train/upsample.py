@@ -1,0 +1,117 @@
+"""Resizing of images: nearest and bilinear, with their derivatives."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, TensorType, UnitAttr
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+
+_ZERO = encode(0.0)
+
+
+def _resized(x: Tensor, size: tuple[int, ...], scale_h: float, scale_w: float) -> Types:
+    if len(x.get_shape()) != 4:
+        raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
+    if len(size) != 2 or min(size) < 1:
+        raise VerifyException(f"size is {list(size)}, expected two integers of at least 1")
+    if not (scale_h >= 0 and scale_w >= 0):
+        raise VerifyException(f"the scales are {scale_h} and {scale_w}, expected numbers of at least 0")
+    return (tensor_of(x.element_type, (*x.get_shape()[:2], *size)),)
+
+
+class ResizeBase(TrainOp):
+    """
+    How far apart the rows and columns lie that results are taken at: 1 / `scale_h` and 1 / `scale_w`.
+
+    A scale of 0 stands for the ratio of the sizes, size of the output over size of the input.
+    """
+
+    scale_h = prop_def(FloatAttr, default_value=_ZERO)
+    scale_w = prop_def(FloatAttr, default_value=_ZERO)
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class UpsampleNearestOp(ResizeBase):
+    """`train.upsample_nearest %x size [16, 16]`: row i is row floor(i / scale_h) of x, columns likewise."""
+
+    name = "train.upsample_nearest"
+
+    x = operand_def(TensorType)
+    size = prop_def(DenseArrayBase)
+    out = result_def(TensorType)
+
+    @staticmethod
+    def infer(x: Tensor, size: tuple[int, ...], scale_h: float = 0.0, scale_w: float = 0.0) -> Types:
+        """[batch, channels] of x, then the size."""
+        return _resized(x, size, scale_h, scale_w)
+
+
+@irdl_op_definition
+class UpsampleNearestGradOp(ResizeBase):
+    """`train.upsample_nearest_grad %dy : … -> tensor<2x3x8x8xf32>`: for each element the sum of its copies."""
+
+    name = "train.upsample_nearest_grad"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    dy = operand_def(TensorType)
+    dx = result_def(TensorType)
+
+    @staticmethod
+    def infer(dy: Tensor, results: tuple[Tensor, ...], scale_h: float = 0.0, scale_w: float = 0.0) -> Types:
+        """dy and the result differ in height and width only."""
+        _expect(dy, _resized(results[0], dy.get_shape()[2:], scale_h, scale_w))
+        return results
+
+
+@irdl_op_definition
+class UpsampleBilinearOp(ResizeBase):
+    """
+    `train.upsample_bilinear %x size [16, 16] corners`: weighted means of the two nearest rows and columns.
+
+    Row i lies at (i + 0.5) / scale_h - 0.5 of x, not before row 0; with `corners` at i (h - 1) / (size - 1), so that
+    the corners of both images meet.
+    """
+
+    name = "train.upsample_bilinear"
+
+    x = operand_def(TensorType)
+    size = prop_def(DenseArrayBase)
+    corners = opt_prop_def(UnitAttr)
+    out = result_def(TensorType)
+
+    @staticmethod
+    def infer(
+        x: Tensor, size: tuple[int, ...], scale_h: float = 0.0, scale_w: float = 0.0, corners: bool = False
+    ) -> Types:
+        """[batch, channels] of x, then the size."""
+        return _resized(x, size, scale_h, scale_w)
+
+
+@irdl_op_definition
+class UpsampleBilinearGradOp(ResizeBase):
+    """`train.upsample_bilinear_grad %dy : … -> tensor<2x3x8x8xf32>`: the weighted gradients of all that read each."""
+
+    name = "train.upsample_bilinear_grad"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    dy = operand_def(TensorType)
+    corners = opt_prop_def(UnitAttr)
+    dx = result_def(TensorType)
+
+    @staticmethod
+    def infer(
+        dy: Tensor, results: tuple[Tensor, ...], scale_h: float = 0.0, scale_w: float = 0.0, corners: bool = False
+    ) -> Types:
+        """dy and the result differ in height and width only."""
+        _expect(dy, _resized(results[0], dy.get_shape()[2:], scale_h, scale_w))
+        return results
+
+
+def _expect(dy: Tensor, forward: Types) -> None:
+    if (dy,) != forward:
+        raise VerifyException(f"dy is {shape_text(dy)}, the resized image is {shape_text(forward[0])}")
