@@ -131,9 +131,10 @@ def conv_type(x: Tensor, w: Tensor, window: Window) -> Types:
     steps = zip(size, kernel, window.stride, window.before, window.after, window.dilation, strict=True)
     out = [window_size(*step) for step in steps]
     if min(out) < 1:
+        sides = "x".join(map(str, kernel))
         raise VerifyException(
-            f"a {'x'.join(map(str, kernel))} window does not fit into {'x'.join(map(str, size))} with padding"
-            f" {list(window.padding)} and dilation {list(window.dilation)}"
+            f"a {sides + ' window' if len(kernel) > 1 else 'window of ' + sides} does not fit into"
+            f" {'x'.join(map(str, size))} with padding {list(window.padding)} and dilation {list(window.dilation)}"
         )
     return (tensor_of(same_element(x, w), (b, o, *out)),)
 
