@@ -57,3 +57,12 @@ def test_what_the_last_digits_of_the_data_move_is_forgiven_and_said() -> None:
     assert not compare(before, {"a": np.array([1.5, -2.6])}, moved).equal
     assert not compare(before, {"b": np.array([1.5])}, moved).equal
     assert not compare(before, {"a": np.array([np.nan, -2.5])}, moved).equal
+
+
+def test_booleans_beside_fractions_are_compared_too() -> None:
+    before = {"a": np.array([1.5]), "b": np.array([True, False])}
+    assert compare(before, before).equal
+    assert compare(before, before, before).equal
+    after = {"a": np.array([1.5]), "b": np.array([True, True])}
+    assert compare(before, after).name == "b"
+    assert compare(before, after, before).name == "b"

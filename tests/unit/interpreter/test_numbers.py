@@ -57,3 +57,12 @@ def test_bfloat16_keeps_what_is_not_a_number() -> None:
 
 def test_a_float_becomes_an_integer_towards_zero() -> None:
     assert Numbers().hold([1.9, -1.9], i32).tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_a_bool_is_true_for_what_is_not_zero(double: bool) -> None:
+    numbers = Numbers(double)
+    assert numbers.hold([0.5, -0.25, 0.0, -0.0, np.nan, np.inf], i1).tolist() == [True, True, False, False, True, True]
+    assert numbers.hold([2, 0, -1], i1).tolist() == [True, False, True]
+    assert numbers.hold([True, False], f32).tolist() == [1.0, 0.0]
+    assert numbers.hold([True, False], i32).tolist() == [1, 0]
