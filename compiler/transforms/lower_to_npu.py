@@ -12,8 +12,7 @@ An addition of the same layer to a product, which is a bias or the sum of a shar
 start of the product's sum.
 """
 
-from collections.abc import Generator, Hashable
-from contextlib import contextmanager
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -39,6 +38,8 @@ from npuc.dialects.train.conv import ConvOp
 from npuc.dialects.train.signature import training_functions
 
 OpT = TypeVar("OpT", bound=Operation)
+_MANY = 16
+"""With more operands than this, an operation does not wait for its turn with them."""
 _IMMEDIATE = frozenset({"constant", "integers"})
 """The kinds of constants that a move holds by itself: one value everywhere, listed integers."""
 
@@ -57,22 +58,23 @@ def _replace(op: Operation, values: list[SSAValue]) -> None:
     Rewriter.erase_op(op)
 
 
-@contextmanager
-def _without_return(block: Block) -> Generator[None]:
+def _hold(op: Operation) -> list[Operation]:
     """
-    Let each returned value be used by an operation of its own meanwhile.
+    Let each operand be used by an operation of its own until `_give_back`.
 
     Replacing one operand of an operation costs time in the number of its operands, and a training step returns
-    thousands.
+    thousands, or joins as many.
     """
-    ending = block.last_op
-    assert isinstance(ending, ReturnOp)
-    returned = [ReturnOp.create(operands=[value]) for value in ending.operands]
-    Rewriter.erase_op(ending)
-    yield
-    block.add_op(ReturnOp(*(op.operands[0] for op in returned)))
-    for op in returned:
-        op.erase()
+    held: list[Operation] = [ReturnOp(value) for value in op.operands]
+    op.operands = []
+    return held
+
+
+def _give_back(op: Operation, held: list[Operation]) -> None:
+    """Give an operation the operands that were held for it."""
+    op.operands = [one.operands[0] for one in held]
+    for one in held:
+        one.erase()
 
 
 def _work_op(op: TrainOp) -> Operation:
@@ -220,7 +222,10 @@ class LowerToNpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lowering = _Lowering(self.conv)
         for func in training_functions(op):
-            with _without_return(func.body.block):
-                for inner in list(func.body.block.ops):
-                    if isinstance(inner, TrainOp):
-                        lowering.lower(inner)
+            operations = list(func.body.block.ops)
+            held = {inner: _hold(inner) for inner in operations if len(inner.operands) > _MANY}
+            for inner in operations:
+                if inner in held:
+                    _give_back(inner, held[inner])
+                if isinstance(inner, TrainOp):
+                    lowering.lower(inner)
