@@ -4,9 +4,6 @@
 # NAACL 2019, uncased. 109,482,240 parameters with the pooler, 1,538 more in the classifier; 11.17 GMAC a sequence of
 # 128 tokens. Batch, length and optimizer are as published for GLUE (appendix A.3 and the authors' run_classifier).
 # `positions` are 0, 1, …, length - 1; `max_length` is the size of their table. Sequences are full: nothing is masked.
-# A clip to [-1, 1] stands in for the tanh of the pooler, which the language does not have.
-import "_attention.dsl"
-
 block embeddings(tokens, segments, positions, vocabulary, max_length, width, dropout) {
   word = embedding(tokens, vocabulary, width)
   segment = embedding(segments, 2, width)
@@ -16,7 +13,7 @@ block embeddings(tokens, segments, positions, vocabulary, max_length, width, dro
 }
 
 block encoder_layer(x, heads, hidden, dropout) {
-  attention = attention(x, x, heads, dropout)
+  attention = multi_head_attention(x, heads, dropout=dropout)
   norm1 = layer_norm(x + dropout(attention, dropout), eps=1e-12)
   fc1 = linear(norm1, hidden)
   fc2 = linear(gelu(fc1), shape(x)[2])
@@ -39,10 +36,9 @@ network bert_base(batch=32, length=128, classes=2, layers=12, width=768, heads=1
   embeddings = embeddings(tokens, segments, positions, vocabulary, max_length, width, dropout)
   encoder = encoder_stack(embeddings, layers, heads, hidden, dropout)
 
-  # a window of one token, moved by a whole sequence: the first token of each
-  first = max_pool(reshape(encoder, [batch, 1, length, width]), kernel=1, stride=[length, 1])
+  first = slice(encoder, axis=1, stop=1)
   pooler = linear(flatten(first), width)
-  logits = linear(dropout(clip(pooler, -1, 1), dropout), classes)
+  logits = linear(dropout(tanh(pooler), dropout), classes)
   loss cross_entropy(logits, y)
   optimizer adamw(lr=2e-5, eps=1e-6, weight_decay=0.01)
 }

@@ -3,10 +3,8 @@
 # "Attention Is All You Need", NeurIPS 2017, with the sizes of the big model of table 3; each sublayer is followed by
 # its normalisation; dropout also on activations and attention weights. 176,357,376 parameters, 8.900 GMAC a pair of
 # sequences of 50. Batch and length are those of a roofline study of training (C.-Y. Tsai, NTU, 2021), and so is that
-# inputs and outputs are vectors of `width`: embeddings and the projection to a vocabulary are not part of it. The
-# language has no causal masks: the decoder's self-attention sees all positions, at the cost of the masked product.
-# Adam has the paper's constants and the largest rate of its schedule.
-import "_attention.dsl"
+# inputs and outputs are vectors of `width`: embeddings and the projection to a vocabulary are not part of it. Adam has
+# the paper's constants and the largest rate of its schedule.
 
 block feed_forward(x, hidden, dropout) {
   fc1 = linear(x, hidden)
@@ -16,7 +14,7 @@ block feed_forward(x, hidden, dropout) {
 }
 
 block encoder_layer(x, heads, hidden, dropout) {
-  attention = attention(x, x, heads, dropout)
+  attention = multi_head_attention(x, heads, dropout=dropout)
   norm1 = layer_norm(x + dropout(attention, dropout))
   feed_forward = feed_forward(norm1, hidden, dropout)
   norm2 = layer_norm(norm1 + dropout(feed_forward, dropout))
@@ -24,9 +22,9 @@ block encoder_layer(x, heads, hidden, dropout) {
 }
 
 block decoder_layer(x, memory, heads, hidden, dropout) {
-  self_attention = attention(x, x, heads, dropout)
+  self_attention = multi_head_attention(x, heads, causal=true, dropout=dropout)
   norm1 = layer_norm(x + dropout(self_attention, dropout))
-  cross_attention = attention(norm1, memory, heads, dropout)
+  cross_attention = multi_head_attention(norm1, heads, memory, dropout=dropout)
   norm2 = layer_norm(norm1 + dropout(cross_attention, dropout))
   feed_forward = feed_forward(norm2, hidden, dropout)
   norm3 = layer_norm(norm2 + dropout(feed_forward, dropout))

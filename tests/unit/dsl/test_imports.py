@@ -159,21 +159,17 @@ def test_unknown_format():
     assert caught.value.hint == "did you mean 'dsl'?"
 
 
-def test_samples_import_files_beside_them_that_are_no_samples():
-    assert "transformer" in sample_names()
-    assert not any(name.startswith("_") for name in sample_names())
-    text = read_text("samples:transformer")
-    assert 'import "_attention.dsl"' in text
-    read_source(text, filename="samples:transformer", training=False).verify()
+def test_samples_import_files_beside_them():
+    with pytest.raises(SourceError) as caught:
+        read_source('import "mlp.dsl"\n' + read_text("samples:lenet"), filename="samples:lenet")
+    assert str(caught.value.location) == "samples:mlp.dsl:6:1"
+    assert caught.value.message == "found network 'mlp' in an imported file, expected blocks only"
 
 
-def test_the_parts_of_samples_are_imported_from_any_folder(tmp_path: Path):
-    network = """
-    network t(batch=2, length=3) {
-      input x: f32[batch, length, 8]
-      a = attention(x, x, 2)
-      output a
-    }
-    """
-    path = write(tmp_path, sub__net=f'import "samples:_attention.dsl"\n{network}').parent / "sub/net.dsl"
-    assert any(op.name == "train.softmax" for op in read(path).walk())
+def test_samples_are_imported_from_any_folder(tmp_path: Path):
+    path = (
+        write(tmp_path, sub__net='import "samples:mlp"\nnetwork t() { input x: f32[2]; output x }').parent
+        / "sub/net.dsl"
+    )
+    with pytest.raises(SourceError, match="found network 'mlp' in an imported file, expected blocks only"):
+        read(path)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from npuc.frontends import read_source, read_text, sample_names
+from npuc.frontends import read_text, sample_names
 from npuc.frontends.dsl.program import load_program
 from npuc.frontends.dsl.syntax import Literal
 from npuc.frontends.dsl.values import literal_text
@@ -25,11 +25,6 @@ def test_a_file_is_a_page_and_says_what_it_is(file: Path) -> None:
     assert lines[1] == "#"
 
 
-def test_parts_are_not_listed() -> None:
-    assert (ROOT / "samples" / "_attention.dsl").is_file()
-    assert "_attention" not in sample_names()
-
-
 def defaults(name: str) -> dict[str, str]:
     """The parameters of a network with their defaults, as the language writes them."""
     definition = load_program(read_text(f"samples:{name}"), f"samples:{name}").network.definition
@@ -45,11 +40,6 @@ def defaults(name: str) -> dict[str, str]:
 def test_size_parameters(name: str) -> None:
     assert "batch" in defaults(name)
     assert {"image", "length", "hidden"} & set(defaults(name))
-
-
-def test_documented_example() -> None:
-    (example,) = re.findall(r"```dsl\n(.*?)```", DOCUMENT, re.DOTALL)
-    read_source(example, filename="translator.dsl").verify()
 
 
 def rows(heading: str) -> list[list[str]]:
