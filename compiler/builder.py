@@ -52,10 +52,10 @@ class TooManyOps(Exception):
 
 @dataclass(frozen=True)
 class Optimizer:
-    """An optimizer by name with its hyperparameters; `npuc.compiler.layers.optimizer` knows the names."""
+    """An optimizer by name with its hyperparameters and flags; `npuc.compiler.layers.optimizer` knows the names."""
 
     kind: str
-    options: Mapping[str, float] = field(default_factory=dict[str, float])
+    options: Mapping[str, float | bool] = field(default_factory=dict[str, "float | bool"])
 
 
 @dataclass
@@ -243,7 +243,9 @@ class GraphBuilder:
 
 def _optimizer_attr(optimizer: Optimizer) -> DictionaryAttr:
     entries: dict[str, Attribute] = {"kind": StringAttr(optimizer.kind)}
-    entries |= {name: FloatAttr(float(value), f64) for name, value in sorted(optimizer.options.items())}
+    for name, value in sorted(optimizer.options.items()):
+        if value is not False:
+            entries[name] = UnitAttr() if value is True else FloatAttr(float(value), f64)
     return DictionaryAttr(entries)
 
 

@@ -1,18 +1,37 @@
 """
 Optimizer updates, and the optimizers a network can name with their hyperparameters.
 
-Work in vector operations an element: sgd 2, with momentum 4, with weight decay 2 more; adam and adamw 12, with decay
-2 more.
+Work in vector operations an element: sgd 2, with momentum 4, with weight decay 2 more, dampening 1, Nesterov's form 2;
+adam and adamw 12, with decay 2 more, with amsgrad 1 more.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
+from typing import TypeAlias
 
 import numpy as np
 
 from npuc.compiler.layers.base import Array, Layer, OpT, Work, result_elements
+from npuc.dialects.train.adaptive import AdadeltaOp, AdagradOp, AdamaxOp, LionOp, NadamOp, RmspropOp
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.optimizer import AdamBase, AdamOp, AdamwOp, IncrementOp, SgdOp
+
+Option: TypeAlias = float | bool
+"""The value of a hyperparameter: a number or a flag."""
+
+
+@dataclass(frozen=True)
+class State:
+    """
+    A state tensor of a parameter, `<parameter>.<suffix>`.
+
+    It is there only where the hyperparameter `only_with` is set (not zero), and starts at the hyperparameter `fill`.
+    """
+
+    suffix: str
+    only_with: str | None = None
+    fill: str | None = None
 
 
 @dataclass(frozen=True)
@@ -20,41 +39,92 @@ class OptimizerRule:
     """
     An optimizer of the language: its operation, its hyperparameters with defaults, and its state.
 
-    `states` are the suffixes of the state tensors a parameter gets; `needs_step` says that the update reads the step
-    count. A default of None makes the hyperparameter mandatory. `stateless_without` names a hyperparameter that, at
-    zero, removes the state.
+    A default of None makes the hyperparameter mandatory; one of True or False, a flag. `step_with` names the
+    hyperparameters with which the update reads the step count, if all of them are set; None: it never does.
+    `unsaid` are those that a program does not state at their default.
     """
 
-    op: type[SgdOp | AdamOp | AdamwOp]
-    defaults: Mapping[str, float | None]
-    states: tuple[str, ...]
-    needs_step: bool = False
-    stateless_without: str | None = None
+    op: type[TrainOp]
+    defaults: Mapping[str, Option | None]
+    states: tuple[State, ...] = ()
+    step_with: tuple[str, ...] | None = None
+    unsaid: frozenset[str] = frozenset()
+
+    def states_for(self, options: Mapping[str, Option]) -> list[State]:
+        """The states that an update with these hyperparameters has."""
+        return [s for s in self.states if s.only_with is None or options.get(s.only_with)]
+
+    def counts_steps(self, options: Mapping[str, Option]) -> bool:
+        """Whether an update with these hyperparameters reads the step count."""
+        return self.step_with is not None and all(options.get(name) for name in self.step_with)
+
+    def takes_flag(self, name: str) -> bool:
+        """Whether a hyperparameter is a flag, not a number."""
+        return isinstance(self.defaults[name], bool)
+
+    def for_update(self, options: Mapping[str, Option]) -> dict[str, Option]:
+        """The hyperparameters of each update; the others say how its states start."""
+        starts = {state.fill for state in self.states}
+        return {name: value for name, value in options.items() if name not in starts}
 
 
-def option_problem(name: str, value: float) -> str | None:
+def option_problem(name: str, value: Option) -> str | None:
     """What is wrong with the value of a hyperparameter, as far as an optimizer's formula goes; None if nothing."""
     if name.startswith("beta"):
         return None if 0.0 <= value < 1.0 else f"found {value}, expected at least 0 and below 1"
+    if name == "rho":
+        return None if 0.0 <= value <= 1.0 else f"found {value}, expected 0 to 1"
     return None if 0.0 <= value < inf else f"found {value}, expected at least 0"
 
 
+def options_problem(options: Mapping[str, Option]) -> tuple[str, str] | None:
+    """The hyperparameter that does not go with the others, and why; None if they agree."""
+    if options.get("nesterov"):
+        if not options.get("momentum"):
+            return "nesterov", "found true without momentum, expected a momentum above 0"
+        if options.get("dampening"):
+            return "nesterov", "found true with dampening, expected no dampening"
+    return None
+
+
+_ADAM: Mapping[str, Option | None] = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8}
+_SLOW_ADAM: Mapping[str, Option | None] = {**_ADAM, "lr": 2e-3, "weight_decay": 0.0}
+_ADAM_STATES = (State("mean"), State("square"), State("largest", only_with="amsgrad"))
+
 OPTIMIZERS: dict[str, OptimizerRule] = {
     "sgd": OptimizerRule(
-        SgdOp, {"lr": None, "momentum": 0.0, "weight_decay": 0.0}, ("momentum",), stateless_without="momentum"
+        SgdOp,
+        {"lr": None, "momentum": 0.0, "weight_decay": 0.0, "dampening": 0.0, "nesterov": False},
+        (State("momentum", only_with="momentum"),),
+        step_with=("momentum", "dampening"),
+        unsaid=frozenset({"dampening"}),
     ),
-    "adam": OptimizerRule(
-        AdamOp,
-        {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0},
-        ("mean", "square"),
-        needs_step=True,
+    "adam": OptimizerRule(AdamOp, {**_ADAM, "weight_decay": 0.0, "amsgrad": False}, _ADAM_STATES, step_with=()),
+    "adamw": OptimizerRule(AdamwOp, {**_ADAM, "weight_decay": 0.01, "amsgrad": False}, _ADAM_STATES, step_with=()),
+    "nadam": OptimizerRule(
+        NadamOp,
+        {**_SLOW_ADAM, "momentum_decay": 4e-3, "decoupled_weight_decay": False},
+        (State("mean"), State("square")),
+        step_with=(),
     ),
-    "adamw": OptimizerRule(
-        AdamwOp,
-        {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01},
-        ("mean", "square"),
-        needs_step=True,
+    "adamax": OptimizerRule(AdamaxOp, _SLOW_ADAM, (State("mean"), State("norm")), step_with=()),
+    "rmsprop": OptimizerRule(
+        RmspropOp,
+        {"lr": 0.01, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0.0, "momentum": 0.0, "centered": False},
+        (State("square"), State("mean", only_with="centered"), State("momentum", only_with="momentum")),
     ),
+    "adagrad": OptimizerRule(
+        AdagradOp,
+        {"lr": 0.01, "lr_decay": 0.0, "weight_decay": 0.0, "initial_accumulator_value": 0.0, "eps": 1e-10},
+        (State("sum", fill="initial_accumulator_value"),),
+        step_with=("lr_decay",),
+    ),
+    "adadelta": OptimizerRule(
+        AdadeltaOp,
+        {"lr": 1.0, "rho": 0.9, "eps": 1e-6, "weight_decay": 0.0},
+        (State("square"), State("delta")),
+    ),
+    "lion": OptimizerRule(LionOp, {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0}, (State("mean"),)),
 }
 
 
@@ -64,17 +134,28 @@ class SgdLayer(Layer[SgdOp]):
     op = SgdOp
 
     def evaluate(self, op: SgdOp, *arrays: Array) -> tuple[Array, ...]:
-        w, grad, *velocity = arrays
+        w, grad, *state = arrays
         real = w.dtype.type
-        g = grad + real(op.weight_decay.value.data) * w if op.weight_decay.value.data else grad
-        if not velocity:
-            return (w - real(op.lr.value.data) * g,)
-        v = real(op.momentum.value.data) * velocity[0] + g
-        return (w - real(op.lr.value.data) * v, v)
+        lr, momentum, dampening = real(op.lr.value.data), real(op.momentum.value.data), op.dampening.value.data
+        g = decayed(grad, w, op.weight_decay.value.data)
+        if not state:
+            return (w - lr * g,)
+        velocity, *step = state
+        if step and int(step[0]) == 0:
+            v = g
+        else:
+            v = momentum * velocity + (real(1.0 - dampening) * g if dampening else g)
+        return (w - lr * (g + momentum * v if op.nesterov is not None else v), v)
 
     def work(self, op: SgdOp) -> Work:
         steps = 2 + 2 * (op.momentum.value.data != 0.0) + 2 * (op.weight_decay.value.data != 0.0)
+        steps += (op.dampening.value.data != 0.0 and op.momentum.value.data != 0.0) + 2 * (op.nesterov is not None)
         return Work(vector_ops=steps * result_elements(op))
+
+
+def decayed(grad: Array, w: Array, weight_decay: float) -> Array:
+    """The gradient of the loss with a penalty weight_decay w^2 / 2."""
+    return grad + w.dtype.type(weight_decay) * w if weight_decay else grad
 
 
 class _Adam(Layer[OpT]):
@@ -82,18 +163,21 @@ class _Adam(Layer[OpT]):
 
     def work(self, op: OpT) -> Work:
         assert isinstance(op, AdamBase)
-        return Work(vector_ops=(12 + 2 * (op.weight_decay.value.data != 0.0)) * result_elements(op))
+        steps = 12 + 2 * (op.weight_decay.value.data != 0.0) + (op.amsgrad is not None)
+        return Work(vector_ops=steps * result_elements(op))
 
 
-def _adam(op: AdamBase, w: Array, g: Array, mean: Array, square: Array, step: Array) -> tuple[Array, ...]:
+def _adam(op: AdamBase, w: Array, g: Array, *state: Array) -> tuple[Array, ...]:
     """One update with bias correction, t = step + 1."""
+    mean, square, *largest, step = state
     real = w.dtype.type
     beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, int(step) + 1
     m = real(beta1) * mean + real(1.0 - beta1) * g
     s = real(beta2) * square + real(1.0 - beta2) * g * g
+    kept = [np.maximum(largest[0], s)] if largest else []
     size = real(op.lr.value.data / (1.0 - beta1**t))
-    deviation = np.sqrt(s) / real((1.0 - beta2**t) ** 0.5) + real(op.eps.value.data)
-    return w - size * m / deviation, m, s
+    deviation = np.sqrt(kept[0] if kept else s) / real((1.0 - beta2**t) ** 0.5) + real(op.eps.value.data)
+    return w - size * m / deviation, m, s, *kept
 
 
 class AdamLayer(_Adam[AdamOp]):
@@ -102,9 +186,8 @@ class AdamLayer(_Adam[AdamOp]):
     op = AdamOp
 
     def evaluate(self, op: AdamOp, *arrays: Array) -> tuple[Array, ...]:
-        w, g, mean, square, step = arrays
-        decay = op.weight_decay.value.data
-        return _adam(op, w, g + w.dtype.type(decay) * w if decay else g, mean, square, step)
+        w, g, *state = arrays
+        return _adam(op, w, decayed(g, w, op.weight_decay.value.data), *state)
 
 
 class AdamwLayer(_Adam[AdamwOp]):
@@ -113,9 +196,9 @@ class AdamwLayer(_Adam[AdamwOp]):
     op = AdamwOp
 
     def evaluate(self, op: AdamwOp, *arrays: Array) -> tuple[Array, ...]:
-        w, g, mean, square, step = arrays
+        w, g, *state = arrays
         shrink = w.dtype.type(1.0 - op.lr.value.data * op.weight_decay.value.data)
-        return _adam(op, w * shrink, g, mean, square, step)
+        return _adam(op, w * shrink, g, *state)
 
 
 class IncrementLayer(Layer[IncrementOp]):

@@ -40,12 +40,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
-from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule
+from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option, option_problem, options_problem
 from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import Role, derive, role_attr, role_of
 from npuc.dialects.tensors import tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp, constant
-from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.base import TrainOp, encode
 from npuc.dialects.train.optimizer import IncrementOp
 from npuc.dialects.train.signature import (
     Argument,
@@ -87,10 +87,10 @@ class _Step:
         self.appended.append(op)
         return op
 
-    def new_state(self, name: str, like: Attribute, location: LocationAttr) -> int:
-        """Add an optimizer state argument that starts at zero; its number."""
+    def new_state(self, name: str, like: Attribute, location: LocationAttr, fill: float = 0.0) -> int:
+        """Add an optimizer state argument that starts at `fill`; its number."""
         self.args.append(loose_argument(like, location, name))
-        self.arg_attrs.append(DictionaryAttr({"train.state": StringAttr(name), "train.fill": FloatAttr(0.0, f64)}))
+        self.arg_attrs.append(DictionaryAttr({"train.state": StringAttr(name), "train.fill": FloatAttr(fill, f64)}))
         return len(self.args) - 1
 
     def updates(self, number: int, new: SSAValue) -> None:
@@ -153,26 +153,57 @@ def _optimize(step: _Step, spec: DictionaryAttr, trained: list[tuple[Argument, B
     rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
     if rule is None:
         raise PassFailedException(f"autodiff: unknown optimizer {kind}, expected one of {', '.join(OPTIMIZERS)}")
-    options = {k: float(v.value.data) for k, v in spec.data.items() if isinstance(v, FloatAttr)}
-    missing = [name for name, default in rule.defaults.items() if default is None and name not in options]
-    wrong = [name for name in spec.data if name != "kind" and (name not in rule.defaults or name not in options)]
-    if missing or wrong:
-        known = ", ".join(rule.defaults)
-        what = f"lacks {missing[0]}" if missing else f"has a wrong option '{wrong[0]}'"
-        raise PassFailedException(f"autodiff: train.optimizer {what}, expected floats among {known}")
-    stateless = rule.stateless_without is not None and options.get(rule.stateless_without, 0.0) == 0.0
-    suffixes = () if stateless else rule.states
-    count = _step_number(step, trained[0][1].location) if rule.needs_step else None
+    options = _hyperparameters(spec, rule)
+    count = _step_number(step, trained[0][1].location) if rule.counts_steps(options) else None
     for argument, param in trained:
         if param in step.gradients:
-            states = [step.new_state(f"{argument.name}.{suffix}", param.type, param.location) for suffix in suffixes]
+            states = [
+                step.new_state(
+                    f"{argument.name}.{state.suffix}", param.type, param.location, options.get(state.fill or "", 0.0)
+                )
+                for state in rule.states_for(options)
+            ]
             _update(step, rule, options, argument, states, count)
+
+
+def _hyperparameters(spec: DictionaryAttr, rule: OptimizerRule) -> dict[str, Option]:
+    """The hyperparameters that `train.optimizer` states, and the defaults that differ from the operation's own."""
+    options: dict[str, Option] = {}
+    for name, attr in spec.data.items():
+        if name == "kind":
+            continue
+        if name in rule.defaults and isinstance(attr, UnitAttr if rule.takes_flag(name) else FloatAttr):
+            options[name] = True if isinstance(attr, UnitAttr) else float(attr.value.data)
+        else:
+            raise PassFailedException(f"autodiff: train.optimizer has a wrong option '{name}', {_expected(rule)}")
+        problem = option_problem(name, options[name])
+        if problem is not None:
+            raise PassFailedException(f"autodiff: train.optimizer, option '{name}': {problem}")
+    properties = rule.op.get_irdl_definition().properties
+    for name, default in rule.defaults.items():
+        if name in options:
+            continue
+        if default is None:
+            raise PassFailedException(f"autodiff: train.optimizer lacks {name}, {_expected(rule)}")
+        if default and name in properties and properties[name].default_value != encode(default):
+            options[name] = default
+    conflict = options_problem(options)
+    if conflict is not None:
+        raise PassFailedException(f"autodiff: train.optimizer, option '{conflict[0]}': {conflict[1]}")
+    return options
+
+
+def _expected(rule: OptimizerRule) -> str:
+    flags = [name for name in rule.defaults if rule.takes_flag(name)]
+    numbers = [name for name in rule.defaults if name not in flags]
+    text = f"expected floats among {', '.join(numbers)}"
+    return f"{text} and units among {', '.join(flags)}" if flags else text
 
 
 def _update(
     step: _Step,
     rule: OptimizerRule,
-    options: dict[str, float],
+    options: dict[str, Option],
     argument: Argument,
     states: list[int],
     count: int | None,
@@ -180,7 +211,8 @@ def _update(
     """Emit the update of one parameter; `states` and `count` are numbers of arguments."""
     param = step.args[argument.index]
     operands = [param, step.gradients[param], *(step.args[s] for s in states)]
-    op = rule.op(*operands, *(() if count is None else (step.args[count],)), results=None, **options)
+    counts = () if count is None else (step.args[count],)
+    op = rule.op(*operands, *counts, results=None, **rule.for_update(options))
     step.append(_named(op, argument.name, param.location))
     for number, new in zip((argument.index, *states), op.results, strict=True):
         step.updates(number, new)

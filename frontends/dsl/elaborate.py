@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, i32, i64
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import MAX_OPS, GraphBuilder, Optimizer
-from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.layers import get_functions
-from npuc.compiler.layers.optimizer import OPTIMIZERS, option_problem
+from npuc.compiler.layers.optimizer import OPTIMIZERS, option_problem, options_problem
 from npuc.dialects.tensors import tensor_type
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature, convert, match_arguments
@@ -22,7 +22,7 @@ from npuc.frontends.dsl.checks import check
 from npuc.frontends.dsl.defines import check_names, fitting
 from npuc.frontends.dsl.naming import Frame, Slot
 from npuc.frontends.dsl.program import Program, load_program
-from npuc.frontends.dsl.source import Diagnostics
+from npuc.frontends.dsl.source import Diagnostics, Place
 from npuc.frontends.dsl.statements import Statements
 from npuc.frontends.dsl.values import Fault, Poisoned, Value, describe, literal_text
 
@@ -123,24 +123,31 @@ class Elaboration(Statements):
         if call.function not in OPTIMIZERS:
             hint = did_you_mean(call.function, list(OPTIMIZERS))
             raise source.error(call.at, f"found the unknown optimizer '{call.function}'", hint)
-        defaults = OPTIMIZERS[call.function].defaults
+        rule = OPTIMIZERS[call.function]
         formals = [
-            Formal(n, float, REQUIRED if default is None else literal_text(default)) for n, default in defaults.items()
+            Formal(name, bool if rule.takes_flag(name) else float, REQUIRED if d is None else literal_text(d))
+            for name, d in rule.defaults.items()
         ]
         signature = Signature(call.function, tuple(formals))
-        options = {name: default for name, default in defaults.items() if default is not None}
-        for name, argument in match_arguments(signature, call, source).items():
+        arguments = match_arguments(signature, call, source)
+        options = {name: d for name, d in rule.defaults.items() if d is not None and name not in rule.unsaid}
+        for name, argument in arguments.items():
             value = self.evaluate(argument.value, frame, Slot(self.names, frame))
             try:
-                number = cast(float, convert(value, float))
-                problem = option_problem(name, number)
+                options[name] = cast(float | bool, convert(value, signature.formal(name).kind))
+                problem = option_problem(name, options[name])
             except Fault as fault:
-                number, problem = 0.0, fault.message
+                problem = fault.message
             if problem is not None:
-                message = f"argument '{name}' of {call.function}: {problem}"
-                raise source.error(argument.value.at, message, f"signature: {signature.text}")
-            options[name] = number
+                raise self._option_error(signature, name, argument.value.at, problem)
+        conflict = options_problem(options)
+        if conflict is not None:
+            raise self._option_error(signature, conflict[0], arguments[conflict[0]].value.at, conflict[1])
         self._optimizer = Optimizer(call.function, options)
+
+    def _option_error(self, signature: Signature, name: str, at: Place, problem: str) -> SourceError:
+        message = f"argument '{name}' of {signature.function}: {problem}"
+        return self._frame.source.error(at, message, f"signature: {signature.text}")
 
     def finish(self) -> ModuleOp:
         """The module: in training with loss and optimizer, else with the outputs alone."""

@@ -68,11 +68,12 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none)"
         (
             "h = x; optimizer sgd(lr=true)",
             "2:25: argument 'lr' of sgd: found boolean true, expected a number | "
-            "signature: sgd(lr, momentum=0.0, weight_decay=0.0)",
+            "signature: sgd(lr, momentum=0.0, weight_decay=0.0, dampening=0.0, nesterov=false)",
         ),
         (
             "h = x; optimizer sgd()",
-            "2:18: sgd needs the argument 'lr' | signature: sgd(lr, momentum=0.0, weight_decay=0.0)",
+            "2:18: sgd needs the argument 'lr' | "
+            "signature: sgd(lr, momentum=0.0, weight_decay=0.0, dampening=0.0, nesterov=false)",
         ),
         ("h = param(3)", "2:11: argument 'shape' of param: found integer 3, expected a list of integers | "
             'signature: param(shape, type="f32", fill=none, bound=none)'),
@@ -140,7 +141,7 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none)"
         (
             "h = x; optimizer adamw(beta2=1.0)",
             "2:30: argument 'beta2' of adamw: found 1.0, expected at least 0 and below 1 | signature: "
-            "adamw(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.01)",
+            "adamw(lr=0.001, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.01, amsgrad=false)",
         ),
         ("h = x; optimizer adam(); optimizer adam()", "2:26: found a second optimizer, expected one"),
         (
