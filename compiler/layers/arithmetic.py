@@ -217,23 +217,24 @@ def _check_number(argument: str, number: float, tensor: SSAValue) -> None:
         raise ArgumentError(argument, f"found {number} beside a tensor of {element}, expected an integer", hint)
 
 
+def _tensor_and_number(x: Operand, y: Operand, names: tuple[str, str] = ("x", "y")) -> tuple[SSAValue, float]:
+    """The tensor and the number of two operands that are one of each; `names` are the arguments'."""
+    for tensor, number, name in ((x, y, names[1]), (y, x, names[0])):
+        if isinstance(tensor, SSAValue) and not isinstance(number, SSAValue):
+            _check_number(name, number, tensor)
+            return tensor, float(number)
+    raise ArgumentError(names[1], "found two numbers, expected at least one tensor")
+
+
 def as_tensors(
     b: GraphBuilder, x: Operand, y: Operand, names: tuple[str, str] = ("x", "y")
 ) -> tuple[SSAValue, SSAValue]:
     """Two operands as tensors: a number becomes a scalar of the other's element type. `names` are the arguments'."""
     if isinstance(x, SSAValue) and isinstance(y, SSAValue):
         return x, y
-    if isinstance(x, SSAValue):
-        return x, _scalar_like(b, x, names[1], y)
-    if isinstance(y, SSAValue):
-        return _scalar_like(b, y, names[0], x), y
-    raise ArgumentError(names[1], "found two numbers, expected at least one tensor")
-
-
-def _scalar_like(b: GraphBuilder, tensor: SSAValue, argument: str, number: Operand) -> SSAValue:
-    assert not isinstance(number, SSAValue)
-    _check_number(argument, number, tensor)
-    return b.constant(tensor_of(tensor_type(tensor).element_type, ()), number)
+    tensor, number = _tensor_and_number(x, y, names)
+    scalar = b.constant(tensor_of(tensor_type(tensor).element_type, ()), number)
+    return (tensor, scalar) if tensor is x else (scalar, tensor)
 
 
 def binary(
@@ -247,41 +248,30 @@ def add(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     """The sum of two tensors, or of a tensor and a number; shapes broadcast. Also written `x + y`."""
     if isinstance(x, SSAValue) and isinstance(y, SSAValue):
         return binary(b, AddOp, x, y)
-    tensor, number = (x, y) if isinstance(x, SSAValue) else (y, x)
-    return _affine(b, tensor, number, 1.0, number)
+    tensor, number = _tensor_and_number(x, y)
+    return b.emit(AffineOp(tensor, offset=number)).out
 
 
 def sub(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     """The difference of two tensors, or of a tensor and a number; shapes broadcast. Also written `x - y`."""
     if isinstance(x, SSAValue) and isinstance(y, SSAValue):
         return binary(b, SubOp, x, y)
-    if isinstance(x, SSAValue):
-        return _affine(b, x, y, 1.0, y, negate=True)
-    return _affine(b, y, x, -1.0, x)
+    tensor, number = _tensor_and_number(x, y)
+    op = AffineOp(tensor, offset=0.0 - number) if tensor is x else AffineOp(tensor, scale=-1.0, offset=number)
+    return b.emit(op).out
 
 
 def mul(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     """The product of two tensors, or of a tensor and a number, elementwise; shapes broadcast. Also written `x * y`."""
     if isinstance(x, SSAValue) and isinstance(y, SSAValue):
         return binary(b, MulOp, x, y)
-    tensor, number = (x, y) if isinstance(x, SSAValue) else (y, x)
-    return _affine(b, tensor, number, number, 0.0)
+    tensor, number = _tensor_and_number(x, y)
+    return b.emit(AffineOp(tensor, scale=number)).out
 
 
 def div(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
-    """The quotient of two tensors, or of a tensor and a number, elementwise; shapes broadcast. Also written `x / y`."""
+    """The quotient of two tensors, or of a tensor and a number; integers round towards zero. Also written `x / y`."""
     return binary(b, DivOp, x, y)
-
-
-def _affine(
-    b: GraphBuilder, tensor: Operand, number: Operand, scale: Operand, offset: Operand, *, negate: bool = False
-) -> SSAValue:
-    if not isinstance(tensor, SSAValue) or isinstance(number, SSAValue):
-        raise ArgumentError("y", "found two numbers, expected at least one tensor")
-    assert not isinstance(scale, SSAValue)
-    assert not isinstance(offset, SSAValue)
-    _check_number("y", number, tensor)
-    return b.emit(AffineOp(tensor, scale=float(scale), offset=float(-offset if negate else offset))).out
 
 
 def cast(b: GraphBuilder, x: Value, to: str) -> SSAValue:
