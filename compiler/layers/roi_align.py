@@ -52,7 +52,7 @@ def _regions(op: RoiAlignBase, rois: Array, image: Sequence[int]) -> Iterator[tu
     """For each region: the number of its image, and the weights of the image's rows and of its columns."""
     (height, width), ratio, scale = ints(op.size), int(op.ratio.value.data), op.scale.value.data
     for number, region in enumerate(rois.astype(np.float64)):
-        if not 0 <= region[0] < image[0]:
+        if not 0 <= np.rint(region[0]) < image[0]:
             of = f"layer '{layer_of(op)}': " if layer_of(op) else ""
             raise ValueError(
                 f"{of}argument 'rois' has image {region[0]:g} in region {number}, expected 0 to {image[0] - 1}"
@@ -61,7 +61,7 @@ def _regions(op: RoiAlignBase, rois: Array, image: Sequence[int]) -> Iterator[tu
         rows, columns = bottom - top, right - left
         if op.aligned is None:  # torchvision's older rule keeps a region at least a pixel large
             rows, columns = max(rows, 1.0), max(columns, 1.0)
-        at = int(region[0])
+        at = int(np.rint(region[0]))
         yield at, _weights(top, rows, height, ratio, image[2]), _weights(left, columns, width, ratio, image[3])
 
 
@@ -95,6 +95,9 @@ class RoiAlignLayer(Layer[RoiAlignOp]):
             "aligned": op.aligned is not None,
         }
         return [emit(RoiAlignGradOp(g, op.rois, results=[op.x.type], **params)).dx, None]
+
+    def index_limit(self, op: RoiAlignOp) -> int:
+        return shape_of(op.x)[0]
 
     def work(self, op: RoiAlignOp) -> Work:
         samples = _samples(op, op.out)

@@ -10,9 +10,11 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, shape_text
 from npuc.dialects.train.pool import expect_output
+from npuc.dialects.train.unary import expect_float, expect_numbers
 
 
 def _pooled(x: Tensor, size: tuple[int, ...]) -> Types:
+    expect_numbers(x)
     if len(x.get_shape()) != 4:
         raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
     if len(size) != 2 or min(size) < 1:
@@ -39,6 +41,12 @@ class AdaptiveAvgPoolOp(AdaptivePoolBase):
     """`train.adaptive_avg_pool %x size [7, 7]`: the mean of each window."""
 
     name = "train.adaptive_avg_pool"
+
+    @staticmethod
+    def infer(x: Tensor, size: tuple[int, ...]) -> Types:
+        """[batch, channels] of x, then the size."""
+        expect_float(x)
+        return _pooled(x, size)
 
 
 @irdl_op_definition

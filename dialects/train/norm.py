@@ -22,19 +22,22 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.unary import expect_float
 
 _EPS = encode(1e-5)
 
 
 def channel_type(x: Tensor) -> Tensor:
-    """The type of one value a channel of x [batch, channels, …]."""
+    """The type of one value a channel of x [batch, channels, …], which is floating point."""
+    expect_float(x)
     if len(x.get_shape()) < 2:
         raise VerifyException(f"the input must be [batch, channels, …], got {shape_text(x)}")
     return tensor_of(x.element_type, x.get_shape()[1:2])
 
 
 def last_type(x: Tensor, axes: int) -> Tensor:
-    """The type of one value for each position of the last `axes` axes of x."""
+    """The type of one value for each position of the last `axes` axes of x, which is floating point."""
+    expect_float(x)
     rank = len(x.get_shape())
     if not rank:
         raise VerifyException("the input must have rank 1 or more, got a scalar")

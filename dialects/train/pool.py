@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.unary import expect_float, expect_numbers
 from npuc.dialects.train.window import check_window
 
 _ONES = (1, 1)
@@ -35,6 +36,7 @@ def pool_type(
     ceil: bool = False,
 ) -> Types:
     """The output type of pooling x [b, c, h, w] with the window `kernel`."""
+    expect_numbers(x)
     if len(x.get_shape()) != 4:
         raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
     if len(kernel) != 2 or min(kernel) < 1:
@@ -150,6 +152,7 @@ class AvgPoolOp(AvgPoolBase):
         exclude: bool = False,
     ) -> Types:
         """The number of windows on each axis."""
+        expect_float(x)
         return pool_type(x, kernel, stride, padding, ceil=ceil)
 
 

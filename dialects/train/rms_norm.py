@@ -8,6 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
 from npuc.dialects.train.norm import expect, last_type, rows_type
+from npuc.dialects.train.unary import expect_float
 
 
 class RmsNormBase(TrainOp):
@@ -19,6 +20,7 @@ class RmsNormBase(TrainOp):
 
 
 def _square_type(x: Tensor, axes: int) -> Tensor:
+    expect_float(x)
     rank = len(x.get_shape())
     if not 1 <= axes <= rank:
         raise VerifyException(f"axes is {axes}, expected 1 to {rank} for the input {shape_text(x)}")

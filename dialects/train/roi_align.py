@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.unary import expect_float
 
 
 class RoiAlignBase(TrainOp):
@@ -27,6 +28,7 @@ class RoiAlignBase(TrainOp):
 
 
 def _pooled(x: Tensor, rois: Tensor, size: tuple[int, ...], ratio: int) -> Types:
+    expect_float(x)
     if len(x.get_shape()) != 4:
         raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
     if len(rois.get_shape()) != 2 or rois.get_shape()[1] != 5:

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.unary import expect_float
 
 _ZERO = encode(0.0)
 
@@ -89,6 +90,7 @@ class UpsampleBilinearOp(ResizeBase):
         x: Tensor, size: tuple[int, ...], scale_h: float = 0.0, scale_w: float = 0.0, corners: bool = False
     ) -> Types:
         """[batch, channels] of x, then the size."""
+        expect_float(x)
         return _resized(x, size, scale_h, scale_w)
 
 
