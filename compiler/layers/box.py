@@ -161,8 +161,8 @@ def pad(b: GraphBuilder, x: Value, padding: Ints, value: float = 0.0, mode: str 
     """
     shape = shape_of(x)
     if len(padding) % 2 or not 0 < len(padding) <= 2 * len(shape):
-        message = f"found a list of {len(padding)}, expected two integers an axis, the last axis first"
-        raise ArgumentError("padding", message, f"the tensor has {len(shape)} axes")
+        message = f"found a list of {len(padding)}, expected two integers for each of up to {len(shape)} axes"
+        raise ArgumentError("padding", message, "[before, after] of the last axis come first")
     if mode != "constant" and mode not in BORDER_MODES:
         raise ArgumentError("mode", f"found '{mode}', expected one of constant, {', '.join(BORDER_MODES)}")
     before, after = [0] * len(shape), [0] * len(shape)

@@ -56,8 +56,8 @@ def arange(b: GraphBuilder, stop: float, start: float = 0, step: float = 1, dtyp
         raise ArgumentError("step", "found 0, expected a number other than 0")
     count = ceil((stop - start) / step)
     if count < 1 or count > MAX_ELEMENTS:
-        many = "no element" if count < 1 else f"{count:,} elements"
-        raise ArgumentError("stop", f"found {start} to before {stop} in steps of {step}, which has {many}")
+        many = "no element" if count < 1 else f"more than {MAX_ELEMENTS:,} elements"
+        raise ArgumentError("stop", f"found {start:g} to before {stop:g} in steps of {step:g}, which has {many}")
     check_value("start", start, element)
     check_value("step", abs(step), element)
     check_value("stop", start + (count - 1) * step, element)
@@ -74,7 +74,7 @@ def check_value(argument: str, value: float, element: Attribute) -> None:
     limit = 1 << min(bits - 1, 53)
     low, high = (0, 1) if bits == 1 else (-limit, limit - 1)
     if not float(value).is_integer() or not low <= value <= high:
-        raise ArgumentError(argument, f"found {value}, expected an integer from {low} to {high} for {name}")
+        raise ArgumentError(argument, f"found {value:.15g}, expected an integer from {low} to {high} for {name}")
 
 
 def causal_mask(b: GraphBuilder, rows: int, columns: OptInt = None, offset: int = 0) -> SSAValue:

@@ -24,7 +24,7 @@ from npuc.compiler.layers.base import (
     normal_axis,
     rank_at_least,
 )
-from npuc.compiler.layers.shape import shaped, short, view
+from npuc.compiler.layers.shape import new_axis, shaped, short, view
 from npuc.dialects.tensors import Tensor, shape_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import ints
@@ -176,7 +176,7 @@ def stack(b: GraphBuilder, tensors: Values, axis: int = 0) -> SSAValue:
     """Tensors of one shape along a new axis; `axis` is its place in the result."""
     if not tensors:
         raise ArgumentError("tensors", "found an empty list, expected at least one tensor")
-    return b.emit(StackOp(*tensors, axis=normal_axis("axis", axis, len(shape_of(tensors[0])) + 1))).out
+    return b.emit(StackOp(*tensors, axis=new_axis("axis", axis, len(shape_of(tensors[0]))))).out
 
 
 def unbind(b: GraphBuilder, x: Value, axis: int = 0) -> list[SSAValue]:

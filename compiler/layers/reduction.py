@@ -11,7 +11,6 @@ from math import prod as product
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -41,6 +40,7 @@ from npuc.dialects.train.reduction import (
     VarOp,
     reduced_shape,
 )
+from npuc.dialects.train.unary import expect_float, expect_numbers
 
 
 class PerElement(Layer[OpT]):
@@ -140,17 +140,6 @@ class CumsumLayer(PerElement[CumsumOp]):
         return [emit(CumsumOp(g, axis=int(op.axis.value.data), reverse=op.reverse is None)).out]
 
 
-def _numbers(x: Value) -> None:
-    if tensor_type(x).element_type == i1:
-        raise ArgumentError("x", "found a tensor of booleans, expected numbers", "cast(x, to=i32) makes numbers")
-
-
-def _floats(x: Value) -> None:
-    element = tensor_type(x).element_type
-    if not isinstance(element, AnyFloat):
-        raise ArgumentError("x", f"found a tensor of {element}, expected floats", "cast(x, to=f32) makes floats")
-
-
 def over_axes(b: GraphBuilder, op: type[AxesOp], x: Value, axis: OptInts, keepdim: bool) -> SSAValue:
     """A reduction over one axis, several, or all."""
     axes = normal_axes("axis", axis, len(shape_of(x)))
@@ -166,7 +155,7 @@ def finished(b: GraphBuilder, reduced: SSAValue, axes: Sequence[int], keepdim: b
 
 def sum(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False) -> SSAValue:
     """The sum over an axis, a list of axes, or all; `keepdim` keeps them with size 1."""
-    _numbers(x)
+    expect_numbers(tensor_type(x))
     axes = normal_axes("axis", axis, len(shape_of(x)))
     if axes == tuple(range(len(axes))) and not keepdim:
         return _summed(b, x, shape_of(x)[len(axes) :])
@@ -182,7 +171,7 @@ def _summed(b: GraphBuilder, x: Value, shape: Sequence[int]) -> SSAValue:
 
 def mean(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False) -> SSAValue:
     """The mean over an axis, a list of axes, or all; `keepdim` keeps them with size 1."""
-    _floats(x)
+    expect_float(tensor_type(x))
     total = sum(b, x, axis, keepdim)
     if elements(total) == elements(x):
         return total
@@ -191,7 +180,6 @@ def mean(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False)
 
 def var(b: GraphBuilder, x: Value, axis: OptInts = None, correction: int = 1, keepdim: bool = False) -> SSAValue:
     """The variance over axes: the squared distances from the mean, by their number less `correction`."""
-    _floats(x)
     axes = normal_axes("axis", axis, len(shape_of(x)))
     count = product(shape_of(x)[i] for i in axes)
     if not 0 <= correction < count:
@@ -201,13 +189,11 @@ def var(b: GraphBuilder, x: Value, axis: OptInts = None, correction: int = 1, ke
 
 def prod(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False) -> SSAValue:
     """The product over an axis, a list of axes, or all; `keepdim` keeps them with size 1."""
-    _numbers(x)
     return over_axes(b, ProdOp, x, axis, keepdim)
 
 
 def cumsum(b: GraphBuilder, x: Value, axis: int) -> SSAValue:
     """The sum of all elements up to each one along an axis."""
-    _numbers(x)
     return b.emit(CumsumOp(x, axis=normal_axis("axis", axis, len(shape_of(x))))).out
 
 

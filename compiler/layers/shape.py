@@ -42,6 +42,14 @@ def view(value: SSAValue, shape: Sequence[int], emit: Emit[Any]) -> SSAValue:
     return emit(ReshapeOp(value, results=[shaped(value, shape)])).out
 
 
+def new_axis(argument: str, axis: int, rank: int) -> int:
+    """The place of one more axis in a tensor of a rank; it may count from the end of the result."""
+    if not -rank - 1 <= axis <= rank:
+        message = f"found {axis}, expected {-rank - 1} to {rank} for a new axis of a tensor of rank {rank}"
+        raise ArgumentError(argument, message)
+    return axis % (rank + 1)
+
+
 def short(numbers: Sequence[int]) -> str:
     """A list of numbers as messages show it, not too long."""
     return f"[{', '.join(map(str, numbers[:8]))}{', …' if len(numbers) > 8 else ''}]"
@@ -151,7 +159,7 @@ def squeeze(b: GraphBuilder, x: Value, axis: OptInts = None) -> SSAValue:
 def unsqueeze(b: GraphBuilder, x: Value, axis: int) -> SSAValue:
     """Add an axis of size 1; `axis` is its place in the result."""
     shape = list(shape_of(x))
-    shape.insert(normal_axis("axis", axis, len(shape) + 1), 1)
+    shape.insert(new_axis("axis", axis, len(shape)), 1)
     return view(x, shape, b.emit)
 
 

@@ -2,18 +2,18 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.train.index import check_indices
 
 
 def _check(ids: Tensor, table: Tensor) -> None:
-    if not isinstance(ids.element_type, IntegerType):
-        raise VerifyException(f"the indices have element type {ids.element_type}, expected i32 or i64")
+    check_indices(ids)
     if len(table.get_shape()) != 2:
         raise VerifyException(f"the table must be [entries, width], got {shape_text(table)}")
 

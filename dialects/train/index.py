@@ -116,9 +116,10 @@ class OneHotOp(TrainOp):
 
 def check_indices(index: Tensor) -> None:
     """The rule for indices: integers."""
-    element = index.element_type
-    if not isinstance(element, IntegerType) or element == i1:
-        raise VerifyException(f"the indices have element type {element}, expected i32 or i64")
+    if index.element_type == i1:
+        raise VerifyException("the indices have element type bool, expected i32 or i64")
+    if not isinstance(index.element_type, IntegerType):
+        raise VerifyException(f"the indices have element type {index.element_type}, expected i32 or i64")
 
 
 def check_gather(x: Tensor, index: Tensor, axis: int) -> None:

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
 from npuc.dialects.train.softmax import check_axis
+from npuc.dialects.train.unary import expect_float, expect_numbers
 
 
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -46,6 +47,12 @@ class ProdOp(AxesOp):
     """`train.prod %x axes [1] : (tensor<2x3xf32>) -> tensor<2x1xf32>`: the product over axes."""
 
     name = "train.prod"
+
+    @staticmethod
+    def infer(x: Tensor, axes: tuple[int, ...]) -> Types:
+        """x's shape with size 1 along the axes, which are in ascending order."""
+        expect_numbers(x)
+        return _over(x, axes)
 
 
 @irdl_op_definition
@@ -81,6 +88,7 @@ class VarOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, axes: tuple[int, ...], correction: float = 1.0) -> Types:
         """x's shape with size 1 along the axes, which are in ascending order."""
+        expect_float(x)
         return _over(x, axes)
 
 
@@ -118,6 +126,7 @@ class CumsumOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, axis: int, reverse: bool = False) -> Types:
         """The type of the operand."""
+        expect_numbers(x)
         check_axis(x, axis)
         return (x,)
 

@@ -50,7 +50,7 @@ func.func @f(%x: tensor<4x6xf32>, %v: tensor<1x6xi32>) {
 
 func.func @f(%m: tensor<3xi1>) {
   %r = train.one_hot %m : (tensor<3xi1>) -> tensor<3x2xf32>
-  // CHECK: the indices have element type i1, expected i32 or i64
+  // CHECK: the indices have element type bool, expected i32 or i64
   func.return
 }
 

@@ -1,0 +1,173 @@
+"""Mistakes in the arguments of lookups, reductions and constants."""
+
+import pytest
+
+from npuc.compiler.errors import NpucError, SourceErrors
+from npuc.frontends import read_source
+
+HEAD = (
+    "network t() { input x: f32[4, 8]; input i: i32[4]; input s: f32[]; labels y: i32[4]; "
+    "m = causal_mask(4); k = sum(i); q = s * 1.0\n"
+)
+TAIL = "\nloss cross_entropy(linear(x, 4), y) }"
+
+
+def message(statement: str) -> str:
+    """The one error of a statement as `col: message`, with a hint that is not the signature."""
+    with pytest.raises(NpucError) as caught:
+        read_source(HEAD + statement + TAIL, filename="f")
+    (error,) = caught.value.errors if isinstance(caught.value, SourceErrors) else (caught.value,)
+    assert error.location is not None
+    assert error.location.line == 2
+    hint = "" if error.hint is None or error.hint.startswith("signature") else f" | {error.hint}"
+    return f"{error.location.col}: {error.message}{hint}"
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        # constant
+        (
+            "h = arange(0)",
+            "12: argument 'stop' of arange (layer 'h'): found 0 to before 0 in steps of 1, which has no element",
+        ),
+        ("h = arange(4, step=0)", "20: argument 'step' of arange (layer 'h'): found 0, expected a number other than 0"),
+        (
+            "h = arange(4, step=-1)",
+            "12: argument 'stop' of arange (layer 'h'): found 0 to before 4 in steps of -1, which has no element",
+        ),
+        (
+            "h = arange(5, dtype=i8)",
+            "21: argument 'dtype' of arange (layer 'h'): found 'i8', expected one of f32, bf16, f16, f64, i32, "
+            "i64, bool",
+        ),
+        (
+            "h = arange(5, start=0.5, dtype=i32)",
+            "21: argument 'start' of arange (layer 'h'): found 0.5, expected an integer from -2147483648 to "
+            "2147483647 for i32",
+        ),
+        (
+            "h = arange(5, step=0.5, dtype=i64)",
+            "20: argument 'step' of arange (layer 'h'): found 0.5, expected an integer from -9007199254740992 "
+            "to 9007199254740991 for i64",
+        ),
+        (
+            "h = arange(3000000000, start=2999999999, dtype=i32)",
+            "30: argument 'start' of arange (layer 'h'): found 2999999999, expected an integer from -2147483648 "
+            "to 2147483647 for i32",
+        ),
+        (
+            "h = arange(1e300)",
+            "12: argument 'stop' of arange (layer 'h'): found 0 to before 1e+300 in steps of 1, which has more "
+            "than 17,592,186,044,416 elements",
+        ),
+        (
+            "h = arange(3, dtype=bool)",
+            "12: argument 'stop' of arange (layer 'h'): found 2, expected an integer from 0 to 1 for bool",
+        ),
+        (
+            "h = causal_mask(0)",
+            "17: argument 'rows' of causal_mask (layer 'h'): found 0, expected a size of at least 1",
+        ),
+        (
+            "h = causal_mask(4, columns=-1)",
+            "28: argument 'columns' of causal_mask (layer 'h'): found -1, expected a size of at least 1",
+        ),
+        # index
+        (
+            "h = index_select(x, [0, 4], 0)",
+            "21: argument 'index' of index_select (layer 'h'): found 4, expected -4 to 3 for axis 0",
+        ),
+        (
+            "h = index_select(x, [-5], 0)",
+            "21: argument 'index' of index_select (layer 'h'): found -5, expected -4 to 3 for axis 0",
+        ),
+        (
+            "h = index_select(x, [], 0)",
+            "21: argument 'index' of index_select (layer 'h'): found an empty list, expected at least one index",
+        ),
+        (
+            "h = index_select(x, i, 2)",
+            "24: argument 'axis' of index_select (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2",
+        ),
+        (
+            "h = index_select(x, x, 0)",
+            "5: the indices have element type f32, expected i32 or i64 (layer 'h': index_select of f32[4, 8], "
+            "f32[4, 8], 0)",
+        ),
+        (
+            "h = index_select(x, m, 0)",
+            "5: the indices have element type bool, expected i32 or i64 (layer 'h': index_select of f32[4, 8], "
+            "bool[4, 4], 0)",
+        ),
+        (
+            "h = index_select(x, [0.5], 0)",
+            "21: argument 'index' of index_select: found list [0.5], expected a tensor or a list of integers",
+        ),
+        (
+            "h = gather(x, i, 0)",
+            "5: x is 4x8, the index is 4: expected equal ranks (layer 'h': gather of f32[4, 8], i32[4], 0)",
+        ),
+        (
+            "h = gather(x, x, 0)",
+            "5: the indices have element type f32, expected i32 or i64 (layer 'h': gather of f32[4, 8], f32[4, 8], 0)",
+        ),
+        (
+            "h = gather(x, i, 2)",
+            "18: argument 'axis' of gather (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2",
+        ),
+        (
+            "h = gather(i, unsqueeze(i, 0), 0)",
+            "5: x is 4, the index is 1x4: expected equal ranks (layer 'h': gather of i32[4], i32[1, 4], 0)",
+        ),
+        ("h = one_hot(i, 0)", "16: argument 'classes' of one_hot (layer 'h'): found 0, expected at least 1"),
+        (
+            "h = one_hot(x, 3)",
+            "5: the indices have element type f32, expected i32 or i64 (layer 'h': one_hot of f32[4, 8], 3)",
+        ),
+        (
+            "h = one_hot(m, 3)",
+            "5: the indices have element type bool, expected i32 or i64 (layer 'h': one_hot of bool[4, 4], 3)",
+        ),
+        (
+            "h = one_hot(i, 3, dtype=u8)",
+            "25: argument 'dtype' of one_hot (layer 'h'): found 'u8', expected one of f32, bf16, f16, f64, i32, "
+            "i64, bool",
+        ),
+        # reduction
+        ("h = sum(m)", "5: elements are bool, expected numbers: cast them first (layer 'h': sum of bool[4, 4])"),
+        ("h = sum(x, 2)", "12: argument 'axis' of sum (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2"),
+        ("h = sum(x, [0, -2])", "12: argument 'axis' of sum (layer 'h'): found [0, -2], which names an axis twice"),
+        ("h = sum(x, [])", "12: argument 'axis' of sum (layer 'h'): found an empty list, expected at least one axis"),
+        ("h = mean(i)", "5: elements are i32, expected floating point: cast them first (layer 'h': mean of i32[4])"),
+        ("h = var(i)", "5: elements are i32, expected floating point: cast them first (layer 'h': var of i32[4])"),
+        (
+            "h = var(x, 0, correction=4)",
+            "26: argument 'correction' of var (layer 'h'): found 4, expected 0 to 3 for 4 elements",
+        ),
+        (
+            "h = var(x, 0, correction=-1)",
+            "26: argument 'correction' of var (layer 'h'): found -1, expected 0 to 3 for 4 elements",
+        ),
+        ("h = prod(m)", "5: elements are bool, expected numbers: cast them first (layer 'h': prod of bool[4, 4])"),
+        (
+            "h = cumsum(m, 0)",
+            "5: elements are bool, expected numbers: cast them first (layer 'h': cumsum of bool[4, 4], 0)",
+        ),
+        ("h = cumsum(s, 0)", "15: argument 'axis' of cumsum (layer 'h'): found 0 for a scalar, which has no axes"),
+        (
+            "h = amax(x, -3)",
+            "13: argument 'axis' of amax (layer 'h'): found -3, expected -2 to 1 for a tensor of rank 2",
+        ),
+        (
+            "h = argmax(x, 2)",
+            "15: argument 'axis' of argmax (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2",
+        ),
+        (
+            "h = amin(x, 0.5)",
+            "13: argument 'axis' of amin: found float 0.5, expected an integer, a list of integers or none",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_reported(statement: str, expected: str) -> None:
+    assert message(statement) == expected
