@@ -30,7 +30,7 @@ class Figures:
     batch: int
     published_parameters: tuple[Published, ...] = ()
     published_macs: tuple[Published, ...] = ()
-    defines: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
+    defines: Mapping[str, str | int | bool] = field(default_factory=dict[str, str | int | bool])
     extra_parameters: int = 0
 
 
@@ -94,6 +94,103 @@ FIGURES: dict[str, Figures] = {
             Published("0.30", 10**9, "Sandler et al. 2018, table 4"),
         ),
     ),
+    "squeezenet": Figures(
+        1_248_424,
+        32 * 818_924_576,
+        32,
+        (Published("1248424", 1, TORCHVISION),),
+        (Published("0.819", 10**9, TORCHVISION),),
+    ),
+    "squeezenet v1_1": Figures(
+        1_235_496,
+        32 * 349_151_936,
+        32,
+        (Published("1235496", 1, TORCHVISION),),
+        (Published("0.349", 10**9, TORCHVISION),),
+        {"variant": "v1_1"},
+    ),
+    "googlenet": Figures(
+        13_378_280,
+        32 * 1_591_044_096,
+        32,
+        (Published("13378280", 1, "Caffe: bvlc_googlenet, train_val.prototxt"),),
+    ),
+    "googlenet inference": Figures(
+        6_998_552,
+        32 * 1_582_671_872,
+        32,
+        (Published("6998552", 1, "Caffe: bvlc_googlenet, deploy.prototxt"),),
+        defines={"auxiliary": False},
+    ),
+    "densenet121": Figures(
+        7_978_856,
+        32 * 2_834_161_664,
+        32,
+        (Published("7978856", 1, TORCHVISION),),
+        (Published("2.834", 10**9, TORCHVISION),),
+    ),
+    "shufflenet_v2": Figures(
+        2_278_604,
+        32 * 144_907_992,
+        32,
+        (Published("2278604", 1, TORCHVISION), Published("2.3", 10**6, "Ma et al. 2018, table 5")),
+        (Published("0.145", 10**9, TORCHVISION),),
+    ),
+    "efficientnet_b0": Figures(
+        5_288_548,
+        32 * 385_814_752,
+        32,
+        (Published("5288548", 1, TORCHVISION), Published("5.3", 10**6, "Tan, Le 2019, table 2")),
+        (Published("0.386", 10**9, TORCHVISION), Published("0.39", 10**9, "Tan, Le 2019, table 2")),
+    ),
+    "unet": Figures(31_030_658, 150_428_424_448, 1),
+    "unet small": Figures(
+        7_760_097,
+        48_284_827_648,
+        1,
+        (Published("7.76", 10**6, "Zhou et al. 2018 (UNet++): U-Net of width 32"),),
+        defines={"width": 32, "inputs": 3, "classes": 1, "padding": 1, "image": 512},
+    ),
+    "gpt2": Figures(
+        124_439_808,
+        8 * 145_824_153_600,
+        8,
+        (Published("124439808", 1, "Hugging Face transformers: GPT2LMHeadModel, gpt2"),),
+    ),
+    "gpt2 XL": Figures(
+        1_557_611_200,
+        8 * 1_753_351_782_400,
+        8,
+        (Published("1557611200", 1, "Hugging Face transformers: GPT2LMHeadModel, gpt2-xl"),),
+        defines={"layers": 48, "width": 1600, "heads": 25},
+    ),
+    "t5_small": Figures(
+        60_506_624,
+        32 * 17_708_900_352,
+        32,
+        (Published("60506624", 1, "Hugging Face transformers: T5ForConditionalGeneration, t5-small"),),
+    ),
+    "llama_block": Figures(202_383_360, 448_824_082_432, 1),
+    "lstm_lm": Figures(
+        19_780_400,
+        20 * 464_100_000,
+        20,
+        (Published("20", 10**6, "Merity et al. 2017, table 1: Zaremba et al., medium"),),
+    ),
+    "lstm_lm large": Figures(
+        66_034_000,
+        20 * 1_785_000_000,
+        20,
+        (Published("66", 10**6, "Merity et al. 2017, table 1: Zaremba et al., large"),),
+        defines={"hidden": 1500},
+    ),
+    "dlrm": Figures(
+        540_677_217,
+        2048 * 486_032,
+        2048,
+        (Published("5.4", 10**8, "Shi et al. 2020, section 5"),),
+    ),
+    "ncf": Figures(31_832_577, 65536 * 106_624, 65536),
     "bert_base": Figures(
         109_482_240 + 1_538,
         32 * 11_174_217_216,

@@ -1,0 +1,39 @@
+# SqueezeNet for ImageNet (Iandola et al., 2016)
+#
+# Iandola, Han, Moskewicz, Ashraf, Dally, Keutzer, "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters and
+# <0.5MB model size", arXiv:1602.07360, table 1. 1,248,424 parameters, 0.819 GMAC an image of 224 x 224.
+# `variant="v1_1"` is the authors' later network of a third of the work: 1,235,496 parameters, 0.349 GMAC. Batch and
+# optimizer are torchvision's for one device.
+block fire(x, squeezed, expanded) {
+  squeeze = relu(conv2d(x, squeezed, kernel=1))
+  expand1 = relu(conv2d(squeeze, expanded, kernel=1))
+  expand3 = relu(conv2d(squeeze, expanded, kernel=3, padding=1))
+  return concat([expand1, expand3], axis=1)
+}
+
+network squeezenet(batch=32, image=224, classes=1000, dropout=0.5, variant="v1_0") {
+  input  x: f32[batch, 3, image, image]
+  labels y: i32[batch]
+
+  if variant != "v1_0" and variant != "v1_1" { error "variant is v1_0 or v1_1" }
+  early = variant == "v1_1"
+  conv1 = relu(conv2d(x, 64 if early else 96, kernel=3 if early else 7, stride=2))
+  h = max_pool(conv1, kernel=3, stride=2, ceil_mode=true)
+  fire2 = fire(h, 16, 64)
+  h = fire(fire2, 16, 64)
+  if early { h = max_pool(h, kernel=3, stride=2, ceil_mode=true) }
+  h = fire(h, 32, 128)
+  if not early { h = max_pool(h, kernel=3, stride=2, ceil_mode=true) }
+  h = fire(h, 32, 128)
+  if early { h = max_pool(h, kernel=3, stride=2, ceil_mode=true) }
+  h = fire(h, 48, 192)
+  h = fire(h, 48, 192)
+  h = fire(h, 64, 256)
+  if not early { h = max_pool(h, kernel=3, stride=2, ceil_mode=true) }
+  h = fire(h, 64, 256)
+
+  conv10 = relu(conv2d(dropout(h, dropout), classes, kernel=1))
+  logits = global_avg_pool(conv10)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.01, momentum=0.9, weight_decay=1e-4)
+}
