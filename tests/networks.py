@@ -116,7 +116,69 @@ def _join(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
     return net.call("concat", [x, net.call("relu", x)], axis=data.draw(st.integers(1, 3)))
 
 
-IMAGE_STEPS: list[Step] = [_conv, _conv, _residual, _pool, _relu, _scale, _swap, _join]
+def _transposed(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    return net.call("conv_transpose2d", x, data.draw(st.integers(1, 2)), 2, stride=data.draw(st.integers(1, 2)))
+
+
+def _rows(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    b, c, h, w = shape_of(x)
+    y = net.call("conv1d", net.call("reshape", x, [b, c, h * w]), c, data.draw(st.integers(1, 2)), padding="same")
+    return net.call("reshape", y, [b, c, h, w])
+
+
+def _parts(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    axis = data.draw(st.integers(1, 3))
+    parts = net.call_all("split", x, data.draw(st.integers(1, 3)), axis)
+    return net.call("concat", data.draw(st.permutations(parts)), axis)
+
+
+def _pieces(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    parts = net.call_all("unbind", x, data.draw(st.integers(1, 3)))
+    return net.call("stack", data.draw(st.permutations(parts)), data.draw(st.integers(1, 3)))
+
+
+def _chosen(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    condition = net.call(data.draw(st.sampled_from(["less", "equal", "greater_equal"])), x, 1)
+    return net.call("where", condition, x, data.draw(st.integers(-2, 2)))
+
+
+def _masked(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    _, _, h, w = shape_of(x)
+    return net.call("where", net.call("causal_mask", h, w), x, 0)
+
+
+def _places(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    axis = data.draw(st.integers(1, 3))
+    places = data.draw(st.lists(st.integers(0, shape_of(x)[axis] - 1), min_size=1, max_size=4))
+    return net.call("index_select", x, places, axis)
+
+
+def _cut(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    axis = data.draw(st.integers(1, 3))
+    start = data.draw(st.integers(0, shape_of(x)[axis] - 1))
+    cut = net.call("slice", x, axis, start, step=data.draw(st.integers(1, 2)))
+    return net.call("pad", cut, [data.draw(st.integers(0, 1)) for _ in range(4)])
+
+
+def _summed(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    total = net.call("sum", x, data.draw(st.integers(1, 3)), keepdim=True)
+    return net.call(data.draw(st.sampled_from(["add", "sub", "mul"])), x, total)
+
+
+def _moved(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    if data.draw(st.booleans()):
+        return net.call("flip", x, data.draw(st.integers(1, 3)))
+    return net.call("roll", x, data.draw(st.integers(-2, 2)), data.draw(st.integers(1, 3)))
+
+
+def _elementwise(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    return net.call(data.draw(st.sampled_from(["abs", "neg", "tril", "triu"])), x)
+
+
+IMAGE_STEPS: list[Step] = [
+    *(_conv, _conv, _residual, _pool, _relu, _scale, _swap, _join, _transposed, _rows),
+    *(_parts, _pieces, _chosen, _masked, _places, _cut, _summed, _moved, _elementwise),
+]
 
 
 @st.composite
