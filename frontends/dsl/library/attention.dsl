@@ -15,16 +15,17 @@ block scaled_dot_product_attention(query, key, value, mask=none, causal=false, d
   if shape(value) != [batch, kv_heads, n, shape(value)[3]] {
     error "found ", value, ", expected the batch, heads and length of the key, ", [batch, kv_heads, n]
   }
-  query = query * (1 / sqrt(size) if scale == none else scale)
-  return _attend(query, key, value, mask, causal, dropout)
+  scaled = query * (1 / sqrt(size) if scale == none else scale)
+  return _attend(scaled, key, value, mask, causal, dropout)
 }
 
 # Attention over x [batch, length, width] in parallel heads, with linear layers q, k, v and out. Keys and values are made
 # from `memory` [batch, n, …], by default from x. With `kv_heads` below `heads`, groups of heads share keys and values.
-# `rotary` turns queries and keys by their positions. A head has `size` elements, width / heads by default. `weight`
+# `rotary` turns queries and keys by their positions. A head has `size` elements, width / heads by default;
+# scores are scaled by `scale`, 1 / sqrt(size) by default. `weight`
 # shares the weights [q, k, v, out], made by `param`. Mask, causal and dropout as in scaled_dot_product_attention.
 block multi_head_attention(x, heads, memory=none, mask=none, causal=false, dropout=0.0, bias=true, kv_heads=none,
-                           size=none, rotary=false, base=10000.0, interleaved=false, weight=none) {
+                           size=none, scale=none, rotary=false, base=10000.0, interleaved=false, weight=none) {
   if len(shape(x)) != 3 { error "found ", x, ", expected [batch, length, width]" }
   batch, length, width = shape(x)
   if memory == none { memory = x }
@@ -45,7 +46,7 @@ block multi_head_attention(x, heads, memory=none, mask=none, causal=false, dropo
   q = linear(x, heads * size, bias, weight[0])
   k = linear(memory, kv_heads * size, bias, weight[1])
   v = linear(memory, kv_heads * size, bias, weight[2])
-  query = _split_heads(q * (1 / sqrt(size)), heads)
+  query = _split_heads(q if scale == 1 else q * (1 / sqrt(size) if scale == none else scale), heads)
   key = _split_heads(k, kv_heads)
   value = _split_heads(v, kv_heads)
   if rotary {
@@ -60,15 +61,27 @@ block multi_head_attention(x, heads, memory=none, mask=none, causal=false, dropo
 block _attend(query, key, value, mask, causal, dropout, width=none, bias=true, weight=none) {
   batch, heads, m, size = shape(query)
   kv_heads, n = [shape(key)[1], shape(key)[2]]
-  # the queries of a group are rows of one product, so that nothing is copied
-  if kv_heads != heads { query = reshape(query, [batch, kv_heads, -1, size]) }
+  # the queries of heads that share a key are rows of one product, so that nothing is copied
+  if kv_heads != heads {
+    grouped_query = reshape(query, [batch, kv_heads, -1, size])
+    query = grouped_query
+  }
   scores = matmul(query, key, transpose_b=true)
-  if kv_heads != heads { scores = reshape(scores, [batch, heads, m, n]) }
+  if kv_heads != heads {
+    single_scores = reshape(scores, [batch, heads, m, n])
+    scores = single_scores
+  }
   masked = _masked(scores, mask, causal)
   weights = dropout(softmax(masked), dropout)
-  if kv_heads != heads { weights = reshape(weights, [batch, kv_heads, -1, n]) }
+  if kv_heads != heads {
+    grouped_weights = reshape(weights, [batch, kv_heads, -1, n])
+    weights = grouped_weights
+  }
   context = matmul(weights, value)
-  if kv_heads != heads { context = reshape(context, [batch, heads, m, -1]) }
+  if kv_heads != heads {
+    single_context = reshape(context, [batch, heads, m, -1])
+    context = single_context
+  }
   if width == none { return context }
   merged = reshape(transpose(context, [0, 2, 1, 3]), [batch, m, -1])
   out = linear(merged, width, bias, weight)

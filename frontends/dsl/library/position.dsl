@@ -14,16 +14,16 @@ block rotary_embedding(x, base=10000.0, interleaved=false, offset=0) {
   cosine = cos(angle)
   sine = sin(angle)
   if precise != type(x) {
-    cosine = cast(cosine, to=type(x))
-    sine = cast(sine, to=type(x))
+    rounded_cosine = cast(cosine, to=type(x))
+    rounded_sine = cast(sine, to=type(x))
+    cosine, sine = [rounded_cosine, rounded_sine]
   }
-  if interleaved {
-    pairs = unbind(reshape(x, [-1, length, size // 2, 2]), 3)
-    first, second = pairs
-    turned = [first * cosine - second * sine, second * cosine + first * sine]
-    return reshape(stack(turned, 3), shape(x))
-  }
-  halves = split(x, size // 2, -1)
-  first, second = halves
-  return concat([first * cosine - second * sine, second * cosine + first * sine], -1)
+  parts = unbind(reshape(x, [-1, length, size // 2, 2]), 3) if interleaved else split(x, size // 2, -1)
+  first, second = parts
+  first_cosine = first * cosine
+  first_sine = first * sine
+  second_cosine = second * cosine
+  second_sine = second * sine
+  turned = [first_cosine - second_sine, second_cosine + first_sine]
+  return reshape(stack(turned, 3), shape(x)) if interleaved else concat(turned, -1)
 }

@@ -78,13 +78,20 @@ block _layers(kind, x, hidden, layers, bias, dropout, bidirectional, h, c, weigh
       number = number + 1
       start = [zeros if h == none else first_h[number], zeros if c == none else first_c[number]]
       reverse = _pass(kind, x, hidden, start, bias, none if weight == none else weight[number], true)
-      output = concat([output, reverse[0]], 2)
+      both = concat([output, reverse[0]], 2)
+      output = both
       last_h = last_h + [reverse[1]]
       last_c = last_c + [reverse[2]]
     }
-    x = dropout(output, dropout) if i + 1 < layers else output
+    x = output
+    if i + 1 < layers and dropout > 0 {
+      dropped = dropout(output, dropout)
+      x = dropped
+    }
   }
-  return x, stack(last_h, 0), stack(last_c, 0)
+  final_h = stack(last_h, 0)
+  final_c = stack(last_c, 0)
+  return x, final_h, final_c
 }
 
 # One layer in one direction: the list of outputs [batch, length, hidden], last h and last c.
@@ -106,7 +113,8 @@ block _pass(kind, x, hidden, start, bias, weight, backwards) {
     h, c = _step(kind, steps[-1 - t if backwards else t], h, c, weight_hh, bias_hh)
     outputs = [h] + outputs if backwards else outputs + [h]
   }
-  return [stack(outputs, 1), h, c]
+  output = stack(outputs, 1)
+  return [output, h, c]
 }
 
 # One step from given weights; x [batch, features].
@@ -130,8 +138,8 @@ block _cell(kind, x, h, c, weight_ih, weight_hh, bias_ih, bias_hh, bias) {
 block _step(kind, inputs, h, c, weight_hh, bias_hh) {
   recurrent = linear(h, weight=weight_hh, bias=false)
   if bias_hh != none {
-    biased = recurrent + bias_hh
-    recurrent = biased
+    biased_recurrent = recurrent + bias_hh
+    recurrent = biased_recurrent
   }
   hidden = shape(h)[1]
   if kind == "gru" {
@@ -146,9 +154,13 @@ block _step(kind, inputs, h, c, weight_hh, bias_hh) {
   gates = inputs + recurrent
   if kind == "lstm" {
     parts = split(gates, hidden, 1)
-    i, f, g, o = parts
-    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-    h = sigmoid(o) * tanh(c)
+    input_gate = sigmoid(parts[0])
+    forget_gate = sigmoid(parts[1])
+    cell = tanh(parts[2])
+    output_gate = sigmoid(parts[3])
+    kept = forget_gate * c
+    c = kept + input_gate * cell
+    h = output_gate * tanh(c)
     return h, c
   }
   h = tanh(gates) if kind == "tanh" else relu(gates)

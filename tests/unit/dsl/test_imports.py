@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.compiler.errors import SourceError, UsageError
 from npuc.dialects.provenance import location_text
 from npuc.dialects.train.base import TrainOp
-from npuc.frontends import read_source, read_text, sample_names
+from npuc.frontends import read_source, read_text
 
 BLOCK = "block f(x) {\n  return relu(x)\n}\n"
 NETWORK = "network t() { input x: f32[4]; h = f(x); output h }\n"
