@@ -41,3 +41,34 @@ func.func @gradients(%x: tensor<3x4xf32> {train.input = "x"}, %w: tensor<4xf32> 
 // CHECK:        %db = train.mse_grad %b, %x {layer = "loss", role = "dx"}
 // CHECK-NEXT:   %dw = train.reduce %db {layer = "shift", role = "dw"}
 // CHECK-NEXT:   func.return %l, %dw
+
+// -----
+
+// A loss of a difference gives its target minus the gradient of its prediction; flags of an optimizer are units, and
+// dampening reads the step count.
+
+func.func @pair(%w: tensor<4xf32> {train.param = "w"}, %t: tensor<4xf32> {train.param = "t"})
+    -> (tensor<f32> {train.loss}) attributes {train.optimizer = {kind = "sgd", lr = 0.5 : f64, momentum = 0.5 : f64, nesterov}} {
+  %l = train.l1_loss %w, %t reduction "sum" {layer = "loss"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+  func.return %l : tensor<f32>
+}
+
+// CHECK:      func.func @pair(
+// CHECK-SAME:   %w_momentum: tensor<4xf32> {train.state = "w.momentum", train.fill = 0.000000e+00 : f64}
+// CHECK:        %dw = train.l1_loss_grad %w, %t reduction "sum" {layer = "loss", role = "dw"}
+// CHECK-NEXT:   %dt = train.affine %dw scale -1.0 {layer = "loss", role = "dw"}
+// CHECK-NEXT:   %w_new, %w_momentum_new = train.sgd %w, %dw, %w_momentum lr 0.5 momentum 0.5 nesterov {layer = "w", role = "update"}
+// CHECK-NEXT:   %t_new, %t_momentum_new = train.sgd %t, %dt, %t_momentum lr 0.5 momentum 0.5 nesterov {layer = "t", role = "update"}
+
+// -----
+
+func.func @dampened(%w: tensor<4xf32> {train.param = "w"}, %x: tensor<4xf32> {train.input = "x"})
+    -> (tensor<f32> {train.loss}) attributes {train.optimizer = {kind = "sgd", lr = 0.5 : f64, momentum = 0.5 : f64, dampening = 0.25 : f64}} {
+  %l = train.dot_loss %w, %x {layer = "loss"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+  func.return %l : tensor<f32>
+}
+
+// CHECK:      func.func @dampened(
+// CHECK-SAME:   %step: tensor<i64> {train.state = "step", train.fill = 0.000000e+00 : f64}
+// CHECK:        train.sgd %w, %x, %w_momentum, %step lr 0.5 momentum 0.5 dampening 0.25 {layer = "w", role = "update"}
+// CHECK-NEXT:   train.increment %step
