@@ -2,7 +2,7 @@
 Optimizer updates with a step of its own for each element.
 
 Work in vector operations an element: rmsprop 9, centred 5 more, with momentum 2 more; adagrad 7; adadelta 14; adamax
-10; nadam 15; lion 9. Weight decay 2 more.
+10; nadam 15; lamb 17, its two norms included; lion 9. Weight decay 2 more.
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ from npuc.dialects.train.adaptive import (
     AdadeltaOp,
     AdagradOp,
     AdamaxOp,
+    LambOp,
     LionOp,
     NadamOp,
     RmspropOp,
@@ -133,6 +134,25 @@ class NadamLayer(_Update[NadamOp]):
         return w - (of_gradient * g + of_mean * m) / deviation, m, s
 
 
+class LambLayer(_Update[LambOp]):
+    """LAMB: Adam's step, as long as a share of the parameter."""
+
+    op = LambOp
+    steps = 17
+
+    def evaluate(self, op: LambOp, *arrays: Array) -> tuple[Array, ...]:
+        w, g, mean, square, step = arrays
+        real = w.dtype.type
+        beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, int(step) + 1
+        m = real(beta1) * mean + real(1.0 - beta1) * g
+        s = real(beta2) * square + real(1.0 - beta2) * g * g
+        deviation = np.sqrt(s / real(1.0 - beta2**t)) + real(op.eps.value.data)
+        change = decayed(m / real(1.0 - beta1**t) / deviation, w, op.weight_decay.value.data)
+        size, length = float(np.linalg.norm(w)), float(np.linalg.norm(change))
+        ratio = size / length if size and length else 1.0
+        return w - real(op.lr.value.data * ratio) * change, m, s
+
+
 class LionLayer(_Update[LionOp]):
     """Lion: steps of one size, in the direction of a mean of the gradients."""
 
@@ -148,4 +168,4 @@ class LionLayer(_Update[LionOp]):
         return w - real(op.lr.value.data) * change, real(beta2) * mean + real(1.0 - beta2) * g
 
 
-LAYERS = (RmspropLayer(), AdagradLayer(), AdadeltaLayer(), AdamaxLayer(), NadamLayer(), LionLayer())
+LAYERS = (RmspropLayer(), AdagradLayer(), AdadeltaLayer(), AdamaxLayer(), NadamLayer(), LambLayer(), LionLayer())

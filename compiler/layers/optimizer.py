@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from npuc.compiler.layers.base import Array, Layer, OpT, Work, result_elements
-from npuc.dialects.train.adaptive import AdadeltaOp, AdagradOp, AdamaxOp, LionOp, NadamOp, RmspropOp
+from npuc.dialects.train.adaptive import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.optimizer import AdamBase, AdamOp, AdamwOp, IncrementOp, SgdOp
 
@@ -124,6 +124,7 @@ OPTIMIZERS: dict[str, OptimizerRule] = {
         {"lr": 1.0, "rho": 0.9, "eps": 1e-6, "weight_decay": 0.0},
         (State("square"), State("delta")),
     ),
+    "lamb": OptimizerRule(LambOp, {**_ADAM, "weight_decay": 0.0}, (State("mean"), State("square")), step_with=()),
     "lion": OptimizerRule(LionOp, {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0}, (State("mean"),)),
 }
 

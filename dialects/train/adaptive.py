@@ -1,10 +1,10 @@
 """
-More optimizer updates, with a step of its own for each element: RMSprop, Adagrad, Adadelta, Adamax, NAdam, Lion.
+More optimizer updates, with a step of its own for each element: RMSprop, Adagrad, Adadelta, Adamax, NAdam, LAMB, Lion.
 
     %w1, %s1 = train.rmsprop %w, %dw, %s lr 0.01 : …
 
 Operands are the parameter, its gradient, its states and, where the formula needs it, the step count; results are the
-new parameter and states. g = dw + weight_decay w, t = step + 1. Source of all but Lion: PyTorch's optimizers.
+new parameter and states. g = dw + weight_decay w, t = step + 1. Source of all but LAMB and Lion: PyTorch's optimizers.
 """
 
 from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr
@@ -202,6 +202,33 @@ class NadamOp(BetasOp):
         weight_decay: float = 0.0,
         momentum_decay: float = 4e-3,
         decoupled_weight_decay: bool = False,
+    ) -> Types:
+        """Equal shapes, a scalar step; both betas at least 0 and below 1."""
+        check_betas(beta1=beta1, beta2=beta2)
+        return _updated(param, grad, state, "mean", "square", "step")
+
+
+@irdl_op_definition
+class LambOp(BetasOp):
+    """
+    `%w1, %m1, %s1 = train.lamb %w, %dw, %m, %s, %step lr 0.001`: Adam's step, scaled to the size of the parameter.
+
+    u = m1 / (1 - beta1^t) / (sqrt(s1 / (1 - beta2^t)) + eps) + weight_decay w with m1, s1 of dw as in Adam, w1 = w - lr
+    r u, r = |w| / |u| over the whole tensor, 1 if one of the norms is 0. Source: You et al. 2020, algorithm 2.
+    """
+
+    name = "train.lamb"
+
+    @staticmethod
+    def infer(
+        param: Tensor,
+        grad: Tensor,
+        *state: Tensor,
+        lr: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
     ) -> Types:
         """Equal shapes, a scalar step; both betas at least 0 and below 1."""
         check_betas(beta1=beta1, beta2=beta2)

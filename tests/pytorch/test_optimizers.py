@@ -30,7 +30,7 @@ TORCH: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adagrad": torch.optim.Adagrad,
     "adadelta": torch.optim.Adadelta,
 }
-WITHOUT_COUNTERPART = {"lion"}
+WITHOUT_COUNTERPART = {"lamb", "lion"}
 VALUES: dict[str, list[float]] = {
     "lr": [0.1, 0.003, 1.0],
     "momentum": [0.0, 0.9, 0.5],

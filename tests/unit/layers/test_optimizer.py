@@ -122,6 +122,27 @@ def test_lion_steps_by_the_sign_of_a_mean() -> None:
     np.testing.assert_array_equal(second.updated["w.mean"], 0.4375 * GRADIENT)
 
 
+@pytest.mark.parametrize("weight_decay", [0.0, 0.25])
+def test_lamb_steps_where_adam_does_as_far_as_a_share_of_the_parameter(weight_decay: float) -> None:
+    options = {"lr": 0.5, "beta1": 0.5, "beta2": 0.75, "eps": 1e-3}
+    before = DATA["w"]
+    for steps in (1, 2):
+        adam, earlier = run("adam", steps, **options), run("adam", steps - 1, **options).updated
+        lamb = run("lamb", steps, **options, weight_decay=weight_decay)
+        direction = adam.updated["w"] - (earlier["w"] if steps > 1 else DATA["w"]) - 0.5 * weight_decay * before
+        change = lamb.updated["w"] - before
+        expected = direction * (0.5 * np.linalg.norm(before) / np.linalg.norm(direction))
+        np.testing.assert_allclose(change, expected, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(lamb.updated["w.square"], adam.updated["w.square"])
+        before = lamb.updated["w"]
+
+
+def test_lamb_leaves_a_parameter_without_decay_and_gradient() -> None:
+    still = {**DATA, "target": np.zeros((2, 2))}
+    updated = execute(step_of(Optimizer("lamb", {})), still, double=True).updated
+    np.testing.assert_array_equal(updated["w"], DATA["w"])
+
+
 def states(kind: str, **options: Any) -> list[tuple[str, float | None]]:
     arguments = arguments_of(the_function(step_of(Optimizer(kind, {"lr": 1.0} | options))))
     return [(a.name, a.fill) for a in arguments if a.kind is ArgumentKind.STATE]

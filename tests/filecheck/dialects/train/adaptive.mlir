@@ -18,7 +18,9 @@ func.func @operations(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %step: tensor<i6
   // CHECK: %r5, %a5, %b5 = train.adamax %a, %b, %a, %b, %step beta1 0.5 beta2 0.75 eps 0.001 lr 0.002 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
   %r6, %a6, %b6 = train.nadam %a, %b, %a, %b, %step momentum_decay 0.5 decoupled_weight_decay beta1 0.5 lr 0.002 weight_decay 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
   // CHECK: %r6, %a6, %b6 = train.nadam %a, %b, %a, %b, %step momentum_decay 0.5 decoupled_weight_decay beta1 0.5 lr 0.002 weight_decay 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
-  %r7, %a7 = train.lion %a, %b, %a beta1 0.5 beta2 0.75 lr 0.002 weight_decay 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
-  // CHECK: %r7, %a7 = train.lion %a, %b, %a beta1 0.5 beta2 0.75 lr 0.002 weight_decay 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
+  %r7, %a7, %b7 = train.lamb %a, %b, %a, %b, %step beta2 0.5 lr 0.002 weight_decay 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  // CHECK: %r7, %a7, %b7 = train.lamb %a, %b, %a, %b, %step beta2 0.5 lr 0.002 weight_decay 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  %r8, %a8 = train.lion %a, %b, %a beta1 0.5 beta2 0.75 lr 0.002 weight_decay 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
+  // CHECK: %r8, %a8 = train.lion %a, %b, %a beta1 0.5 beta2 0.75 lr 0.002 weight_decay 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
   func.return
 }

@@ -33,6 +33,14 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<2xf32>, %step: tensor<i64>) {
 // -----
 
 func.func @f(%a: tensor<2x3xf32>, %b: tensor<2xf32>, %step: tensor<i64>) {
+  %r, %m, %n = train.lamb %a, %a, %a, %a lr 0.1 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  // CHECK: found 2 states, expected 3: mean, square, step
+  func.return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>, %b: tensor<2xf32>, %step: tensor<i64>) {
   %r, %m = train.lion %a, %a, %a beta2 -0.5 lr 0.1 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
   // CHECK: beta2 is -0.5, expected at least 0 and below 1
   func.return
