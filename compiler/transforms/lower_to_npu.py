@@ -81,10 +81,10 @@ def _work_op(op: TrainOp) -> Operation:
     """Vector work, a move, a view or a constant in place of an operation."""
     layer = get_layer(op)
     kind, params, types = op.name.removeprefix("train."), op.properties, op.result_types
-    if layer.kind is Kind.VIEW:
-        return ViewOp(kind, op.operands, types, params)
     if layer.kind is Kind.CONSTANT or (op.operands and all(_is_constant(v) for v in op.operands)):
         return ConstantOp(kind, op.operands, types, params)
+    if layer.kind is Kind.VIEW:
+        return ViewOp(kind, op.operands, types, params)
     work = layer.work(op)
     if layer.kind is Kind.DATA:
         return MoveOp(kind, op.operands, types, params, reads=_reads(op, work.reads), writes=work.writes)
