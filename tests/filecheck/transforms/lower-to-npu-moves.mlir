@@ -1,5 +1,5 @@
 // RUN: npuc opt %s -p lower-to-npu | filecheck %s
-// RUN: npuc opt %s -p 'set-target,lower-to-npu,schedule,lower-tiles' | npuc opt -f mlir | filecheck %s
+// RUN: npuc opt %s -p lower-to-npu,lower-tiles | npuc opt -f mlir | filecheck %s
 
 // Moves with several results, and constants: what is known is computed from what is known, and what a move can write
 // by itself is not read.
