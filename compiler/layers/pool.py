@@ -214,7 +214,14 @@ def _pool(
     shape = rank_at_least("x", x, 4, "[batch, channels, height, width]")
     size, spread = pair("kernel", kernel), pair("dilation", dilation)
     strides = size if stride is None else pair("stride", stride)
+    for name, values in (("kernel", size), ("stride", strides), ("dilation", spread)):
+        if min(values) < 1:
+            raise ArgumentError(name, f"found {min(values)}, expected at least 1")
     pads = window_padding(padding, (shape[2], shape[3]), size, strides, spread)
+    for number, side in enumerate(pads):
+        most = (spread[number // 2] * (size[number // 2] - 1) + 1) // 2
+        if not 0 <= side <= most:
+            raise ArgumentError("padding", f"found {side}, expected 0 to {most}, half of the window")
     params: dict[str, Any] = {"dilation": spread} if op is MaxPoolOp else {}
     return b.emit(op(x, kernel=size, stride=strides, padding=pads, **params, **marks)).out
 

@@ -148,7 +148,7 @@ def roi_align(
     if not 0 < scale < inf:
         raise ArgumentError("scale", f"found {scale}, expected a number above 0")
     if sampling_ratio < 1:
-        hint = "a number of samples that depends on the region is not supported"
+        hint = "the number of samples cannot depend on the region"
         raise ArgumentError("sampling_ratio", f"found {sampling_ratio}, expected at least 1", hint)
     return b.emit(RoiAlignOp(x, rois, size=sizes, scale=float(scale), ratio=sampling_ratio, aligned=aligned)).out
 
