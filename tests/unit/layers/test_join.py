@@ -15,6 +15,7 @@ from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.dialects.npu import MoveOp
 from npuc.dialects.tensors import shape_of
+from npuc.frontends import read_source
 from tests.networks import Net, dot_loss
 
 COUNT = 40
@@ -109,3 +110,23 @@ def test_a_result_that_is_used_twice_gets_the_sum() -> None:
     module = step_of(net, net.call("concat", [first, second, first], 0))
     run, _ = run_both(module, {"x": np.zeros(4), "target": np.array([1.0, 2, 3, 4, 10, 20, 30])})
     np.testing.assert_array_equal(run.gradients["x"], [11, 22, 33, 4])
+
+
+def test_the_language_takes_the_parts_as_a_list() -> None:
+    module = read_source(
+        """
+        network loop(steps=5) {
+          input x: f64[2, steps, 3]
+          h = param([2, 3], type=f64)
+          hs = []
+          for step in unbind(x, 1) { h = h + step; hs = hs + [h] }
+          first, rest = split(stack(hs, 1), [1, steps - 1], axis=1)
+          output h
+          loss sum(unbind(rest, 1)[-1]) + sum(first)
+        }
+        """,
+        filename="loop.dsl",
+    )
+    assert names(module, "unbind", "stack", "split", "add") == {"unbind": 2, "stack": 1, "split": 1, "add": 6}
+    x, h = np.arange(30.0).reshape(2, 5, 3), np.ones((2, 3))
+    assert execute(module, {"x": x, "h": h}, double=True).loss == x.sum() + x[:, 0].sum() + 12
