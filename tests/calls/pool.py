@@ -36,6 +36,14 @@ def _pool(function: str) -> Draw:
     return draw
 
 
+def _dilated(data: st.DataObject) -> Call:
+    """Windows of 2, their elements up to 2 apart, so that they fit into every image."""
+    dilation = data.draw(st.integers(1, 2))
+    arguments: dict[str, Any] = {"kernel": 2, "dilation": dilation, "stride": list(sizes(data, (1, 3), (1, 3)))}
+    padding = data.draw(st.integers(0, 1))
+    return Call("max_pool", {"x": image(data)}, arguments | {"padding": padding} | _flags("max_pool", padding, data))
+
+
 def _pool1d(function: str) -> Draw:
     def draw(data: st.DataObject) -> Call:
         kernel, stride = sizes(data, (1, 3), (1, 4))
@@ -57,6 +65,7 @@ def _global(function: str) -> Draw:
 
 CALLS: dict[str, Draw] = {
     "max_pool": _pool("max_pool"),
+    "max_pool dilated": _dilated,
     "avg_pool": _pool("avg_pool"),
     "max_pool1d": _pool1d("max_pool1d"),
     "avg_pool1d": _pool1d("avg_pool1d"),
