@@ -10,6 +10,7 @@ from npuc.backends.base import built_in
 from npuc.compiler.errors import CapacityError, CheckError, InternalError, SourceError, UsageError
 from npuc.compiler.report import OpRow, Report, ScheduleRow, Totals
 from npuc.compiler.report.model import Kind, Phase
+from npuc.frontends.dsl.lint import RULES
 from tests.docs.pages import Command, read_page, section_of, table_of
 from tests.docs.shell import Shell
 from tests.docs.tables import with_tables
@@ -30,7 +31,7 @@ def documented_flags(verb: str) -> set[str]:
     return {flag for row in rows for flag in re.findall(FLAG, row[0])}
 
 
-@pytest.mark.parametrize("verb", ["compile", "run", "check", "fmt", "list"])
+@pytest.mark.parametrize("verb", ["compile", "run", "check", "fmt", "lint", "list"])
 def test_options_are_those_of_the_help(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     shown = re.findall(r"^  (-.*?)(?:  |$)", help_of(tmp_path, verb), re.MULTILINE)
@@ -86,6 +87,11 @@ def test_native_columns_of_cycle_are_documented(tmp_path: Path) -> None:
     columns = (tmp_path / "rows.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
     documented = re.findall(r"`native\.(\w+)`", section_of(CYCLE, "## What the report's columns mean here"))
     assert sorted(documented) == sorted(c.removeprefix("native.") for c in columns if c.startswith("native."))
+
+
+def test_rules_of_lint_are_those_of_the_program() -> None:
+    rows = table_of(section_of(read_page("editor"), "## Lint"))
+    assert rows == [[f"`{rule.name}`", rule.about] for rule in RULES.values()]
 
 
 def test_every_backend_has_a_page() -> None:

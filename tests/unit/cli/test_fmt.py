@@ -3,13 +3,15 @@
 import io
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from tests.unit.cli.conftest import MLP, Npuc
+from tests.unit.cli.conftest import MLP, Outcome
 
+Npuc = Callable[..., Outcome]
 UGLY = "network n(b=1){input x:f32[b,1]\nloss mse(x,x)}"
 NICE = "network n(b=1) {\n  input x: f32[b, 1]\n  loss mse(x, x)\n}\n"
 

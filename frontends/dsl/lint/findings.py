@@ -1,0 +1,94 @@
+"""What lint finds, what it looks at, and what a rule is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.func import FuncOp
+
+from npuc.compiler.errors import Location, SourceError
+from npuc.frontends.dsl.program import Program
+from npuc.frontends.dsl.source import Place, Source
+from npuc.frontends.dsl.syntax import Definition, File
+
+_ERROR = ": error: "
+_IGNORE = re.compile(r'"[^"\n]*"|(#.*)')
+_WORDS = re.compile(r"#\s*lint:\s*ignore\b(?:\s*\[([^\]]*)\])?")
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a rule says about a place of the source."""
+
+    at: Place
+    message: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A remark with the name of its rule and the place as messages show it."""
+
+    rule: str
+    location: Location
+    message: str
+    hint: str | None
+    source_line: str
+
+    def render(self) -> str:
+        """The finding as the command line prints it: like an error, but a warning, the rule's name behind it."""
+        text = f"{self.message} [{self.rule}]"
+        error = SourceError(text, location=self.location, hint=self.hint, source_line=self.source_line).render()
+        return f"{self.location}: warning: {error.removeprefix(f'{self.location}{_ERROR}')}"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """
+    What rules look at: a file, and if it holds a network the whole program and its forward graph.
+
+    Rules speak of what the file itself says, not of what it imports.
+    """
+
+    source: Source
+    file: File
+    program: Program | None = None
+    graph: FuncOp | None = None
+
+    @property
+    def definitions(self) -> Sequence[Definition]:
+        """The networks and blocks of the file."""
+        return self.file.definitions
+
+    def place(self, location: Location | None) -> Place | None:
+        """A location as a place of the file, or None if it is elsewhere."""
+        if location is None or location.file != self.source.filename:
+            return None
+        return Place(location.line, location.col)
+
+
+Check: TypeAlias = Callable[[Subject], Iterator[Remark]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A kind of finding: its name, what it reports in one line, and how it is found."""
+
+    name: str
+    about: str
+    check: Check
+
+
+def ignored(source: Source) -> Mapping[int, frozenset[str] | None]:
+    """The rules that comments `# lint: ignore[rule, …]` silence, by line; None stands for all of them."""
+    found: dict[int, frozenset[str] | None] = {}
+    for number, line in enumerate(source.lines, 1):
+        comment = next((m[1] for m in _IGNORE.finditer(line) if m[1]), "")
+        words = _WORDS.search(comment)
+        if words is not None:
+            names: str | None = words[1]
+            found[number] = None if names is None else frozenset(re.findall(r"[\w-]+", names))
+    return found
