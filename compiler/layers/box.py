@@ -156,8 +156,8 @@ def _position(argument: str, position: int, size: int, axis: int) -> int:
 
 def pad(b: GraphBuilder, x: Value, padding: Ints, value: float = 0.0, mode: str = "constant") -> SSAValue:
     """
-    x with `padding` [before, after] of the last axis, then of the one before it, …, filled with `value`; mode "reflect"
-    or "replicate" continues x instead. Negative padding crops.
+    x with `padding` [before, after] of its last axis, then of the one before it, …: filled with `value`, or mirrored
+    (mode "reflect") or repeated ("replicate") at its border. Negative padding crops.
     """
     shape = shape_of(x)
     if len(padding) % 2 or not 0 < len(padding) <= 2 * len(shape):
