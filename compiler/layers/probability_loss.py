@@ -40,17 +40,6 @@ _LOWEST_LOG = -100.0
 _SMALLEST_VARIANCE = 1e-12
 
 
-def _softplus(x: Array) -> Array:
-    """log(1 + exp(x)) without overflow."""
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
-
-
-def _sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)) without overflow."""
-    power = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, power) / (1 + power)
-
-
 def _log(x: Array, *, lowest: float) -> Array:
     """The logarithm, at least `lowest`."""
     with np.errstate(divide="ignore"):
@@ -146,7 +135,7 @@ class LogitsLossLayer(_ProbabilityLossLayer[LogitsLossOp]):
 
     def terms(self, op: LogitsLossOp, y: Array, target: Array) -> Array:
         weight = 1 + (op.pos_weight.value.data - 1.0) * target
-        return (1 - target) * y + weight * _softplus(-y)
+        return (1 - target) * y + weight * softplus_of(-y)
 
     def by_prediction(self, op: LogitsLossOp) -> LogitsLossGradOp:
         return derivative(LogitsLossGradOp, op, op.y, op.target)
@@ -164,7 +153,7 @@ class LogitsLossGradLayer(PairGradLayer[LogitsLossGradOp]):
     op = LogitsLossGradOp
 
     def slopes(self, op: LogitsLossGradOp, y: Array, target: Array) -> Array:
-        return (1 - target) * _sigmoid(y) - op.pos_weight.value.data * target * _sigmoid(-y)
+        return (1 - target) * sigmoid_of(y) - op.pos_weight.value.data * target * sigmoid_of(-y)
 
     def work(self, op: LogitsLossGradOp) -> Work:
         return Work(vector_ops=(self.steps + _weighing(op)) * elements(op.y))
@@ -178,7 +167,7 @@ class LogitsLossTargetGradLayer(_OneOperandGradLayer[LogitsLossTargetGradOp]):
 
     def slopes(self, op: LogitsLossTargetGradOp, x: Array) -> Array:
         extra = op.pos_weight.value.data - 1.0
-        return extra * _softplus(-x) - x if extra else -x
+        return extra * softplus_of(-x) - x if extra else -x
 
     def work(self, op: LogitsLossTargetGradOp) -> Work:
         return Work(vector_ops=(self.steps + _weighing(op)) * elements(op.x))

@@ -60,7 +60,8 @@ def _gelu_grad(dy: Array, x: Array, tanh: bool = False) -> Array:
     return dy * (_phi(x) + x * density)
 
 
-def _sigmoid(x: Array) -> Array:
+def sigmoid_of(x: Array) -> Array:
+    """1 / (1 + exp(-x)) without overflow."""
     power = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, power) / (1 + power)
 
@@ -74,29 +75,30 @@ def _tanh_grad(dy: Array, y: Array) -> Array:
 
 
 def _silu(x: Array) -> Array:
-    return x * _sigmoid(x)
+    return x * sigmoid_of(x)
 
 
 def _silu_grad(dy: Array, x: Array) -> Array:
-    y = _sigmoid(x)
+    y = sigmoid_of(x)
     return dy * y * (1 + x * (1 - y))
 
 
-def _softplus(x: Array) -> Array:
+def softplus_of(x: Array) -> Array:
+    """log(1 + exp(x)) without overflow."""
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
 def _softplus_grad(dy: Array, x: Array) -> Array:
-    return dy * _sigmoid(x)
+    return dy * sigmoid_of(x)
 
 
 def _mish(x: Array) -> Array:
-    return x * np.tanh(_softplus(x))
+    return x * np.tanh(softplus_of(x))
 
 
 def _mish_grad(dy: Array, x: Array) -> Array:
-    t = np.tanh(_softplus(x))
-    return dy * (t + x * _sigmoid(x) * (1 - t * t))
+    t = np.tanh(softplus_of(x))
+    return dy * (t + x * sigmoid_of(x) * (1 - t * t))
 
 
 def _elu(x: Array, alpha: float) -> Array:
@@ -147,13 +149,13 @@ def mish(b: GraphBuilder, x: Value) -> SSAValue:
 LAYERS = (
     UnaryLayer(GeluOp, _gelu, GeluGradOp),
     UnaryGradLayer(GeluGradOp, _gelu_grad),
-    UnaryLayer(SigmoidOp, _sigmoid, SigmoidGradOp, of_result=True),
+    UnaryLayer(SigmoidOp, sigmoid_of, SigmoidGradOp, of_result=True),
     UnaryGradLayer(SigmoidGradOp, _sigmoid_grad),
     UnaryLayer(TanhOp, np.tanh, TanhGradOp, of_result=True),
     UnaryGradLayer(TanhGradOp, _tanh_grad),
     UnaryLayer(SiluOp, _silu, SiluGradOp),
     UnaryGradLayer(SiluGradOp, _silu_grad),
-    UnaryLayer(SoftplusOp, _softplus, SoftplusGradOp),
+    UnaryLayer(SoftplusOp, softplus_of, SoftplusGradOp),
     UnaryGradLayer(SoftplusGradOp, _softplus_grad),
     UnaryLayer(MishOp, _mish, MishGradOp),
     UnaryGradLayer(MishGradOp, _mish_grad),
