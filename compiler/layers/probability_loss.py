@@ -19,6 +19,7 @@ from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import ArgumentError, Array, Emit, Gradients, Layer, Value, Work, elements
 from npuc.compiler.layers.loss import checked_reduction, derivative
 from npuc.compiler.layers.pair_loss import PairGradLayer, PairLossLayer, shared
+from npuc.compiler.layers.smooth import sigmoid_of, softplus_of
 from npuc.dialects.train.pair_loss import PairGradOp, PairLossOp
 from npuc.dialects.train.probability_loss import (
     KL_REDUCTIONS,
