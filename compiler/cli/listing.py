@@ -84,18 +84,13 @@ def _samples(_: list[str]) -> Iterator[tuple[str, str]]:
 
 def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.compiler.layers import get_functions
+    from npuc.frontends.dsl.binding import signature_of
+    from npuc.frontends.dsl.blocks import described
+    from npuc.frontends.dsl.reference import first_sentence
 
-    for name, function in get_functions().items():
-        parameters = list(inspect.signature(function).parameters.values())[1:]
-        shown = ", ".join(p.name + ("" if p.default is p.empty else f"={_default(p.default)}") for p in parameters)
-        yield f"{name}({shown})", _first_line(function)
-
-
-def _default(value: object) -> str:
-    """A default as the language writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "none" if value is None else str(value)
+    entries = [(signature_of(function).text, _first_line(function)) for function in get_functions().values()]
+    entries += [(block.signature, first_sentence(block)) for blocks in described().values() for block in blocks]
+    yield from sorted(entries)
 
 
 _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {

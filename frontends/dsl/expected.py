@@ -39,6 +39,7 @@ _STATEMENT_WORDS = (
     "input", "labels", "loss", "output", "optimizer", "error", "return", "for", "if", "network", "block", "import",
 )  # fmt: skip
 _FILE_WORDS = ("network", "block", "import")
+_FILE_TOKENS = ("NETWORK", "BLOCK", "IMPORT", "$END")
 _RESERVED = ("FOR", "IN", "IF", "ELSE", "RETURN", "TRUE", "FALSE", "NONE", "AND", "OR", "NOT")
 
 
@@ -88,7 +89,7 @@ def hint_for(token: Token, before: Sequence[Token], accepted: frozenset[str]) ->
             return f"the result of a call gets a name: h = {previous}(…)"
         word = nearest(str(previous), _STATEMENT_WORDS)
         return f"did you mean '{word}'?" if word else "a statement begins with a name and '=', or with a word as 'loss'"
-    if bracket is not None and bracket.line != token.line and (bracket != "{" or token.type == "$END"):
+    if bracket is not None and bracket.line != token.line and (bracket != "{" or token.type in _FILE_TOKENS):
         return f"the '{bracket}' of line {bracket.line} is not closed"
     if token.type == "COMPARE" and "AND" in accepted:
         return "comparisons do not chain: write a < b and b < c"

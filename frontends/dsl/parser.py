@@ -10,7 +10,7 @@ from lark import Lark, Token, UnexpectedToken
 from npuc.frontends.dsl.expected import hint_for, message_for
 from npuc.frontends.dsl.source import Diagnostics, Place, Source
 from npuc.frontends.dsl.syntax import File
-from npuc.frontends.dsl.tokens import Newlines, place, prepare, statement_around
+from npuc.frontends.dsl.tokens import END, Newlines, place, prepare, statement_around
 from npuc.frontends.dsl.tree import TreeBuilder
 
 
@@ -72,7 +72,8 @@ def parse(source: Source, diagnostics: Diagnostics) -> File:
     """
     The syntax tree of a text; syntax errors go to `diagnostics`.
 
-    After a syntax error its statement is left out and the rest is parsed again, so that further ones are found.
+    After a syntax error the rest is parsed again, without the wrong statement or with the brace that is missing, so
+    that further ones are found.
     """
     prepared = prepare(source, lex(source), diagnostics)
     tokens = prepared.tokens
@@ -87,6 +88,17 @@ def parse(source: Source, diagnostics: Diagnostics) -> File:
                 diagnostics.add(source.error(at, message, hint_for(failure.token, before, failure.accepted)))
             if failure.position == len(tokens):
                 break
-            start, stop = statement_around(tokens, failure.position)
-            tokens = tokens[:start] + tokens[stop:]
+            tokens = _mended(tokens, failure)
     return File((), ())
+
+
+def _mended(tokens: list[Token], failure: _Failure) -> list[Token]:
+    """The tokens to parse instead: with a brace that must have been forgotten, else without the wrong statement."""
+    position, token = failure.position, failure.token
+    if failure.accepted == frozenset({"LBRACE"}):
+        rest = position + (token.type == END)
+        return [*tokens[:position], Token.new_borrow_pos("LBRACE", "{", token), *tokens[rest:]]
+    if token.type in ("NETWORK", "BLOCK", "IMPORT") and "RBRACE" in failure.accepted:
+        return [*tokens[:position], Token.new_borrow_pos("RBRACE", "}", token), *tokens[position:]]
+    start, stop = statement_around(tokens, position)
+    return tokens[:start] + tokens[stop:]

@@ -1,50 +1,97 @@
 """
-The table of layers in the language reference, made from the layer functions themselves.
+The tables of layers in the language reference, made from the layer functions and blocks themselves.
 
-    python -m npuc.frontends.dsl.reference docs/language.md      writes the table between its markers
+    python -m npuc.frontends.dsl.reference docs/language.md      writes the tables between their markers
 """
 
 import inspect
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from npuc.compiler.layers import get_functions, get_losses
+from npuc.compiler.layers import Function, get_functions, get_losses
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.frontends.dsl.binding import signature_of
+from npuc.frontends.dsl.blocks import Described, described
+from npuc.frontends.dsl.values import literal_text
 
 BEGIN, END = "<!-- layers -->", "<!-- end of layers -->"
+LOSSES, OPTIMIZER_FAMILY, OTHERS = "Losses", "Optimizers", "Other layers"
+
+FAMILIES: Mapping[str, Sequence[str]] = {
+    "Linear layers and products": ("matmul", "embedding"),
+    "Convolution": ("conv", "conv_transpose"),
+    "Pooling and resizing": ("pool", "pool1d", "adaptive_pool", "upsample", "roi_align"),
+    "Normalisation": ("norm", "group_norm", "rms_norm", "local_response_norm"),
+    "Activations": ("activation", "smooth", "softmax", "dropout"),
+    "Arithmetic and functions": ("arithmetic", "pointwise"),
+    "Comparison and choice": ("compare",),
+    "Reductions": ("reduction", "extreme"),
+    "Shape and order": ("shape", "join", "box", "order", "index"),
+    "Constants": ("constant",),
+    OTHERS: (),
+    "Attention": ("attention", "position"),
+    "Recurrent layers": ("recurrent",),
+    "Blocks for vision and recommendation": ("vision", "recommendation"),
+    LOSSES: (),
+    OPTIMIZER_FAMILY: (),
+}
+"""The families of the reference in order, each with its modules of layers and files of the library."""
 
 
 def layer_table() -> str:
-    """The layers, losses and optimizers with their signatures and first lines, as a Markdown table."""
+    """The layers, blocks, losses and optimizers with signatures and summaries: a heading and a Markdown table each."""
+    rows: dict[str, list[tuple[str, str]]] = {family: [] for family in FAMILIES}
+    family_of = {part: family for family, parts in FAMILIES.items() for part in parts}
     losses = get_losses()
-    rows = ["| layer | what it computes |", "|---|---|"]
-    for is_loss in (False, True):
-        for name, function in get_functions().items():
-            if (name in losses) == is_loss:
-                rows.append(
-                    f"| `{signature_of(function).text}` | {_summary(function)}{' *Loss.*' if is_loss else ''} |"
-                )
+    for name, function in get_functions().items():
+        module = function.__module__.rpartition(".")[2]
+        family = LOSSES if name in losses else family_of.get(module, OTHERS)
+        rows[family].append((signature_of(function).text, summary(function)))
+    for file, blocks in described().items():
+        rows[family_of[file]] += [(block.signature, block.comment) for block in blocks]
+    rows[OPTIMIZER_FAMILY] = list(_optimizers())
+    return "\n\n".join(_table(family, entries) for family, entries in rows.items() if entries)
+
+
+def _table(family: str, entries: Sequence[tuple[str, str]]) -> str:
+    head = ["| optimizer |", "|---|"] if family == OPTIMIZER_FAMILY else ["| layer | what it computes |", "|---|---|"]
+    lines = [f"| `{signature}` | {_cell(text)} |" if text else f"| `{signature}` |" for signature, text in entries]
+    return "\n".join([f"### {family}", "", *head, *lines])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _optimizers() -> Iterator[tuple[str, str]]:
     for name, rule in OPTIMIZERS.items():
-        options = ", ".join(n if default is None else f"{n}={default!r}" for n, default in rule.defaults.items())
-        rows.append(f"| `{name}({options})` | *Optimizer.* |")
-    return "\n".join(rows)
+        options = ", ".join(
+            option if default is None else f"{option}={literal_text(default)}"
+            for option, default in rule.defaults.items()
+        )
+        yield f"{name}({options})", ""
 
 
-def _summary(function: object) -> str:
-    paragraph = (inspect.getdoc(function) or "").split("\n\n")[0]
-    return " ".join(paragraph.split()).replace("|", "\\|")
+def summary(function: Function) -> str:
+    """The first paragraph of a layer function's documentation, in one line."""
+    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+
+
+def first_sentence(block: Described) -> str:
+    """What a block is, without its arguments."""
+    return block.comment.partition(". ")[0].removesuffix(".") + "."
 
 
 def with_table(text: str) -> str:
-    """A document with the table between its markers renewed."""
+    """A document with the tables between their markers renewed."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{layer_table()}\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{layer_table()}\n\n{END}{after}"
 
 
 def main(path: str) -> None:
-    """Renew the table in a file."""
+    """Renew the tables in a file."""
     file = Path(path)
     file.write_text(with_table(file.read_text(encoding="utf-8")), encoding="utf-8")
 

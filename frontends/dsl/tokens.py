@@ -14,10 +14,12 @@ from lark import Token
 from npuc.frontends.dsl.source import Diagnostics, Place, Source
 
 END = "_NL"
+MAX_BRACKETS = 1000
 SOFT_WORDS = ("NETWORK", "BLOCK", "IMPORT", "INPUT", "LABELS", "LOSS", "OUTPUT", "OPTIMIZER", "ERROR", "FROZEN")
 _NAME_LIKE = frozenset({"NAME", *SOFT_WORDS})
 _HARD_STATEMENTS = frozenset({"FOR", "RETURN"})
 _OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+_CLOSING = frozenset(_OPENING.values())
 _CONTINUED = frozenset({"PLUS", "MINUS", "PRODUCT", "POWER", "COMPARE", "AND", "OR", "COMMA"})
 _BEGINNING = frozenset({END, "LBRACE", "RBRACE"})
 
@@ -64,9 +66,13 @@ def _report_bad(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) 
     """The tokens without bad ones; a run of bad letters counts as a name, so that what is around it still parses."""
     kept: list[Token] = []
     bad: set[tuple[int, str]] = set()
-    run_end = -1
+    run_end, depth = -1, 0
     for token in raw:
         at, text = place(token), str(token)
+        depth = max(0, depth + (token.type in _OPENING) - (token.type in _CLOSING))
+        if depth > MAX_BRACKETS:
+            diagnostics.add(source.error(at, f"brackets are nested more than {MAX_BRACKETS:,} deep"))
+            return Tokens([], frozenset())
         if token.type == "BAD_STRING":
             diagnostics.add(source.error(at, "found a string without end, expected '\"' on the same line"))
             token = _like(token, "STRING", text + '"')

@@ -15,15 +15,14 @@ block scaled_dot_product_attention(query, key, value, mask=none, causal=false, d
   if shape(value) != [batch, kv_heads, n, shape(value)[3]] {
     error "found ", value, ", expected the batch, heads and length of the key, ", [batch, kv_heads, n]
   }
-  scaled = query * (1 / sqrt(size) if scale == none else scale)
+  scaled = query if scale == 1 else query * (1 / sqrt(size) if scale == none else scale)
   return _attend(scaled, key, value, mask, causal, dropout)
 }
 
 # Attention over x [batch, length, width] in parallel heads, with linear layers q, k, v and out. Keys and values are made
 # from `memory` [batch, n, …], by default from x. With `kv_heads` below `heads`, groups of heads share keys and values.
-# `rotary` turns queries and keys by their positions. A head has `size` elements, width / heads by default;
-# scores are scaled by `scale`, 1 / sqrt(size) by default. `weight`
-# shares the weights [q, k, v, out], made by `param`. Mask, causal and dropout as in scaled_dot_product_attention.
+# `rotary` turns queries and keys by their positions. A head has `size` elements, width / heads by default. `weight`
+# shares the weights [q, k, v, out], made by `param`. All else as in scaled_dot_product_attention and rotary_embedding.
 block multi_head_attention(x, heads, memory=none, mask=none, causal=false, dropout=0.0, bias=true, kv_heads=none,
                            size=none, scale=none, rotary=false, base=10000.0, interleaved=false, weight=none) {
   if len(shape(x)) != 3 { error "found ", x, ", expected [batch, length, width]" }

@@ -162,7 +162,7 @@ def test_unknown_format():
 def test_samples_import_files_beside_them():
     with pytest.raises(SourceError) as caught:
         read_source('import "mlp.dsl"\n' + read_text("samples:lenet"), filename="samples:lenet")
-    assert str(caught.value.location) == "samples:mlp.dsl:6:1"
+    assert str(caught.value.location) == "samples:mlp.dsl:5:1"
     assert caught.value.message == "found network 'mlp' in an imported file, expected blocks only"
 
 
