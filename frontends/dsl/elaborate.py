@@ -157,7 +157,7 @@ class Elaboration(Statements):
         if self.builder.training and self._loss is None:
             hint = "add one, 'loss cross_entropy(logits, y)', or compile for inference"
             raise source.error(definition.name.at, f"network '{definition.name.text}' has no loss", hint)
-        if not outputs:
+        if not outputs and not self.builder.training:
             hint = "name one: 'output h'"
             raise source.error(definition.name.at, f"network '{definition.name.text}' has no output", hint)
         loss, optimizer = (self._loss, self._optimizer) if self.builder.training else (None, None)
