@@ -281,3 +281,10 @@ def test_locations_and_value_names():
 def test_same_text_same_module():
     text = network("  for i in 0..3 { x = dropout(relu(linear(x, 8))) }\n  h = x")
     assert str(build(text, training=False)) == str(build(text, training=False))
+
+
+def test_a_loss_that_compares_nothing_needs_an_output_for_inference_only():
+    text = "network t() { input x: f32[4, 8]; loss mean((linear(x, 3) - 1.0) ** 2) }"
+    assert "reduce" in kinds(build(text, training=True))
+    with pytest.raises(SourceError, match="network 't' has no output"):
+        build(text, training=False)
