@@ -47,7 +47,6 @@ class TooManyOps(Exception):
 
     def __init__(self, limit: int):
         super().__init__(f"the network has more than {limit:,} operations")
-        self.limit = limit
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class GraphBuilder:
     Builds the forward function of a network.
 
     `training` tells layers whether to build the form for training (batch statistics, dropout) or for inference.
-    `max_ops` limits the number of operations; `emit` raises TooManyOps beyond it.
+    `max_ops` limits the number of operations; beyond it TooManyOps is raised.
     """
 
     def __init__(self, name: str, *, training: bool = True, max_ops: int = MAX_OPS):
@@ -113,15 +112,19 @@ class GraphBuilder:
 
     def emit(self, op: OpT, *, role: Role = Role.FORWARD) -> OpT:
         """Append an operation; it gets the current layer, the role and the location."""
-        self.op_count += 1
-        if self.op_count > self.max_ops:
-            raise TooManyOps(self.max_ops)
+        self.claim(1)
         op.attributes["layer"] = self._layer_attr
         if role is not Role.FORWARD:
             op.attributes["role"] = role_attr(role)
         op.location = self._location_attr
         self._ops.append(op)
         return op
+
+    def claim(self, values: int) -> None:
+        """Count what is about to be made as so many operations: the parts of a tensor, a parameter without a layer."""
+        self.op_count += values
+        if self.op_count > self.max_ops:
+            raise TooManyOps(self.max_ops)
 
     def constant(self, type: Tensor, value: float) -> SSAValue:
         """A tensor filled with one value."""

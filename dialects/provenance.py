@@ -6,6 +6,7 @@ operation in place of another, so that none of them is lost.
 """
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
@@ -59,8 +60,9 @@ def derive(source: Operation, new: OpT, *, role: Role | None = None) -> OpT:
     return new
 
 
+@lru_cache(maxsize=4096)
 def source_location(file: str, line: int, col: int) -> LocationAttr:
-    """The location attribute of a place in a source file."""
+    """The location attribute of a place in a source file, shared by all that come from there."""
     return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(col))
 
 

@@ -161,6 +161,7 @@ def split(b: GraphBuilder, x: Value, sizes: IntOrInts, axis: int) -> list[SSAVal
         if sizes < 1:
             raise ArgumentError("sizes", f"found {sizes}, expected a positive size or a list of sizes")
         whole, rest = divmod(total, sizes)
+        b.claim(whole)
         listed = [sizes] * whole + [rest] * (rest > 0)
     else:
         listed = list(sizes)
@@ -181,8 +182,10 @@ def stack(b: GraphBuilder, tensors: Values, axis: int = 0) -> SSAValue:
 
 def unbind(b: GraphBuilder, x: Value, axis: int = 0) -> list[SSAValue]:
     """The parts of x at each index of an axis, without that axis, as a list."""
-    rank = len(rank_at_least("x", x, 1, "at least one axis"))
-    return list(b.emit(UnbindOp(x, axis=normal_axis("axis", axis, rank))).results)
+    shape = rank_at_least("x", x, 1, "at least one axis")
+    axis = normal_axis("axis", axis, len(shape))
+    b.claim(shape[axis])
+    return list(b.emit(UnbindOp(x, axis=axis)).results)
 
 
 LAYERS = (ConcatLayer(), SplitLayer(), StackLayer(), UnbindLayer())

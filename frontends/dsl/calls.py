@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -144,13 +145,17 @@ class Calls(Expressions):
     def _build(
         self, function: Function, values: Mapping[str, Value], frame: Frame, at: Place, layer: str, frozen: bool
     ) -> Value:
+        with self._building(frame, at, layer, frozen):
+            return function(self.builder, **values)
+
+    @contextmanager
+    def _building(self, frame: Frame, at: Place, layer: str, frozen: bool) -> Generator[None]:
+        """Name what is built inside; more than the network may have ends the elaboration."""
         try:
             with self.builder.at(layer, frame.location(at), frozen=frozen or frame.frozen):
-                return function(self.builder, **values)
+                yield
         except TooManyOps as error:
-            hint = "--max-ops raises the limit"
-            self.budget.abort(frame, at, f"the network has more than {error.limit:,} operations", hint)
-            raise
+            self.budget.abort(frame, at, str(error))
 
     def _note_prediction(
         self, signature: Signature, matched: Mapping[str, Argument], values: Mapping[str, Value]
@@ -227,7 +232,8 @@ class Calls(Expressions):
             raise frame.source.error(matched["bound"].value.at, "found both 'fill' and 'bound', expected one of them")
         sizes = sizes_of(values["shape"], matched["shape"].value, frame)
         name = slot.layer(PARAM.function, outermost)
-        with self.builder.at(name, frame.location(call.at), frozen=frame.frozen or call.frozen):
+        with self._building(frame, call.at, name, call.frozen):
+            self.builder.claim(1)
             return self.builder.param(
                 "",
                 sizes,

@@ -12,7 +12,7 @@ from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.errors import SourceError
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.arithmetic import integer
-from npuc.frontends.dsl.budget import Abort, Budget, Loop
+from npuc.frontends.dsl.budget import Abort, Budget, Loop, max_steps
 from npuc.frontends.dsl.invocation import Invocations, Refusal
 from npuc.frontends.dsl.naming import Frame, Slot, join
 from npuc.frontends.dsl.program import Routine
@@ -34,7 +34,7 @@ class Statements(Invocations):
     """
 
     def __init__(self, diagnostics: Diagnostics, builder: GraphBuilder, blocks: Mapping[str, Routine]):
-        super().__init__(Budget(diagnostics), builder, blocks)
+        super().__init__(Budget(diagnostics, max_steps(builder.max_ops)), builder, blocks)
         self.diagnostics = diagnostics
         self._failures = 0
 
@@ -177,8 +177,10 @@ class Statements(Invocations):
         saved = (frame.prefix, frame.carried, frame.plain)
         frame.carried = frozenset(frame.variables)
         self.budget.enter(frame, statement.at)
+        self.budget.spend(frame, statement.at, len(frame.variables) // 64)
         if frame.caller is None:
-            self.budget.loops.append(Loop(frame.source, statement.at, len(items)))
+            trips = items.stop - items.start if isinstance(items, range) else len(items)
+            self.budget.loops.append(Loop(frame.source, statement.at, trips))
         try:
             return self._iterate(statement, items, frame)
         finally:

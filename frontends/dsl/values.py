@@ -13,6 +13,7 @@ Value: TypeAlias = "int | float | bool | str | SSAValue | list[Value] | tuple[Va
 
 MAX_INTEGER = 2**63
 MAX_ITEMS = 10_000
+MAX_DEPTH = 32
 
 
 class Poison:
@@ -101,9 +102,14 @@ def is_number(value: Value) -> bool:
 
 
 class Items(list[Value]):
-    """A list that knows how many values it holds, nested ones included; it never changes once it is complete."""
+    """
+    A list that knows how many values it holds, nested ones included, and how deep it is.
+
+    It never changes once it is complete.
+    """
 
     total = 0
+    depth = 1
 
 
 def item_count(items: Sequence[Value]) -> int:
@@ -118,7 +124,7 @@ def checked_list(items: Sequence[Value]) -> Items:
     for item in items:
         if isinstance(item, tuple):
             raise Fault(f"found {describe(item)} as one item of a list, expected one value")
-    return _sized(Items(items), item_count(items))
+    return _sized(Items(items), item_count(items), 1 + max((_depth(item) for item in items), default=0))
 
 
 def joined(a: Sequence[Value], b: Sequence[Value]) -> Items:
@@ -126,11 +132,19 @@ def joined(a: Sequence[Value], b: Sequence[Value]) -> Items:
     total = item_count(a) + item_count(b)
     both = Items(a)
     both.extend(b)
-    return _sized(both, total)
+    return _sized(both, total, max(_depth(a), _depth(b)))
 
 
-def _sized(items: Items, total: int) -> Items:
+def _depth(value: "Value | Sequence[Value]") -> int:
+    if isinstance(value, Items):
+        return value.depth
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+
+
+def _sized(items: Items, total: int, depth: int) -> Items:
     if total > MAX_ITEMS:
         raise Fault(f"found a list of {total:,} values, the limit is {MAX_ITEMS:,}")
-    items.total = total
+    if depth > MAX_DEPTH:
+        raise Fault(f"found lists in lists more than {MAX_DEPTH} deep")
+    items.total, items.depth = total, depth
     return items
