@@ -63,7 +63,9 @@ def _spread(dy: Array, taps: Taps, size: int) -> Array:
     """The gradient of the last axis of an input that is read at the taps."""
     dx = np.zeros((size, *dy.shape[:-1]), dtype=dy.dtype)
     for at, weight in taps:
-        np.add.at(dx, at, np.moveaxis(dy * weight.astype(dy.dtype), -1, 0))
+        weighed = np.moveaxis(dy * weight.astype(dy.dtype), -1, 0)
+        for place, part in zip(at, weighed, strict=True):
+            dx[place] += part
     return np.moveaxis(dx, 0, -1)
 
 
