@@ -64,7 +64,7 @@ class Invocations(Calls):
             blamed = _blamed(routine, error)
             if blamed not in matched:
                 blamed, reason = None, error.message
-            raise _mistake(routine, call, matched, (frame, ""), blamed, reason) from None
+            raise _mistake(routine, call, matched, (frame, inner.prefix), blamed, reason) from None
         finally:
             self.budget.nesting -= 1
 

@@ -1,5 +1,5 @@
-# softmax(query keyᵀ * scale) value, for each head. The query is [batch, heads, m, size], key and value are
-# [batch, heads, n, size]; with fewer heads, each of them serves a group of those of the query. A boolean `mask` that
+# softmax(query keyᵀ * scale) value, for each head. The query is [batch, heads, m, size], key and value are [batch,
+# heads, n, size]; with fewer heads, each of them serves a group of those of the query. A boolean `mask` that
 # broadcasts to [batch, heads, m, n] is true where a query may look, any other is added to the scores; with `causal`
 # query i sees keys 0 to i. `scale` is 1 / sqrt(size) by default.
 block scaled_dot_product_attention(query, key, value, mask=none, causal=false, dropout=0.0, scale=none) {
@@ -15,16 +15,21 @@ block scaled_dot_product_attention(query, key, value, mask=none, causal=false, d
   if shape(value) != [batch, kv_heads, n, shape(value)[3]] {
     error "found ", value, ", expected the batch, heads and length of the key, ", [batch, kv_heads, n]
   }
-  scaled = query if scale == 1 else query * (1 / sqrt(size) if scale == none else scale)
+  if scale == none { scale = 1 / sqrt(size) }
+  if type(scale) != "float" and type(scale) != "integer" { error "found ", scale, ", expected a number" }
+  scaled = query if scale == 1 else query * scale
   return _attend(scaled, key, value, mask, causal, dropout)
 }
 
-# Attention over x [batch, length, width] in parallel heads, with linear layers q, k, v and out. Keys and values are made
-# from `memory` [batch, n, …], by default from x. With `kv_heads` below `heads`, groups of heads share keys and values.
-# `rotary` turns queries and keys by their positions. A head has `size` elements, width / heads by default. `weight`
-# shares the weights [q, k, v, out], made by `param`. All else as in scaled_dot_product_attention and rotary_embedding.
-block multi_head_attention(x, heads, memory=none, mask=none, causal=false, dropout=0.0, bias=true, kv_heads=none,
-                           size=none, scale=none, rotary=false, base=10000.0, interleaved=false, weight=none) {
+# Attention over x [batch, length, width] in parallel heads, with linear layers q, k, v and out. Keys and values are
+# made from `memory` [batch, n, …], by default from x. With `kv_heads` below `heads`, groups of heads share keys and
+# values. `rotary` turns queries and keys by their positions. A head has `size` elements, width / heads by default.
+# `weight` shares the weights [q, k, v, out], made by `param`. All else as in scaled_dot_product_attention and
+# rotary_embedding.
+block multi_head_attention(
+  x, heads, memory=none, mask=none, causal=false, dropout=0.0, bias=true, kv_heads=none, size=none, scale=none,
+  rotary=false, base=10000.0, interleaved=false, weight=none
+) {
   if len(shape(x)) != 3 { error "found ", x, ", expected [batch, length, width]" }
   batch, length, width = shape(x)
   if memory == none { memory = x }
@@ -36,16 +41,19 @@ block multi_head_attention(x, heads, memory=none, mask=none, causal=false, dropo
     size = width // heads
   }
   if type(size) != "integer" or size < 1 { error "found ", size, ", expected a positive integer" }
+  if rotary and size % 2 != 0 { error "found heads of size ", size, ", expected an even size for rotary" }
   if kv_heads == none { kv_heads = heads }
   if type(kv_heads) != "integer" or kv_heads < 1 { error "found ", kv_heads, ", expected a positive integer" }
   if heads % kv_heads != 0 { error "found ", kv_heads, ", expected a divisor of the heads, ", heads }
+  if scale == none { scale = 1 / sqrt(size) }
+  if type(scale) != "float" and type(scale) != "integer" { error "found ", scale, ", expected a number" }
   if weight == none { weight = [none, none, none, none] }
   if len(weight) != 4 { error "found ", len(weight), " weights, expected four, [q, k, v, out]: ", weight }
 
   q = linear(x, heads * size, bias, weight[0])
   k = linear(memory, kv_heads * size, bias, weight[1])
   v = linear(memory, kv_heads * size, bias, weight[2])
-  query = _split_heads(q if scale == 1 else q * (1 / sqrt(size) if scale == none else scale), heads)
+  query = _split_heads(q if scale == 1 else q * scale, heads)
   key = _split_heads(k, kv_heads)
   value = _split_heads(v, kv_heads)
   if rotary {
@@ -104,7 +112,7 @@ block _masked(scores, mask, causal) {
       if causal { mask = logical_and(mask, causal_mask(m, n)) }
       return where(mask, scores, lowest)
     }
-    if type(mask) != type(scores) { error "found ", mask, ", expected bool or ", type(scores) }
+    if type(mask) != type(scores) { error "found ", mask, ", expected bool or the element type of x" }
     scores = scores + mask
   }
   return where(causal_mask(m, n), scores, lowest) if causal else scores

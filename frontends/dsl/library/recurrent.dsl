@@ -1,19 +1,20 @@
-# One step of a tanh layer for x [batch, in] and the state h [batch, hidden]: the new h,
-# tanh(x weight_ih + bias_ih + h weight_hh + bias_hh), or with `nonlinearity=relu` relu of it. The weights [in, hidden]
-# and [hidden, hidden] are made unless they are given: those made by `param` are shared.
+# One step of a tanh layer for x [batch, in] and the state h [batch, hidden]: the new h, tanh(x weight_ih + bias_ih +
+# h weight_hh + bias_hh), or with `nonlinearity=relu` relu of it. The weights [in, hidden] and [hidden, hidden] are
+# made unless they are given: those made by `param` are shared.
 block rnn_cell(x, h, weight_ih=none, weight_hh=none, bias_ih=none, bias_hh=none, bias=true, nonlinearity="tanh") {
   new_h, new_c = _cell(nonlinearity, x, h, none, weight_ih, weight_hh, bias_ih, bias_hh, bias)
   return new_h
 }
 
-# One step of a long short-term memory for x [batch, in] and the states h and c [batch, hidden]: the new h, c. Weights as
-# in rnn_cell, [in, 4 hidden] and [hidden, 4 hidden] for the gates input, forget, cell and output in this order.
+# One step of a long short-term memory for x [batch, in] and the states h and c [batch, hidden]: the new h, c. Weights
+# as in rnn_cell, [in, 4 hidden] and [hidden, 4 hidden] for the gates input, forget, cell and output in this order.
 block lstm_cell(x, h, c, weight_ih=none, weight_hh=none, bias_ih=none, bias_hh=none, bias=true) {
   return _cell("lstm", x, h, c, weight_ih, weight_hh, bias_ih, bias_hh, bias)
 }
 
-# One step of a gated recurrent unit for x [batch, in] and the state h [batch, hidden]: the new h. Weights as in rnn_cell,
-# [in, 3 hidden] and [hidden, 3 hidden] for reset, update and new; reset scales h weight_hh + bias_hh of the new state.
+# One step of a gated recurrent unit for x [batch, in] and the state h [batch, hidden]: the new h. Weights as in
+# rnn_cell, [in, 3 hidden] and [hidden, 3 hidden] for reset, update and new; reset scales h weight_hh + bias_hh of the
+# new state.
 block gru_cell(x, h, weight_ih=none, weight_hh=none, bias_ih=none, bias_hh=none, bias=true) {
   new_h, new_c = _cell("gru", x, h, none, weight_ih, weight_hh, bias_ih, bias_hh, bias)
   return new_h
@@ -21,20 +22,23 @@ block gru_cell(x, h, weight_ih=none, weight_hh=none, bias_ih=none, bias_hh=none,
 
 # Layers of rnn_cell over the steps of x [batch, length, in]: the states h of the last layer, [batch, length, hidden].
 # `bidirectional` adds those of a second pass from the last step to the first, [batch, length, 2 hidden]. `dropout` is
-# between layers. `h` are initial states [layers * directions, batch, hidden], by default 0; with `states` the final ones
-# are a second value. `weight` shares weights: a list with [weight_ih, weight_hh] of each layer and direction, or
+# between layers. `h` are initial states [layers * directions, batch, hidden], by default 0; with `states` the final
+# ones are a second value. `weight` shares weights: a list with [weight_ih, weight_hh] of each layer and direction, or
 # [weight_ih, weight_hh, bias_ih, bias_hh].
-block rnn(x, hidden, layers=1, bias=true, dropout=0.0, bidirectional=false, h=none, states=false, weight=none,
-          nonlinearity="tanh") {
+block rnn(
+  x, hidden, layers=1, bias=true, dropout=0.0, bidirectional=false, h=none, states=false, weight=none,
+  nonlinearity="tanh"
+) {
   output, last_h, last_c = _layers(nonlinearity, x, hidden, layers, bias, dropout, bidirectional, h, none, weight)
   if states { return output, last_h }
   return output
 }
 
-# Layers of lstm_cell over the steps of x [batch, length, in]; arguments as in rnn. The states are two, `h` and `c`; with
-# `states` the final ones are a second and a third value.
-block lstm(x, hidden, layers=1, bias=true, dropout=0.0, bidirectional=false, h=none, c=none, states=false,
-           weight=none) {
+# Layers of lstm_cell over the steps of x [batch, length, in]; arguments as in rnn. The states are two, `h` and `c`;
+# with `states` the final ones are a second and a third value.
+block lstm(
+  x, hidden, layers=1, bias=true, dropout=0.0, bidirectional=false, h=none, c=none, states=false, weight=none
+) {
   output, last_h, last_c = _layers("lstm", x, hidden, layers, bias, dropout, bidirectional, h, c, weight)
   if states { return output, last_h, last_c }
   return output
@@ -56,11 +60,13 @@ block _layers(kind, x, hidden, layers, bias, dropout, bidirectional, h, c, weigh
   if dropout < 0 or dropout >= 1 { error "found ", dropout, ", expected at least 0 and below 1" }
   directions = 2 if bidirectional else 1
   expected = [layers * directions, batch, hidden]
-  if h != none { if shape(h) != expected { error "found ", h, ", expected ", expected } }
-  if c != none { if shape(c) != expected { error "found ", c, ", expected ", expected } }
+  if h != none and shape(h) != expected { error "found ", h, ", expected ", expected }
+  if c != none and shape(c) != expected { error "found ", c, ", expected ", expected }
   if weight != none {
     if len(weight) != expected[0] { error "found ", len(weight), " lists, expected ", expected[0], ": ", weight }
-    for one in weight { if len(one) != 2 and len(one) != 4 { error "found ", weight, ", expected 2 or 4 in each list" } }
+    for one in weight {
+      if len(one) != 2 and len(one) != 4 { error "found ", weight, ", expected 2 or 4 in each list" }
+    }
   }
   if h == none or c == none { zeros = expand(arange(1, dtype=type(x)), [batch, hidden]) }
   first_h = [] if h == none else unbind(h, 0)
@@ -124,7 +130,7 @@ block _cell(kind, x, h, c, weight_ih, weight_hh, bias_ih, bias_hh, bias) {
   if len(shape(h)) != 2 { error "found ", h, ", expected [batch, hidden]" }
   if shape(h)[0] != batch { error "found ", h, ", expected a batch of ", batch }
   hidden = shape(h)[1]
-  if c != none { if shape(c) != shape(h) { error "found ", c, ", expected the sizes of h, ", shape(h) } }
+  if c != none and shape(c) != shape(h) { error "found ", c, ", expected the sizes of h, ", shape(h) }
   weight_ih, weight_hh, bias_ih, bias_hh = _weights(kind, x, hidden, weight_ih, weight_hh, bias_ih, bias_hh, bias)
   inputs = linear(x, weight=weight_ih, bias=false)
   if bias {
@@ -173,14 +179,22 @@ block _weights(kind, x, hidden, weight_ih, weight_hh, bias_ih, bias_hh, bias) {
   features = shape(x)[-1]
   bound = 1 / sqrt(hidden)
   if weight_ih == none { weight_ih = param([features, columns], type(x), bound=bound) }
-  if shape(weight_ih) != [features, columns] { error "found ", weight_ih, " as weight_ih, expected ", [features, columns] }
+  if shape(weight_ih) != [features, columns] {
+    error "found ", weight_ih, " as weight_ih, expected ", [features, columns]
+  }
   if weight_hh == none { weight_hh = param([hidden, columns], type(x), bound=bound) }
-  if shape(weight_hh) != [hidden, columns] { error "found ", weight_hh, " as weight_hh, expected ", [hidden, columns] }
+  if shape(weight_hh) != [hidden, columns] {
+    error "found ", weight_hh, " as weight_hh, expected ", [hidden, columns]
+  }
   if not bias { return weight_ih, weight_hh, none, none }
   if bias_ih == none { bias_ih = param([columns], type(x), bound=bound) }
-  if shape(bias_ih) != [columns] { error "found ", bias_ih, " as bias_ih, expected ", [columns] }
+  if shape(bias_ih) != [columns] {
+    error "found ", bias_ih, " as bias_ih, expected ", [columns]
+  }
   if bias_hh == none { bias_hh = param([columns], type(x), bound=bound) }
-  if shape(bias_hh) != [columns] { error "found ", bias_hh, " as bias_hh, expected ", [columns] }
+  if shape(bias_hh) != [columns] {
+    error "found ", bias_hh, " as bias_hh, expected ", [columns]
+  }
   return weight_ih, weight_hh, bias_ih, bias_hh
 }
 

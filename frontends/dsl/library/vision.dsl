@@ -1,5 +1,5 @@
-# The channels of x [batch, channels, …] in another order: the first of each group, the second of each, and so on (Zhang et
-# al., 2018), so that the next grouped convolution sees all groups.
+# The channels of x [batch, channels, …] in another order: the first of each group, the second of each, and so on
+# (Zhang et al., 2018), so that the next grouped convolution sees all groups.
 block channel_shuffle(x, groups) {
   if len(shape(x)) < 3 { error "found ", x, ", expected [batch, channels, …]" }
   batch, channels = [shape(x)[0], shape(x)[1]]

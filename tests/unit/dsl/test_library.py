@@ -1,0 +1,388 @@
+"""The blocks that ship with npuc: how programs call them, how their layers are named, what is wrong with a call."""
+
+import re
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.func import FuncOp
+
+from npuc.compiler.errors import NpucError, SourceError
+from npuc.compiler.layers import get_functions
+from npuc.dialects.provenance import layer_of, location_text
+from npuc.dialects.train.base import TrainOp
+from npuc.frontends import read_source
+from npuc.frontends.dsl import blocks
+from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS
+from npuc.frontends.dsl.blocks import described, library_block, library_names, library_routines
+from npuc.frontends.dsl.calls import BUILT_IN
+from npuc.frontends.dsl.checks import check
+from npuc.frontends.dsl.program import Program, Routine
+from npuc.frontends.dsl.reference import FAMILIES
+from npuc.frontends.dsl.source import Diagnostics
+
+HEAD = "network t() { input x: f32[2, 5, 8]; input s: f32[2, 6]; input m: bool[2, 5]; k = [s, m]; output x\n"
+
+
+def build(body: str, blocks: str = "", *, max_ops: int = 10_000) -> ModuleOp:
+    """The verified module of a network over x [2, 5, 8], s [2, 6] and a mask m [2, 5]; its value is `h`."""
+    text = f"{blocks}{HEAD}{body}; loss sum(h * h) }}"
+    module = read_source(text, filename="f", max_ops=max_ops)
+    module.verify()
+    return module
+
+
+def message(body: str, blocks: str = "", *, max_ops: int = 10_000) -> str:
+    """The one error of a network: `line:col: message`."""
+    with pytest.raises(NpucError) as caught:
+        build(body, blocks, max_ops=max_ops)
+    error = caught.value
+    assert type(error).__mro__[1] in (SourceError, NpucError)
+    assert error.location is not None
+    assert error.location.file == "f"
+    return f"{error.location.line}:{error.location.col}: {error.message}"
+
+
+def parameters(module: ModuleOp, mark: str = "param") -> list[str]:
+    """The names of the weights; with the mark `frozen` of those that are not trained."""
+    (func,) = module.body.block.ops
+    assert isinstance(func, FuncOp)
+    assert func.arg_attrs is not None
+    entries = [entry.data for entry in func.arg_attrs if f"train.{mark}" in entry.data]
+    assert all(isinstance(entry[f"train.{mark}"], StringAttr | UnitAttr) for entry in entries)
+    return [name.data for entry in entries if isinstance(name := entry["train.param"], StringAttr)]
+
+
+def layers(module: ModuleOp) -> list[str]:
+    """The names of the layers, in order."""
+    return list(dict.fromkeys(layer_of(op) for op in module.walk() if isinstance(op, TrainOp)))
+
+
+# ---- the library itself
+
+
+def test_its_blocks_pass_the_checks_of_programs():
+    diagnostics = Diagnostics()
+    (definition,) = (r for r in [library_block("channel_shuffle")] if r is not None)
+    names = {*get_functions(), *BUILT_IN}
+    check(Program(definition, library_routines()), names, diagnostics)
+    diagnostics.raise_if_any()
+
+
+def test_its_names_are_no_layers():
+    assert not set(library_routines()) & {*get_functions(), *BUILT_IN, *NUMBER_FUNCTIONS}
+    assert set(library_names()) == {name for name in library_routines() if not name.startswith("_")}
+
+
+def test_each_block_is_described_and_has_a_family():
+    files = {part for parts in FAMILIES.values() for part in parts}
+    for family, entries in described().items():
+        assert family in files
+        for block in entries:
+            assert block.comment.endswith(".")
+            assert block.signature.startswith(f"{block.name}(")
+            assert len(block.comment) > 40
+
+
+def test_files_are_read_when_a_block_is_called(monkeypatch: pytest.MonkeyPatch):
+    read: list[str] = []
+
+    def routines(family: str) -> dict[str, Routine]:
+        read.append(family)
+        return {}
+
+    monkeypatch.setattr(blocks, "_routines", routines)
+    build("h = relu(x)")
+    assert read == []
+    with pytest.raises(KeyError):
+        build("h = lstm(x, 3)")
+    assert read == ["recurrent"]
+
+
+def test_no_line_is_too_long():
+    for file in (Path(blocks.__file__).parent / "library").iterdir():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert [line for line in lines if len(line) > 120] == []
+        assert len(lines) <= 300
+
+
+# ---- names
+
+
+def test_names_of_attention():
+    module = build("h = multi_head_attention(x, 2, causal=true)")
+    assert parameters(module) == [
+        f"h.{layer}.{kind}" for layer in ("q", "k", "v", "out") for kind in ("weight", "bias")
+    ]
+    assert {"h.q", "h.k", "h.v", "h.scores", "h.masked.where", "h.weights.softmax", "h.context", "h.out"} <= set(
+        layers(module)
+    )
+
+
+def test_names_of_recurrent_layers():
+    module = build("h = lstm(x, 3, layers=2, bidirectional=true)")
+    passes = ("h.0", "h.0.reverse", "h.1", "h.1.reverse")
+    kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    assert parameters(module) == [f"{one}.{kind}" for one in passes for kind in kinds]
+    assert {"h.0.inputs", "h.0.4.gates", "h.1.reverse.0.h", "h.1.both"} <= set(layers(module))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "multi_head_attention(x, 4, kv_heads=2, rotary=true, causal=true, dropout=0.5)",
+        "multi_head_attention(x, 4, rotary=true, interleaved=true)",
+        "lstm(x, 3, layers=2, bidirectional=true, dropout=0.5)",
+        "gru(x, 3, layers=2, bidirectional=true)",
+        "rnn(x, 3, layers=2, bidirectional=true)",
+        "gru_cell(s, s)",
+        "channel_shuffle(x, 5)",
+        "dot_interaction([s, s, s])",
+    ],
+)
+def test_no_name_is_numbered(call: str):
+    assert [name for name in layers(build(f"h = {call}")) if re.search(r"_\d+$", name)] == []
+
+
+def test_operations_stand_where_the_program_calls():
+    module = build("y = x\nh = lstm(y, 3)")
+    places = {location_text(op) for op in module.walk() if isinstance(op, TrainOp) and layer_of(op).startswith("h.")}
+    assert places == {"f:3:5"}
+
+
+def test_frozen_keeps_all_weights_from_training():
+    module = build("a = frozen multi_head_attention(x, 2); h = gru(a, 3)")
+    assert parameters(module, "frozen") == [n for n in parameters(module) if n.startswith("a.")]
+    assert len(parameters(module, "frozen")) == 8
+
+
+# ---- whose block is meant
+
+
+def test_a_block_of_the_program_wins():
+    own = "block lstm(x, n) { return relu(x) * n }"
+    assert parameters(build("h = lstm(x, 3)", own)) == []
+
+
+def test_the_library_calls_its_own():
+    own = "block rotary_embedding(x, base, interleaved) { return x * base * interleaved }\n"
+    own += "block softmax(x) { return x }\nblock linear(x) { return x }\nblock _attend(x) { return x }"
+    module = build("h = multi_head_attention(x, 2, rotary=true)", own)
+    assert len(parameters(module)) == 8
+    assert "h.weights.softmax" in layers(module)
+
+
+def test_a_block_of_the_program_calls_the_library():
+    own = "block encoder(x, n) { for i in 0..n { x = x + multi_head_attention(x, 2) }; return x }"
+    names = parameters(build("h = encoder(x, 2)", own))
+    assert names[0] == "h.0.x.multi_head_attention.q.weight"
+    assert len(names) == 16
+
+
+def test_parts_of_the_library_are_not_for_programs():
+    assert message("h = _attend(x)") == "2:5: found the unknown layer or block '_attend'"
+
+
+def test_element_types_are_kept():
+    for element in ("f32", "bf16", "f16", "f64"):
+        body = f"z = cast(x, to={element}); a = multi_head_attention(z, 2, causal=true, rotary=true); h = lstm(a, 3)"
+        module = build(body)
+        assert f"tensor<2x5x3x{element}>" in str(module)
+
+
+def test_a_thousand_steps():
+    text = "network t() { input x: f32[2, 1000, 8]; h = lstm(x, 4); loss sum(h) }"
+    module = read_source(text, filename="f")
+    assert 10_000 < sum(isinstance(op, TrainOp) for op in module.walk()) < 15_000
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize(
+    ("body", "column", "argument", "reason"),
+    [
+        ("h = multi_head_attention(3, 2)", 26, "x", "found integer 3, expected a tensor"),
+        ("h = multi_head_attention(s, 2)", 26, "x", "found f32[2, 6], expected [batch, length, width]"),
+        ("h = multi_head_attention(x, 3)", 29, "heads", "found 3, expected a divisor of the width, 8"),
+        ("h = multi_head_attention(x, 0)", 29, "heads", "found 0, expected a positive integer"),
+        ('h = multi_head_attention(x, "a")', 29, "heads", 'found "a", expected a positive integer'),
+        ("h = multi_head_attention(x, x)", 29, "heads", "found f32[2, 5, 8], expected a positive integer"),
+        ("h = multi_head_attention(x, 2, s)", 32, "memory", "found f32[2, 6], expected [batch, length, width]"),
+        (
+            "h = multi_head_attention(x, 2, reshape(x, [4, 5, 4]))",
+            32,
+            "memory",
+            "found f32[4, 5, 4], expected a batch of 2",
+        ),
+        (
+            "h = multi_head_attention(x, 2, mask=m)",
+            37,
+            "mask",
+            "found bool[2, 5], expected a shape that broadcasts to [2, 2, 5, 5]",
+        ),
+        (
+            "h = multi_head_attention(x, 2, mask=cast(x, to=i32))",
+            37,
+            "mask",
+            "found i32[2, 5, 8], expected a shape that broadcasts to [2, 2, 5, 5]",
+        ),
+        (
+            "h = multi_head_attention(x, 2, mask=cast(slice(m, 0, 1), to=i32))",
+            37,
+            "mask",
+            "found i32[1, 5], expected bool or the element type of x",
+        ),
+        ("h = multi_head_attention(x, 2, mask=3)", 37, "mask", "found integer 3, expected a tensor"),
+        ("h = multi_head_attention(x, 2, causal=3)", 39, "causal", "found integer 3, expected true or false"),
+        ("h = multi_head_attention(x, 2, dropout=2)", 40, "dropout", "found 2.0, expected at least 0 and below 1"),
+        ("h = multi_head_attention(x, 2, bias=0)", 37, "bias", "found integer 0, expected a boolean"),
+        ("h = multi_head_attention(x, 2, kv_heads=3)", 41, "kv_heads", "found 3, expected a divisor of the heads, 2"),
+        ("h = multi_head_attention(x, 2, kv_heads=-1)", 41, "kv_heads", "found -1, expected a positive integer"),
+        ("h = multi_head_attention(x, 2, size=0.5)", 37, "size", "found 0.5, expected a positive integer"),
+        ("h = multi_head_attention(x, 2, rotary=true, base=0)", 50, "base", "found 0, expected a positive number"),
+        (
+            "h = multi_head_attention(x, 2, weight=[s])",
+            39,
+            "weight",
+            "found 1 weights, expected four, [q, k, v, out]: [f32[2, 6]]",
+        ),
+        (
+            "h = multi_head_attention(x, 2, scale=x)",
+            38,
+            "scale",
+            "found f32[2, 5, 8], expected a number",
+        ),
+        (
+            "h = scaled_dot_product_attention(x, x, x)",
+            34,
+            "query",
+            "found f32[2, 5, 8], expected [batch, heads, length, size]",
+        ),
+        (
+            "q = unsqueeze(x, 1); h = scaled_dot_product_attention(q, x, q)",
+            58,
+            "key",
+            "found f32[2, 5, 8], expected [batch, heads, length, size]",
+        ),
+        (
+            "q = unsqueeze(x, 1); h = scaled_dot_product_attention(q, q, x)",
+            61,
+            "value",
+            "found f32[2, 5, 8], expected [batch, heads, length, size]",
+        ),
+        (
+            "q = unsqueeze(x, 1); z = transpose(q, [0, 1, 3, 2]); h = scaled_dot_product_attention(q, z, q)",
+            90,
+            "key",
+            "found f32[2, 1, 8, 5], expected the batch and size of the query, 2 and 8",
+        ),
+        (
+            "q = unsqueeze(x, 1); z = repeat(q, [1, 2, 1, 1]); h = scaled_dot_product_attention(q, z, z)",
+            87,
+            "key",
+            "found f32[2, 2, 5, 8], expected a number of heads that divides 1",
+        ),
+        (
+            "q = unsqueeze(x, 1); z = transpose(q, [0, 1, 3, 2]); h = scaled_dot_product_attention(q, q, z)",
+            93,
+            "value",
+            "found f32[2, 1, 8, 5], expected the batch, heads and length of the key, [2, 1, 5]",
+        ),
+        ("h = rotary_embedding(sum(x))", 22, "x", "found f32[], expected […, length, size]"),
+        (
+            "h = rotary_embedding(reshape(x, [16, 5]))",
+            22,
+            "x",
+            "found f32[16, 5], expected an even size of the last axis",
+        ),
+        ("h = rotary_embedding(x, offset=0.5)", 32, "offset", "found 0.5, expected an integer"),
+        ("h = rotary_embedding(x, interleaved=1)", 37, "interleaved", "found integer 1, expected true or false"),
+        ("h = lstm(s, 3)", 10, "x", "found f32[2, 6], expected [batch, length, features]"),
+        ("h = lstm(x, 0)", 13, "hidden", "found 0, expected a positive integer"),
+        ('h = gru(x, "3")', 12, "hidden", 'found "3", expected a positive integer'),
+        ("h = rnn(x, 3, 1.5)", 15, "layers", "found 1.5, expected a positive integer"),
+        ("h = rnn(x, 3, dropout=1)", 23, "dropout", "found 1, expected at least 0 and below 1"),
+        ("h = rnn(x, 3, h=s)", 17, "h", "found f32[2, 6], expected [1, 2, 3]"),
+        ("h = lstm(x, 3, c=s)", 18, "c", "found f32[2, 6], expected [1, 2, 3]"),
+        ("h = rnn(x, 3, bias=3)", 20, "bias", "found integer 3, expected true or false"),
+        ("h = rnn(x, 3, nonlinearity=gelu)", 28, "nonlinearity", 'found "gelu", expected tanh or relu'),
+        ("h = lstm(x, 3, bidirectional=2)", 30, "bidirectional", "found integer 2, expected true or false"),
+        ("h = lstm(x, 3, states=2)", 23, "states", "found integer 2, expected true or false"),
+        ("h = gru(x, 3, weight=[s, s])", 22, "weight", "found 2 lists, expected 1: [f32[2, 6], f32[2, 6]]"),
+        ("h = gru(x, 3, weight=[[s]])", 22, "weight", "found [[f32[2, 6]]], expected 2 or 4 in each list"),
+        ("h = gru_cell(x, s)", 14, "x", "found f32[2, 5, 8], expected [batch, features]"),
+        ("h = gru_cell(s, x)", 17, "h", "found f32[2, 5, 8], expected [batch, hidden]"),
+        ("h = gru_cell(s, reshape(s, [3, 4]))", 17, "h", "found f32[3, 4], expected a batch of 2"),
+        ("h, c = lstm_cell(s, s, x)", 24, "c", "found f32[2, 5, 8], expected the sizes of h, [2, 6]"),
+        ("h = gru_cell(s, s, weight_hh=s)", 30, "weight_hh", "found f32[2, 6] as weight_hh, expected [6, 18]"),
+        ("h = rnn_cell(s, s, nonlinearity=3)", 33, "nonlinearity", "found 3, expected tanh or relu"),
+        ("h = channel_shuffle(s, 2)", 21, "x", "found f32[2, 6], expected [batch, channels, …]"),
+        ("h = channel_shuffle(x, 3)", 24, "groups", "found 3, expected a divisor of the channels, 5"),
+        ("h = channel_shuffle(x, true)", 24, "groups", "found true, expected a positive integer"),
+        ("h = dot_interaction(x)", 21, "features", "found tensor f32[2, 5, 8] as argument of len, expected a list"),
+        ("h = dot_interaction([s])", 21, "features", "found [f32[2, 6]], expected at least two features"),
+        (
+            "h = dot_interaction([x, x])",
+            21,
+            "features",
+            "found [f32[2, 5, 8], f32[2, 5, 8]], expected tensors [batch, size]",
+        ),
+    ],
+)
+def test_wrong_argument(body: str, column: int, argument: str, reason: str):
+    called = re.match(r"(\w+)(?:, \w+)* = (\w+)\(", body.rpartition("; ")[2])
+    assert called is not None
+    layer, function = called.groups()
+    assert message(body) == f"2:{column}: argument '{argument}' of {function} (layer '{layer}'): {reason}"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "h = multi_head_attention(x, 8, rotary=true)",
+            "2:5: multi_head_attention (layer 'h'): found heads of size 1, expected an even size for rotary",
+        ),
+        (
+            "h = multi_head_attention(x)",
+            "2:5: multi_head_attention needs the argument 'heads'",
+        ),
+        (
+            "h = multi_head_attention(x, 2, head=3)",
+            "2:32: multi_head_attention has no argument 'head'",
+        ),
+        (
+            "h = lstm(x, 3, states=true)",
+            "2:5: found 3 values for one name, expected as many names: a, b = …",
+        ),
+        (
+            "h = gru(x, 3, weight=[[s, s]])",
+            "2:5: gru (layer 'h'): found f32[2, 6] as weight_ih, expected [8, 9]",
+        ),
+    ],
+)
+def test_wrong_call(body: str, expected: str):
+    assert message(body) == expected
+
+
+def test_limits_are_reported_in_the_program():
+    limit = "the network has more than 100 operations"
+    assert message("h = lstm(x, 3, layers=20)", max_ops=100) == f"2:5: {limit}"
+    found = message("for i in 0..9 { x = lstm(x, 8) }; h = x", max_ops=100)
+    assert found == f"2:1: {limit} (this loop has 9 iterations)"
+
+
+def test_a_wrong_call_in_a_block_of_the_program_is_reported_there():
+    own = "block f(x, n) { return multi_head_attention(x, n) }"
+    expected = "argument 'heads' of multi_head_attention (layer 'h.multi_head_attention'): found 3"
+    assert message("h = f(x, 3)", own) == f"1:48: {expected}, expected a divisor of the width, 8"
+
+
+def test_the_program_goes_on_after_a_wrong_call():
+    with pytest.raises(NpucError) as caught:
+        build("for i in 0..2 { a = lstm(x, 0) }\nb = gru(a, 3)\nh = multi_head_attention(x, 3)")
+    assert [line.split(": ")[0] for line in caught.value.render().splitlines() if "error" in line] == [
+        "f:2:29",
+        "f:4:29",
+    ]
