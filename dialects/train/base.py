@@ -231,3 +231,10 @@ def same_element(*types: Tensor) -> Attribute:
         if type.element_type != first:
             raise VerifyException(f"element types differ: {first} and {type.element_type}")
     return first
+
+
+def check_axis(x: Tensor, axis: int) -> None:
+    """The rule for an axis argument: -rank <= axis < rank."""
+    rank = len(x.get_shape())
+    if not -rank <= axis < rank:
+        raise VerifyException(f"axis is {axis}, expected {-rank} to {rank - 1} for {shape_text(x)}")

@@ -7,9 +7,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.arithmetic import broadcast
-from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.train.base import TrainOp, Types, check_axis, shape_text
 from npuc.dialects.train.reduction import AxesOp, reduced_shape
-from npuc.dialects.train.softmax import check_axis
 
 
 @irdl_op_definition

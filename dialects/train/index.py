@@ -8,8 +8,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, shape_text
-from npuc.dialects.train.softmax import check_axis
+from npuc.dialects.train.base import TrainOp, Types, check_axis, shape_text
 
 
 @irdl_op_definition

@@ -6,94 +6,69 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.train.base import TrainOp, Types, check_axis, encode
 from npuc.dialects.train.unary import expect_float
 
 _LAST = encode(-1)
 
 
-def check_axis(x: Tensor, axis: int) -> None:
-    """The rule for an axis argument: -rank <= axis < rank."""
-    rank = len(x.get_shape())
-    if not -rank <= axis < rank:
-        raise VerifyException(f"axis is {axis}, expected {-rank} to {rank - 1} for {shape_text(x)}")
+class AlongAxisOp(TrainOp):
+    """Base of the functions of one tensor along an axis."""
+
+    x = operand_def(TensorType)
+    axis = prop_def(IntegerAttr, default_value=_LAST)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, axis: int = -1) -> Types:
+        """The type of the operand, which is floating point."""
+        expect_float(x)
+        check_axis(x, axis)
+        return (x,)
+
+
+class AlongAxisGradOp(TrainOp):
+    """Base of their derivatives: from the output's gradient and the output."""
+
+    dy = operand_def(TensorType)
+    y = operand_def(TensorType)
+    axis = prop_def(IntegerAttr, default_value=_LAST)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, y: Tensor, axis: int = -1) -> Types:
+        """Both operands have the result's type."""
+        if dy != y:
+            raise VerifyException(f"dy is {dy}, y is {y}")
+        check_axis(y, axis)
+        return (y,)
 
 
 @irdl_op_definition
-class SoftmaxOp(TrainOp):
+class SoftmaxOp(AlongAxisOp):
     """`train.softmax %x axis -1`: exp(x) over its sum along an axis."""
 
     name = "train.softmax"
 
-    x = operand_def(TensorType)
-    axis = prop_def(IntegerAttr, default_value=_LAST)
-    out = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(x: Tensor, axis: int = -1) -> Types:
-        """The type of the operand, which is floating point."""
-        expect_float(x)
-        check_axis(x, axis)
-        return (x,)
-
 
 @irdl_op_definition
-class SoftmaxGradOp(TrainOp):
+class SoftmaxGradOp(AlongAxisGradOp):
     """`train.softmax_grad %dy, %y axis -1`: y (dy - sum(dy y))."""
 
     name = "train.softmax_grad"
 
-    dy = operand_def(TensorType)
-    y = operand_def(TensorType)
-    axis = prop_def(IntegerAttr, default_value=_LAST)
-    dx = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(dy: Tensor, y: Tensor, axis: int = -1) -> Types:
-        """Both operands have the result's type."""
-        if dy != y:
-            raise VerifyException(f"dy is {dy}, y is {y}")
-        check_axis(y, axis)
-        return (y,)
-
 
 @irdl_op_definition
-class LogSoftmaxOp(TrainOp):
-    """`train.log_softmax %x axis -1`: x - log(sum(exp(x))), the sum along an axis."""
+class LogSoftmaxOp(AlongAxisOp):
+    """`train.log_softmax %x axis -1`: x - log(sum(exp(x))) along an axis."""
 
     name = "train.log_softmax"
 
-    x = operand_def(TensorType)
-    axis = prop_def(IntegerAttr, default_value=_LAST)
-    out = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(x: Tensor, axis: int = -1) -> Types:
-        """The type of the operand, which is floating point."""
-        expect_float(x)
-        check_axis(x, axis)
-        return (x,)
-
 
 @irdl_op_definition
-class LogSoftmaxGradOp(TrainOp):
-    """`train.log_softmax_grad %dy, %y axis -1`: dy - exp(y) sum(dy), y the output."""
+class LogSoftmaxGradOp(AlongAxisGradOp):
+    """`train.log_softmax_grad %dy, %y axis -1`: dy - exp(y) sum(dy)."""
 
     name = "train.log_softmax_grad"
-
-    dy = operand_def(TensorType)
-    y = operand_def(TensorType)
-    axis = prop_def(IntegerAttr, default_value=_LAST)
-    dx = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(dy: Tensor, y: Tensor, axis: int = -1) -> Types:
-        """Both operands have the result's type."""
-        if dy != y:
-            raise VerifyException(f"dy is {dy}, y is {y}")
-        check_axis(y, axis)
-        return (y,)
