@@ -26,8 +26,10 @@ block encoder_stack(x, layers, heads, hidden, dropout) {
   return x
 }
 
-network bert_base(batch=32, length=128, classes=2, layers=12, width=768, heads=12, hidden=3072,
-                  vocabulary=30522, max_length=512, dropout=0.1) {
+network bert_base(
+  batch=32, length=128, classes=2, layers=12, width=768, heads=12, hidden=3072, vocabulary=30522, max_length=512,
+  dropout=0.1
+) {
   input  tokens: i32[batch, length]
   input  segments: i32[batch, length]
   input  positions: i32[length]

@@ -196,7 +196,7 @@ def read_dsl(
         try:
             elaboration.run_network(defines or {})
             return elaboration.finish()
-        except Abort:
-            pass
+        except (Abort, Poisoned):
+            pass  # what stopped it is among the diagnostics
     diagnostics.raise_if_any()
     raise AssertionError("a program is refused for a reason")

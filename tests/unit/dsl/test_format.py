@@ -1,10 +1,15 @@
 """The layout that `npuc fmt` gives, case by case."""
 
+from pathlib import Path
+
 import pytest
 
 from npuc.compiler.errors import SourceError
 from npuc.frontends.dsl.format import format_source
 from npuc.frontends.dsl.format_pieces import MAX_NESTING
+
+ROOT = Path(__file__).parents[3]
+FILES = sorted(path for folder in ("samples", "frontends") for path in (ROOT / folder).rglob("*.dsl"))
 
 
 def formatted(body: str) -> str:
@@ -169,3 +174,9 @@ def test_a_long_chain_takes_linear_time() -> None:
     """Ten thousand operands: anything quadratic would show."""
     text = format_source(f"block f(x) {{ return {' + '.join(['x'] * 10_000)} }}", "f")
     assert text.count("x") == 10_001
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_files_that_ship_are_formatted(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert format_source(text, str(path)) == text, f"run: npuc fmt {path.relative_to(ROOT)}"

@@ -430,7 +430,16 @@ def test_a_finding_looks_like_an_error() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "block f(x) {", "network n() { loss a }", "block f() { a = " + "-" * 500 + "1 }"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "block f(x) {",
+        "network n() { loss a }",
+        "network n(a=nothing()) { input x: f32[a]; loss mse(x, x) }",
+        "block f() { a = " + "-" * 500 + "1 }",
+    ],
+)
 def test_a_wrong_program_is_an_error(text: str) -> None:
     with pytest.raises(SourceError, match=r"^f:1:\d+: error: "):
         lint_source(text, "f")
