@@ -138,7 +138,7 @@ class Expressions(ABC):
                     value = combine(symbol, value, other)
                     if isinstance(value, list) and isinstance(other, list):
                         # a list that grows by one item costs little more than the item
-                        self.budget.spend(frame, at, len(value) - max(before, len(other)) + len(value) // 256)
+                        self.budget.spend(frame, at, len(value) - max(before, len(other)) + len(value) // 64)
             except Fault as fault:
                 raise frame.source.error(at, fault.message, fault.hint) from None
         return value

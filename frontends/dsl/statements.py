@@ -108,7 +108,9 @@ class Statements(Invocations):
     def _refuse(self, statement: syntax.Error, frame: Frame) -> None:
         slot = Slot(self.names, frame)
         parts = [
-            str(e.value) if isinstance(e, syntax.Literal) else literal_text(self.single(e, frame, slot))
+            e.value
+            if isinstance(e, syntax.Literal) and isinstance(e.value, str)
+            else literal_text(self.single(e, frame, slot))
             for e in statement.values
         ]
         text = "".join(parts)
