@@ -2,7 +2,7 @@
 #
 # Tan, Le, "EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks", ICML 2019, table 1. 5,288,548
 # parameters, 0.386 GMAC an image of 224 x 224. Stochastic depth is left out. Batch is torchvision's for one device,
-# the optimizer is the paper's RMSProp.
+# the optimizer is the authors' RMSProp, whose 0.001 is added inside the root: `eps` is its root.
 block squeeze_excite(x, squeezed) {
   channels = shape(x)[1]
   fc1 = silu(linear(global_avg_pool(x), squeezed))
@@ -44,5 +44,5 @@ network efficientnet_b0(batch=32, image=224, classes=1000, dropout=0.2) {
   features = dropout(global_avg_pool(head), dropout)
   logits = linear(features, classes)
   loss cross_entropy(logits, y)
-  optimizer rmsprop(lr=0.016, alpha=0.9, momentum=0.9, weight_decay=1e-5)
+  optimizer rmsprop(lr=0.016, alpha=0.9, eps=0.0316, momentum=0.9, weight_decay=1e-5)
 }

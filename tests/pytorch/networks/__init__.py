@@ -7,7 +7,7 @@ Written with torch.nn.functional and torch.nn from the networks' papers, not fro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -16,6 +16,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from tests.steps import Task
 
 
 class Weights:
@@ -32,9 +34,17 @@ class Weights:
         """A linear layer; npuc's weight is [in, out]."""
         return F.linear(x, self.params[f"{layer}.weight"].T, self.params.get(f"{layer}.bias"))
 
+    def conv1d(self, layer: str, x: Tensor, **options: Any) -> Tensor:
+        """A convolution of sequences."""
+        return F.conv1d(x, self.params[f"{layer}.weight"], self.params.get(f"{layer}.bias"), **options)
+
     def conv2d(self, layer: str, x: Tensor, **options: Any) -> Tensor:
         """A convolution."""
         return F.conv2d(x, self.params[f"{layer}.weight"], self.params.get(f"{layer}.bias"), **options)
+
+    def conv_transpose2d(self, layer: str, x: Tensor, **options: Any) -> Tensor:
+        """A transposed convolution."""
+        return F.conv_transpose2d(x, self.params[f"{layer}.weight"], self.params.get(f"{layer}.bias"), **options)
 
     def batch_norm(self, layer: str, x: Tensor, **options: Any) -> Tensor:
         """Batch normalisation in training, which updates the running statistics."""
@@ -46,25 +56,30 @@ class Weights:
         """Normalisation of the last axis."""
         return F.layer_norm(x, x.shape[-1:], self.params[f"{layer}.weight"], self.params[f"{layer}.bias"], eps)
 
+    def rms_norm(self, layer: str, x: Tensor, eps: float) -> Tensor:
+        """Normalisation of the last axis by its mean square."""
+        return F.rms_norm(x, x.shape[-1:], self.params[f"{layer}.weight"], eps)
+
+    def group_norm(self, layer: str, x: Tensor, groups: int) -> Tensor:
+        """Normalisation of groups of channels."""
+        return F.group_norm(x, groups, self.params[f"{layer}.weight"], self.params[f"{layer}.bias"])
+
     def embedding(self, layer: str, ids: Tensor) -> Tensor:
         """Rows of a table."""
         return F.embedding(ids, self.params[f"{layer}.weight"])
 
 
+Inputs = Mapping[str, Tensor]
+
+
 @dataclass(frozen=True)
 class Network:
-    """
-    A network of the language and its loss in PyTorch.
+    """What npuc runs, and in PyTorch its loss and its optimizer; `frozen` are the parameters that stay."""
 
-    `source` is a text or `samples:NAME`; `limits` holds the number of values of each integer input.
-    """
-
-    source: str
-    loss: Callable[[Weights, Mapping[str, Tensor]], Tensor]
+    task: Task
+    loss: Callable[[Weights, Inputs], Tensor]
     optimizer: Callable[[list[Tensor]], torch.optim.Optimizer]
-    defines: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    limits: Mapping[str, int] = field(default_factory=dict[str, int])
-    inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    frozen: frozenset[str] = frozenset()
 
 
 @cache

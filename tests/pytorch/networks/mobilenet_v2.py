@@ -1,12 +1,11 @@
 """The sample `mobilenet_v2` at small images."""
 
-from collections.abc import Mapping
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.pytorch.networks import Network, Weights
+from tests.pytorch.networks import Inputs, Network, Weights
+from tests.steps import Task
 
 _STAGES = ((1, 1, 1), (2, 2, 6), (3, 2, 6), (4, 2, 6), (3, 1, 6), (3, 2, 6), (1, 1, 6))
 """Blocks, stride and expansion (table 2 of the paper)."""
@@ -22,7 +21,7 @@ def _block(w: Weights, name: str, x: Tensor, stride: int, expansion: int) -> Ten
     return x + h if h.shape == x.shape else h
 
 
-def _loss(w: Weights, x: Mapping[str, Tensor]) -> Tensor:
+def _loss(w: Weights, x: Inputs) -> Tensor:
     h = F.relu6(w.batch_norm("bn1", w.conv2d("conv1", x["x"], stride=2, padding=1)))
     for stage, (blocks, stride, expansion) in enumerate(_STAGES, start=1):
         for block in range(blocks):
@@ -32,9 +31,11 @@ def _loss(w: Weights, x: Mapping[str, Tensor]) -> Tensor:
 
 
 NETWORK = Network(
-    "samples:mobilenet_v2",
+    Task(
+        "samples:mobilenet_v2",
+        defines={"batch": 2, "image": 96, "classes": 10},
+        limits={"y": 10},
+    ),
     _loss,
     lambda params: torch.optim.SGD(params, lr=0.045, momentum=0.9, weight_decay=4e-5),
-    defines={"batch": 2, "image": 96, "classes": 10},
-    limits={"y": 10},
 )

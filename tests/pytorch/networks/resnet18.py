@@ -1,12 +1,11 @@
 """The sample `resnet18` at small images."""
 
-from collections.abc import Mapping
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.pytorch.networks import Network, Weights
+from tests.pytorch.networks import Inputs, Network, Weights
+from tests.steps import Task
 
 
 def _basic(w: Weights, name: str, x: Tensor, stride: int) -> Tensor:
@@ -18,7 +17,7 @@ def _basic(w: Weights, name: str, x: Tensor, stride: int) -> Tensor:
     return F.relu(h + shortcut)
 
 
-def _loss(w: Weights, x: Mapping[str, Tensor]) -> Tensor:
+def _loss(w: Weights, x: Inputs) -> Tensor:
     h = F.relu(w.batch_norm("bn1", w.conv2d("conv1", x["x"], stride=2, padding=3)))
     h = F.max_pool2d(h, 3, stride=2, padding=1)
     for stage in range(1, 5):
@@ -28,9 +27,11 @@ def _loss(w: Weights, x: Mapping[str, Tensor]) -> Tensor:
 
 
 NETWORK = Network(
-    "samples:resnet18",
+    Task(
+        "samples:resnet18",
+        defines={"batch": 2, "image": 96, "classes": 10},
+        limits={"y": 10},
+    ),
     _loss,
     lambda params: torch.optim.SGD(params, lr=0.1, momentum=0.9, weight_decay=1e-4),
-    defines={"batch": 2, "image": 96, "classes": 10},
-    limits={"y": 10},
 )

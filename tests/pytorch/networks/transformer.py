@@ -1,26 +1,15 @@
 """The sample `transformer` at a small size, without dropout, by torch.nn.Transformer's layers."""
 
-from collections.abc import Mapping
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.func import functional_call
 
-from tests.pytorch.networks import Network, Weights
+from tests.pytorch.networks import Inputs, Network, Weights
+from tests.pytorch.networks._attention import module_weights
+from tests.steps import Task
 
 _HEADS = 2
-
-
-def _attention(w: Weights, ours: str, theirs: str) -> dict[str, Tensor]:
-    """The parameters of torch.nn.MultiheadAttention from those of an attention block."""
-    parts = [f"{ours}.{part}" for part in "qkv"]
-    return {
-        f"{theirs}.in_proj_weight": torch.cat([w[f"{part}.weight"].T for part in parts]),
-        f"{theirs}.in_proj_bias": torch.cat([w[f"{part}.bias"] for part in parts]),
-        f"{theirs}.out_proj.weight": w[f"{ours}.out.weight"].T,
-        f"{theirs}.out_proj.bias": w[f"{ours}.out.bias"],
-    }
 
 
 def _rest(w: Weights, name: str, norms: int) -> dict[str, Tensor]:
@@ -35,7 +24,7 @@ def _rest(w: Weights, name: str, norms: int) -> dict[str, Tensor]:
     return found
 
 
-def _loss(w: Weights, x: Mapping[str, Tensor]) -> Tensor:
+def _loss(w: Weights, x: Inputs) -> Tensor:
     options = {"dropout": 0.0, "batch_first": True, "dtype": torch.float64}
     width, hidden = x["source"].shape[-1], w["encoder.0.feed_forward.fc1.weight"].shape[1]
     encoder = torch.nn.TransformerEncoderLayer(width, _HEADS, hidden, **options)
@@ -44,19 +33,21 @@ def _loss(w: Weights, x: Mapping[str, Tensor]) -> Tensor:
     mask = torch.nn.Transformer.generate_square_subsequent_mask(h.shape[1], dtype=torch.float64)
     for layer in range(2):
         name = f"encoder.{layer}"
-        weights = _attention(w, f"{name}.attention", "self_attn") | _rest(w, name, 2)
+        weights = module_weights(w, f"{name}.attention", "self_attn") | _rest(w, name, 2)
         memory = functional_call(encoder, weights, (memory,))
     for layer in range(2):
         name = f"decoder.{layer}"
-        weights = _attention(w, f"{name}.self_attention", "self_attn") | _rest(w, name, 3)
-        weights |= _attention(w, f"{name}.cross_attention", "multihead_attn")
+        weights = module_weights(w, f"{name}.self_attention", "self_attn") | _rest(w, name, 3)
+        weights |= module_weights(w, f"{name}.cross_attention", "multihead_attn")
         h = functional_call(decoder, weights, (h, memory), {"tgt_mask": mask})
     return F.mse_loss(h, x["expected"])
 
 
 NETWORK = Network(
-    "samples:transformer",
+    Task(
+        "samples:transformer",
+        defines={"batch": 2, "length": 5, "layers": 2, "width": 8, "heads": _HEADS, "hidden": 12, "dropout": 0.0},
+    ),
     _loss,
     lambda params: torch.optim.Adam(params, lr=5e-4, betas=(0.9, 0.98), eps=1e-9),
-    defines={"batch": 2, "length": 5, "layers": 2, "width": 8, "heads": _HEADS, "hidden": 12, "dropout": 0.0},
 )
