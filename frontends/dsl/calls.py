@@ -27,7 +27,7 @@ from npuc.frontends.dsl.binding import (
 )
 from npuc.frontends.dsl.blocks import library_block
 from npuc.frontends.dsl.budget import Budget
-from npuc.frontends.dsl.expressions import Expressions
+from npuc.frontends.dsl.expressions import MINUS, Expressions
 from npuc.frontends.dsl.naming import Frame, Names, Slot
 from npuc.frontends.dsl.program import Routine
 from npuc.frontends.dsl.source import Place, argument_mistake
@@ -199,7 +199,7 @@ class Calls(Expressions):
         for value in operands:
             if not isinstance(value, SSAValue) and not is_number(value):
                 raise Fault(f"found {describe(value)} beside '{symbol}', expected a tensor or a number")
-        function = get_operators()[symbol]
+        function = get_operators()[symbol] if len(operands) == 2 else get_functions()[MINUS]
         formals = signature_of(function).formals[: len(operands)]
         values = {f.name: convert(value, f.kind) for f, value in zip(formals, operands, strict=True)}
         try:

@@ -26,6 +26,8 @@ from npuc.frontends.dsl.syntax import (
 )
 from npuc.frontends.dsl.values import Fault, Poison, Poisoned, Value, checked_list, describe
 
+MINUS = "neg"
+"""The function that a minus before a tensor stands for."""
 _BUILDING = "conditions are decided while the network is built; "
 _TENSOR_HINTS = {
     "if": f"{_BUILDING}where(condition, a, b) chooses elements",
@@ -148,7 +150,7 @@ class Expressions(ABC):
             return not self.condition(expr.operand, frame, slot, "not")
         value = self.evaluate(expr.operand, frame, slot)
         if isinstance(value, SSAValue):
-            return self.operate("*", expr.at, (value, -1), frame, slot.layer(self.operator_name("*"), outermost))
+            return self.operate("-", expr.at, (value,), frame, slot.layer(MINUS, outermost))
         return negate(value)
 
     def single(self, expr: Expr, frame: Frame, slot: Slot) -> Value:
