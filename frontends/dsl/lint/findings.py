@@ -10,9 +10,11 @@ from typing import TypeAlias
 from xdsl.dialects.func import FuncOp
 
 from npuc.compiler.errors import Location, SourceError
+from npuc.frontends.dsl.parser import lex
 from npuc.frontends.dsl.program import Program
-from npuc.frontends.dsl.source import Place, Source
+from npuc.frontends.dsl.source import Diagnostics, Place, Source
 from npuc.frontends.dsl.syntax import Definition, File
+from npuc.frontends.dsl.tokens import END, prepare
 
 _ERROR = ": error: "
 _IGNORE = re.compile(r'"[^"\n]*"|(#.*)')
@@ -83,12 +85,35 @@ class Rule:
 
 
 def ignored(source: Source) -> Mapping[int, frozenset[str] | None]:
-    """The rules that comments `# lint: ignore[rule, …]` silence, by line; None stands for all of them."""
+    """
+    The rules that comments `# lint: ignore[rule, …]` silence, by line; None stands for all of them.
+
+    A comment on the last line of a statement counts for all its lines.
+    """
     found: dict[int, frozenset[str] | None] = {}
+    starts = _first_lines(source)
     for number, line in enumerate(source.lines, 1):
         comment = next((m[1] for m in _IGNORE.finditer(line) if m[1]), "")
         words = _WORDS.search(comment)
         if words is not None:
             names: str | None = words[1]
-            found[number] = None if names is None else frozenset(re.findall(r"[\w-]+", names))
+            silenced = None if names is None else frozenset(re.findall(r"[\w-]+", names))
+            for covered in range(starts.get(number, number), number + 1):
+                before = found.get(covered, frozenset[str]())
+                found[covered] = None if before is None or silenced is None else before | silenced
     return found
+
+
+def _first_lines(source: Source) -> Mapping[int, int]:
+    """For the last line of each statement, or of its head, the first one."""
+    starts: dict[int, int] = {}
+    first = last = 0
+    for token in prepare(source, lex(source), Diagnostics()).tokens:
+        line = token.line or 1
+        first = first or line
+        if token.type in (END, "LBRACE", "RBRACE"):
+            last = last if token.type == END else line
+            starts.setdefault(last, first)
+            first = 0
+        last = line
+    return starts

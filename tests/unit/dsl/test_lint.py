@@ -412,6 +412,22 @@ def test_comments_silence(comment: str, silent: bool) -> None:
     assert found(block(f"a = x  {comment}\nreturn x")) == ([] if silent else ["2:1 unused-value"])
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a = f2(\n  x,\n)  # lint: ignore\nreturn x", []),
+        ("a = f2(  # lint: ignore\n  x,\n)\nreturn x", []),
+        ("a = f2(\n  x,  # lint: ignore\n)\nreturn x", ["2:1 unused-value"]),
+        ("a = x\nb = x  # lint: ignore\nreturn x", ["2:1 unused-value"]),
+        ("if x == 1 and\n    x == 2 {  # lint: ignore\n  a = x\n}\nreturn x", ["4:3 unused-value"]),
+        ("if x == 1 and x == 2 {\n  x = 1  # lint: ignore\n}\nreturn x", ["2:4 constant-condition"]),
+        ("if x == 1 and x == 2 {\n  x = 1\n}  # lint: ignore\nreturn x", ["2:4 constant-condition"]),
+    ],
+)
+def test_a_comment_behind_a_statement_counts_for_its_lines(text: str, expected: list[str]) -> None:
+    assert found(block(text)) == expected
+
+
 def test_a_string_is_no_comment() -> None:
     assert found(block('a = "# lint: ignore"\nreturn x')) == ["2:1 unused-value"]
 
