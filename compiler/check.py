@@ -160,9 +160,9 @@ def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:
     data: dict[str, Array] = {}
     for argument in arguments_of(func):
         type = argument_type(func, argument)
-        if isinstance(type.element_type, IntegerType):
-            limit = index_limit(func.body.block.args[argument.index])
-            data[argument.name] = random.integers(0, limit, type.get_shape())
+        limit = index_limit(func.body.block.args[argument.index])
+        if isinstance(type.element_type, IntegerType) or limit is not None:
+            data[argument.name] = random.integers(0, limit or 2, type.get_shape())
         else:
             low = 0 if argument.kind in (ArgumentKind.STAT, ArgumentKind.STATE) else -2
             data[argument.name] = random.integers(low, 3, type.get_shape()).astype(np.float64)
@@ -176,8 +176,8 @@ def nudged(data: dict[str, Array]) -> dict[str, Array]:
     return {name: a * factors[name] if a.dtype.kind == "f" else a for name, a in data.items()}
 
 
-def index_limit(value: SSAValue) -> int:
-    """The number of values that an integer argument may have: by what it indexes, also under other shapes; else 2."""
+def index_limit(value: SSAValue) -> int | None:
+    """How many values an argument may have that holds indices, also under other shapes; None if it holds none."""
     element = tensor_type(value).element_type
     limits: list[int] = []
     pending = [value]
@@ -185,11 +185,11 @@ def index_limit(value: SSAValue) -> int:
         for use in pending.pop().uses:
             if isinstance(use.operation, TrainOp):
                 layer = get_layer(use.operation)
-                limit = layer.index_limit(use.operation)
+                limit = layer.index_limit(use.operation, use.index)
                 limits += [] if limit is None else [limit]
                 if layer.kind in (Kind.VIEW, Kind.DATA):
                     pending += [r for r in use.operation.results if tensor_type(r).element_type == element]
-    return min(limits, default=2)
+    return min(limits, default=None)
 
 
 def _refuse_large(macs: int, limit: int, source: Source) -> None:

@@ -64,7 +64,7 @@ def integer_data(module: ModuleOp, seed: int = 0, low: int = -3, high: int = 3) 
         type = argument_type(func, argument)
         if isinstance(type.element_type, IntegerType):
             limit = index_limit(func.body.block.args[argument.index])
-            data[argument.name] = random.integers(0, limit, type.get_shape())
+            data[argument.name] = random.integers(0, limit or 2, type.get_shape())
         else:
             data[argument.name] = random.integers(low, high + 1, type.get_shape()).astype(np.float64)
     return data

@@ -111,8 +111,8 @@ class Layer(Generic[OpT]):
         """The work of one execution; by default nothing is computed and every tensor is moved whole."""
         return Work()
 
-    def index_limit(self, op: OpT) -> int | None:
-        """How many values the operand that holds indices or labels may have; None where there is none."""
+    def index_limit(self, op: OpT, operand: int) -> int | None:
+        """How many values an operand, given by number, may have that holds indices or labels; None for all others."""
         return None
 
     def lower(self, op: OpT, emit: Emit[Any]) -> list[SSAValue] | None:

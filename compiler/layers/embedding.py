@@ -47,8 +47,8 @@ class EmbeddingLayer(Layer[EmbeddingOp]):
     def work(self, op: EmbeddingOp) -> Work:
         return Work(reads=(elements(op.ids), result_elements(op)), writes=(result_elements(op),))
 
-    def index_limit(self, op: EmbeddingOp) -> int:
-        return shape_of(op.table)[0]
+    def index_limit(self, op: EmbeddingOp, operand: int) -> int | None:
+        return shape_of(op.table)[0] if operand == 0 else None
 
 
 class EmbeddingDwLayer(Layer[EmbeddingDwOp]):

@@ -61,8 +61,8 @@ class IndexSelectLayer(Layer[IndexSelectOp]):
     def work(self, op: IndexSelectOp) -> Work:
         return Work(reads=(result_elements(op), elements(op.index)))
 
-    def index_limit(self, op: IndexSelectOp) -> int:
-        return shape_of(op.x)[int(op.axis.value.data)]
+    def index_limit(self, op: IndexSelectOp, operand: int) -> int | None:
+        return shape_of(op.x)[int(op.axis.value.data)] if operand == 1 else None
 
 
 class IndexSelectDxLayer(Layer[IndexSelectDxOp]):
@@ -108,8 +108,8 @@ class GatherLayer(Layer[GatherOp]):
     def work(self, op: GatherOp) -> Work:
         return Work(reads=(result_elements(op), elements(op.index)))
 
-    def index_limit(self, op: GatherOp) -> int:
-        return shape_of(op.x)[int(op.axis.value.data)]
+    def index_limit(self, op: GatherOp, operand: int) -> int | None:
+        return shape_of(op.x)[int(op.axis.value.data)] if operand == 1 else None
 
 
 class GatherDxLayer(Layer[GatherDxOp]):
@@ -139,8 +139,8 @@ class OneHotLayer(Layer[OneHotOp]):
         classes = shape_of(op.out)[-1]
         return (checked_indices(op, "ids", ids, classes)[..., None] == np.arange(classes),)
 
-    def index_limit(self, op: OneHotOp) -> int:
-        return shape_of(op.out)[-1]
+    def index_limit(self, op: OneHotOp, operand: int) -> int | None:
+        return shape_of(op.out)[-1] if operand == 0 else None
 
 
 def index_select(b: GraphBuilder, x: Value, index: IndexOrInts, axis: int) -> SSAValue:

@@ -105,8 +105,8 @@ class CrossEntropyLayer(Layer[CrossEntropyOp]):
     def work(self, op: CrossEntropyOp) -> Work:
         return Work(vector_ops=(5 + _smooths(op)) * elements(op.logits))
 
-    def index_limit(self, op: CrossEntropyOp) -> int:
-        return shape_of(op.logits)[-1]
+    def index_limit(self, op: CrossEntropyOp, operand: int) -> int | None:
+        return shape_of(op.logits)[-1] if operand == 1 else None
 
 
 class CrossEntropyGradLayer(Layer[CrossEntropyGradOp]):
@@ -161,8 +161,8 @@ class NllLossLayer(_Nll[NllLossOp]):
         grad = derivative(NllLossGradOp, op, op.labels, results=[op.logits.type])
         return [scaled(g, emit(grad).dlogits, emit), None]
 
-    def index_limit(self, op: NllLossOp) -> int:
-        return shape_of(op.logits)[-1]
+    def index_limit(self, op: NllLossOp, operand: int) -> int | None:
+        return shape_of(op.logits)[-1] if operand == 1 else None
 
 
 class NllLossGradLayer(_Nll[NllLossGradOp]):

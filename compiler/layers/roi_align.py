@@ -96,8 +96,8 @@ class RoiAlignLayer(Layer[RoiAlignOp]):
         }
         return [emit(RoiAlignGradOp(g, op.rois, results=[op.x.type], **params)).dx, None]
 
-    def index_limit(self, op: RoiAlignOp) -> int:
-        return shape_of(op.x)[0]
+    def index_limit(self, op: RoiAlignOp, operand: int) -> int | None:
+        return shape_of(op.x)[0] if operand == 1 else None
 
     def work(self, op: RoiAlignOp) -> Work:
         samples = _samples(op, op.out)
