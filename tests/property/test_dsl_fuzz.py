@@ -4,14 +4,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler.errors import NpucError
+from npuc.compiler.layers import get_functions
 from npuc.frontends import read_source
+from npuc.frontends.dsl.blocks import library_names
+from npuc.frontends.dsl.calls import BUILT_IN
 
 MARKS = ['"same"', '"', "\n", "#", "é", "\0", "$"]
 TOKENS = (
-    "network block import input labels loss output optimizer frozen return for in if else and or not true false none "
-    "( ) [ ] { } , ; : = == != < <= > >= + - * ** / // % .. 0 1 2 7 64 0.5 1e-3 9223372036854775807 "
+    "network block import input labels loss output optimizer error frozen return for in if else and or not true false "
+    "none ( ) [ ] { } , ; : = == != < <= > >= + - * ** / // % .. 0 1 2 7 64 0.5 1e-3 9223372036854775807 "
     "x h n f t f32 i32 bool relu linear conv2d matmul batch_norm softmax concat reshape transpose embedding dropout "
-    "max_pool avg_pool flatten cross_entropy mse param shape len min max sqrt sgd adam axis weight kernel features"
+    "max_pool avg_pool flatten cross_entropy mse param shape len min max sqrt sgd adam axis weight kernel features "
+    "type sum exp where multi_head_attention lstm gru_cell"
 ).split()
 
 PROGRAM = """block f(x, n=2) {
@@ -95,14 +99,11 @@ VALUES = st.sampled_from(
         '"a"',
     ]
 )
-CALLS = st.sampled_from(
-    "add avg_pool batch_norm cast clip concat conv2d cross_entropy div dropout embedding flatten gelu global_avg_pool "
-    "layer_norm linear matmul max_pool mse mul relu reshape softmax sub transpose param shape len min max sqrt".split()
-)
+CALLS = st.sampled_from(sorted({*get_functions(), *library_names(), *BUILT_IN}))
 
 
 @given(CALLS, st.lists(VALUES, max_size=6), st.sampled_from(["[4, 8]", "[2, 3, 6, 6]", "[]", "[5]"]))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=400)
 def test_calls_with_any_arguments(function: str, arguments: list[str], shape: str):
     head = f"network t() {{ input x: f32{shape}; input ids: i32[3]; w = param([4, 8]); u = [x, ids, w]"
     accept(f"{head}; h = {function}({', '.join(arguments)}); k = h; output x; loss mse(x, x) }}")
