@@ -57,6 +57,8 @@ def stored(name: str, draw: Draw) -> list[Stored]:
 def main() -> None:
     """Renew all files."""
     FOLDER.mkdir(parents=True, exist_ok=True)
+    for old in FOLDER.glob("*.json"):
+        old.unlink()
     for info in iter_modules(tests.calls.__path__):
         calls: dict[str, Draw] = getattr(import_module(f"tests.calls.{info.name}"), "CALLS", {})
         found = [s for name, draw in calls.items() if name.split()[0] not in RANDOM for s in stored(name, draw)]
