@@ -4,14 +4,17 @@
 # query i sees keys 0 to i. `scale` is 1 / sqrt(size) by default.
 block scaled_dot_product_attention(query, key, value, mask=none, causal=false, dropout=0.0, scale=none) {
   if len(shape(query)) != 4 { error "found ", query, ", expected [batch, heads, length, size]" }
+  if not _is_real(query) { error "found ", query, ", expected floating point" }
   batch, heads, m, size = shape(query)
   if len(shape(key)) != 4 { error "found ", key, ", expected [batch, heads, length, size]" }
+  if type(key) != type(query) { error "found ", key, ", expected the element type of the query" }
   kv_heads, n = [shape(key)[1], shape(key)[2]]
   if shape(key) != [batch, kv_heads, n, size] {
     error "found ", key, ", expected the batch and size of the query, ", batch, " and ", size
   }
   if heads % kv_heads != 0 { error "found ", key, ", expected a number of heads that divides ", heads }
   if len(shape(value)) != 4 { error "found ", value, ", expected [batch, heads, length, size]" }
+  if type(value) != type(query) { error "found ", value, ", expected the element type of the query" }
   if shape(value) != [batch, kv_heads, n, shape(value)[3]] {
     error "found ", value, ", expected the batch, heads and length of the key, ", [batch, kv_heads, n]
   }
@@ -31,9 +34,11 @@ block multi_head_attention(
   rotary=false, base=10000.0, interleaved=false, weight=none
 ) {
   if len(shape(x)) != 3 { error "found ", x, ", expected [batch, length, width]" }
+  if not _is_real(x) { error "found ", x, ", expected floating point" }
   batch, length, width = shape(x)
   if memory == none { memory = x }
   if len(shape(memory)) != 3 { error "found ", memory, ", expected [batch, length, width]" }
+  if type(memory) != type(x) { error "found ", memory, ", expected the element type of x" }
   if shape(memory)[0] != batch { error "found ", memory, ", expected a batch of ", batch }
   if type(heads) != "integer" or heads < 1 { error "found ", heads, ", expected a positive integer" }
   if size == none {
@@ -116,6 +121,10 @@ block _masked(scores, mask, causal) {
     scores = scores + mask
   }
   return where(causal_mask(m, n), scores, lowest) if causal else scores
+}
+
+block _is_real(x) {
+  return type(x) == "f32" or type(x) == "f64" or type(x) == "bf16" or type(x) == "f16"
 }
 
 # From [batch, length, heads * size] to [batch, heads, length, size].

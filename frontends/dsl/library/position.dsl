@@ -4,6 +4,7 @@
 block rotary_embedding(x, base=10000.0, interleaved=false, offset=0) {
   rank = len(shape(x))
   if rank < 2 { error "found ", x, ", expected […, length, size]" }
+  if not _is_real(x) { error "found ", x, ", expected floating point" }
   length, size = [shape(x)[-2], shape(x)[-1]]
   if size % 2 != 0 { error "found ", x, ", expected an even size of the last axis" }
   if base <= 0 { error "found ", base, ", expected a positive number" }

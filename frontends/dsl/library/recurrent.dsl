@@ -54,13 +54,16 @@ block gru(x, hidden, layers=1, bias=true, dropout=0.0, bidirectional=false, h=no
 # Layers of one kind: the outputs, the final h and the final c.
 block _layers(kind, x, hidden, layers, bias, dropout, bidirectional, h, c, weight) {
   if len(shape(x)) != 3 { error "found ", x, ", expected [batch, length, features]" }
+  if not _is_real(x) { error "found ", x, ", expected floating point" }
   batch = shape(x)[0]
   if type(hidden) != "integer" or hidden < 1 { error "found ", hidden, ", expected a positive integer" }
   if type(layers) != "integer" or layers < 1 { error "found ", layers, ", expected a positive integer" }
   if dropout < 0 or dropout >= 1 { error "found ", dropout, ", expected at least 0 and below 1" }
   directions = 2 if bidirectional else 1
   expected = [layers * directions, batch, hidden]
+  if h != none and type(h) != type(x) { error "found ", h, ", expected the element type of x" }
   if h != none and shape(h) != expected { error "found ", h, ", expected ", expected }
+  if c != none and type(c) != type(x) { error "found ", c, ", expected the element type of x" }
   if c != none and shape(c) != expected { error "found ", c, ", expected ", expected }
   if weight != none {
     if len(weight) != expected[0] { error "found ", len(weight), " lists, expected ", expected[0], ": ", weight }
@@ -126,10 +129,13 @@ block _pass(kind, x, hidden, start, bias, weight, backwards) {
 # One step from given weights; x [batch, features].
 block _cell(kind, x, h, c, weight_ih, weight_hh, bias_ih, bias_hh, bias) {
   if len(shape(x)) != 2 { error "found ", x, ", expected [batch, features]" }
+  if not _is_real(x) { error "found ", x, ", expected floating point" }
   batch = shape(x)[0]
   if len(shape(h)) != 2 { error "found ", h, ", expected [batch, hidden]" }
+  if type(h) != type(x) { error "found ", h, ", expected the element type of x" }
   if shape(h)[0] != batch { error "found ", h, ", expected a batch of ", batch }
   hidden = shape(h)[1]
+  if c != none and type(c) != type(x) { error "found ", c, ", expected the element type of x" }
   if c != none and shape(c) != shape(h) { error "found ", c, ", expected the sizes of h, ", shape(h) }
   weight_ih, weight_hh, bias_ih, bias_hh = _weights(kind, x, hidden, weight_ih, weight_hh, bias_ih, bias_hh, bias)
   inputs = linear(x, weight=weight_ih, bias=false)
