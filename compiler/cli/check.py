@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import Debug, Defines, Inference, Load, Pipeline, Quiet, Source, Verb, parse_defines
+from npuc.compiler.cli.shared import (
+    Debug,
+    Defines,
+    Inference,
+    Load,
+    MaxOps,
+    Pipeline,
+    Quiet,
+    Source,
+    Verb,
+    parse_defines,
+)
 from npuc.compiler.errors import UsageError
+from npuc.compiler.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.compiler.run import RunOptions
@@ -29,6 +41,7 @@ def command(
     ] = 2e10,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of the random data.")] = 0,
     load: Load = None,
+    max_ops: MaxOps = MAX_OPS,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -42,6 +55,7 @@ def command(
             "inference": inference,
             "seed": seed,
             "load": load or [],
+            "max_ops": max_ops,
         }
         compare_passes(source, options, limit=int(limit), out=True, quiet=quiet)
 

@@ -15,6 +15,7 @@ from npuc.compiler.cli.shared import (
     Defines,
     Inference,
     Load,
+    MaxOps,
     OptLevel,
     Pipeline,
     Quiet,
@@ -26,6 +27,7 @@ from npuc.compiler.cli.shared import (
     write_result,
 )
 from npuc.compiler.errors import UsageError
+from npuc.compiler.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.compiler.driver import Compilation
@@ -82,7 +84,7 @@ def command(
     print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None,
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
     load: Load = None,
-    max_ops: Annotated[int, typer.Option("--max-ops", metavar="N", help="Most operations of a network.")] = 200_000,
+    max_ops: MaxOps = MAX_OPS,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say which passes ran.")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -128,6 +130,7 @@ def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
         "pipeline": options.get("pipeline"),
         "inference": options.get("inference"),
         "load": options.get("load", []),
+        "max_ops": options.get("max_ops", MAX_OPS),
     }
     compare_passes(source, run, limit=MAC_LIMIT, out=False, quiet=quiet)
 

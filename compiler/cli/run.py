@@ -13,6 +13,7 @@ from npuc.compiler.cli.shared import (
     Defines,
     Inference,
     Load,
+    MaxOps,
     OptLevel,
     Pipeline,
     Quiet,
@@ -23,6 +24,7 @@ from npuc.compiler.cli.shared import (
     write_bytes,
 )
 from npuc.compiler.errors import UsageError
+from npuc.compiler.options import MAX_OPS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +52,7 @@ def command(
     level: Annotated[str | None, typer.Option("--level", metavar="train|npu|tiles", help="Level to run at.")] = None,
     inference: Inference = None,
     load: Load = None,
+    max_ops: MaxOps = MAX_OPS,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -71,6 +74,7 @@ def command(
             "pipeline": pipeline,
             "level": level,
             "load": load or [],
+            "max_ops": max_ops,
         }
         result = run_program(open_source(source), options)
         if outputs is not None:
