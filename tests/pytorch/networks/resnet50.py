@@ -1,4 +1,4 @@
-"""The sample `resnet50` at small images, with its strides as in torchvision."""
+"""The sample `resnet50` with few channels at small images, with its strides as in torchvision."""
 
 import torch
 import torch.nn.functional as F
@@ -31,6 +31,7 @@ NETWORK = Network(
         "samples:resnet50",
         defines={"batch": 2, "image": 64, "classes": 10, "variant": "v1_5"},
         limits={"y": 10},
+        changes={f", {width}, blocks": f", {width // 8}, blocks" for width in (64, 128, 256, 512)},
     ),
     _loss,
     lambda params: torch.optim.SGD(params, lr=0.1, momentum=0.9, weight_decay=1e-4),

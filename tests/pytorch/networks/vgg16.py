@@ -1,4 +1,4 @@
-"""The sample `vgg16` at small images, with narrow linear layers and without dropout."""
+"""The sample `vgg16` at a small size, without dropout."""
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +25,7 @@ NETWORK = Network(
         "samples:vgg16",
         defines={"batch": 2, "image": 32, "classes": 7, "dropout": 0.0},
         limits={"y": 7},
-        changes={"4096": "40"},
+        changes={f", {width}, units": f", {width // 8}, units" for width in (64, 128, 256, 512)} | {"4096": "40"},
     ),
     _loss,
     lambda params: torch.optim.SGD(params, lr=0.01, momentum=0.9, weight_decay=1e-4),
