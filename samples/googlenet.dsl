@@ -4,22 +4,24 @@
 # normalisation as in Caffe's BVLC GoogLeNet. 6,998,552 parameters, 1.582 GMAC an image of 224 x 224; training adds the
 # two auxiliary classifiers, whose losses weigh 0.3 (`auxiliary=false` leaves them out): 13,378,280 parameters. Batch
 # and optimizer are those of Caffe's quick solver.
-block inception(x, c1, reduce3, c3, reduce5, c5, projection) {
+block inception(x, c1, r3, c3, r5, c5, projection) {
   b1 = relu(conv2d(x, c1, kernel=1))
-  b3 = relu(conv2d(relu(conv2d(x, reduce3, kernel=1)), c3, kernel=3, padding=1))
-  b5 = relu(conv2d(relu(conv2d(x, reduce5, kernel=1)), c5, kernel=5, padding=2))
+  reduce3 = relu(conv2d(x, r3, kernel=1))
+  b3 = relu(conv2d(reduce3, c3, kernel=3, padding=1))
+  reduce5 = relu(conv2d(x, r5, kernel=1))
+  b5 = relu(conv2d(reduce5, c5, kernel=5, padding=2))
   pool = relu(conv2d(max_pool(x, kernel=3, stride=1, padding=1), projection, kernel=1))
   return concat([b1, b3, b5, pool], axis=1)
 }
 
-block classifier(x, classes) {
+block auxiliary_loss(x, y, classes, dropout) {
   conv = relu(conv2d(avg_pool(x, kernel=5, stride=3), 128, kernel=1))
   fc = relu(linear(flatten(conv), 1024))
-  logits = linear(dropout(fc, 0.7), classes)
-  return logits
+  logits = linear(dropout(fc, dropout), classes)
+  return 0.3 * cross_entropy(logits, y)
 }
 
-network googlenet(batch=32, image=224, classes=1000, auxiliary=true) {
+network googlenet(batch=32, image=224, classes=1000, dropout=0.4, auxiliary=true, auxiliary_dropout=0.7) {
   input  x: f32[batch, 3, image, image]
   labels y: i32[batch]
 
@@ -41,14 +43,13 @@ network googlenet(batch=32, image=224, classes=1000, auxiliary=true) {
   inception5a = inception(pool4, 256, 160, 320, 32, 128, 128)
   inception5b = inception(inception5a, 384, 192, 384, 48, 128, 128)
 
-  features = dropout(global_avg_pool(inception5b), 0.4)
+  features = dropout(global_avg_pool(inception5b), dropout)
   logits = linear(features, classes)
   loss cross_entropy(logits, y)
   if auxiliary {
-    aux1 = classifier(inception4a, classes)
-    aux2 = classifier(inception4d, classes)
-    loss 0.3 * cross_entropy(aux1, y)
-    loss 0.3 * cross_entropy(aux2, y)
+    aux1 = auxiliary_loss(inception4a, y, classes, auxiliary_dropout)
+    aux2 = auxiliary_loss(inception4d, y, classes, auxiliary_dropout)
+    loss aux1 + aux2
   }
   output logits
   optimizer sgd(lr=0.01, momentum=0.9, weight_decay=2e-4)

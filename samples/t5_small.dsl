@@ -40,9 +40,9 @@ block encoder(x, layers, heads, size, hidden, dropout) {
   for i in 0..layers {
     norm1 = rms_norm(x, eps=1e-6)
     attention = multi_head_attention(norm1, heads, none, bias, false, dropout, false, size=size, scale=1)
-    x = x + dropout(attention, dropout)
-    feed_forward = feed_forward(rms_norm(x, eps=1e-6), hidden, dropout)
-    x = x + dropout(feed_forward, dropout)
+    residual = x + dropout(attention, dropout)
+    feed_forward = feed_forward(rms_norm(residual, eps=1e-6), hidden, dropout)
+    x = residual + dropout(feed_forward, dropout)
   }
   norm = rms_norm(x, eps=1e-6)
   return dropout(norm, dropout)
@@ -53,12 +53,12 @@ block decoder(x, memory, layers, heads, size, hidden, dropout) {
   for i in 0..layers {
     norm1 = rms_norm(x, eps=1e-6)
     self_attention = multi_head_attention(norm1, heads, none, bias, true, dropout, false, size=size, scale=1)
-    x = x + dropout(self_attention, dropout)
-    norm2 = rms_norm(x, eps=1e-6)
+    residual1 = x + dropout(self_attention, dropout)
+    norm2 = rms_norm(residual1, eps=1e-6)
     cross_attention = multi_head_attention(norm2, heads, memory, none, false, dropout, false, size=size, scale=1)
-    x = x + dropout(cross_attention, dropout)
-    feed_forward = feed_forward(rms_norm(x, eps=1e-6), hidden, dropout)
-    x = x + dropout(feed_forward, dropout)
+    residual2 = residual1 + dropout(cross_attention, dropout)
+    feed_forward = feed_forward(rms_norm(residual2, eps=1e-6), hidden, dropout)
+    x = residual2 + dropout(feed_forward, dropout)
   }
   norm = rms_norm(x, eps=1e-6)
   return dropout(norm, dropout)

@@ -11,7 +11,8 @@ block double_conv(x, channels, padding) {
 
 block crop(x, size) {
   before = (shape(x)[2] - size) // 2
-  return slice(slice(x, 2, before, before + size), 3, before, before + size)
+  rows = slice(x, 2, before, before + size)
+  return slice(rows, 3, before, before + size)
 }
 
 block up(x, skip, padding) {

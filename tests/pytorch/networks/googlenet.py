@@ -11,12 +11,12 @@ from tests.steps import Task
 def _inception(w: Weights, name: str, x: Tensor) -> Tensor:
     """Figure 2b."""
     pooled = F.max_pool2d(x, 3, 1, 1)
-    reduced3 = F.relu(w.conv2d(f"{name}.b3.conv2d", x))
-    reduced5 = F.relu(w.conv2d(f"{name}.b5.conv2d", x))
+    reduced3 = F.relu(w.conv2d(f"{name}.reduce3.conv2d", x))
+    reduced5 = F.relu(w.conv2d(f"{name}.reduce5.conv2d", x))
     branches = [
         w.conv2d(f"{name}.b1.conv2d", x),
-        w.conv2d(f"{name}.b3.conv2d_2", reduced3, padding=1),
-        w.conv2d(f"{name}.b5.conv2d_2", reduced5, padding=2),
+        w.conv2d(f"{name}.b3.conv2d", reduced3, padding=1),
+        w.conv2d(f"{name}.b5.conv2d", reduced5, padding=2),
         w.conv2d(f"{name}.pool.conv2d", pooled),
     ]
     return F.relu(torch.cat(branches, 1))
@@ -43,9 +43,8 @@ def _loss(w: Weights, x: Inputs) -> Tensor:
 NETWORK = Network(
     Task(
         "samples:googlenet",
-        defines={"batch": 2, "image": 80, "classes": 7},
+        defines={"batch": 2, "image": 80, "classes": 7, "dropout": 0.0, "auxiliary_dropout": 0.0},
         limits={"y": 7},
-        changes={"0.7)": "0.0)", "0.4)": "0.0)"},
     ),
     _loss,
     lambda params: torch.optim.SGD(params, lr=0.01, momentum=0.9, weight_decay=2e-4),

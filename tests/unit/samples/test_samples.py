@@ -41,7 +41,30 @@ SMALL: dict[str, dict[str, Value]] = {
         "max_length": 8,
     },
     "transformer": {"batch": 2, "length": 5, "layers": 2, "width": 16, "heads": 4, "hidden": 32},
+    "googlenet": SMALL_IMAGES | {"image": 80, "auxiliary_dropout": 0.0},
+    "squeezenet": SMALL_IMAGES | {"image": 49},
+    "densenet121": SMALL_IMAGES | {"depths": [2, 2, 2, 2]},
+    "shufflenet_v2": SMALL_IMAGES,
+    "efficientnet_b0": SMALL_IMAGES,
+    "unet": {"image": 32, "width": 16, "padding": 1, "dropout": 0.0},
+    "lstm_lm": {"batch": 2, "length": 4, "hidden": 6, "vocabulary": 20},
+    "gpt2": {"batch": 2, "length": 5, "layers": 2, "width": 16, "heads": 4, "vocabulary": 20, "max_length": 5},
+    "t5_small": {
+        "batch": 2,
+        "length": 5,
+        "target_length": 4,
+        "layers": 2,
+        "width": 16,
+        "heads": 2,
+        "size": 4,
+        "hidden": 32,
+        "vocabulary": 20,
+    },
+    "llama_block": {"length": 5, "width": 16, "heads": 4, "kv_heads": 2, "hidden": 24},
+    "dlrm": {"batch": 4, "size": 4, "bottom": [8], "top": [8], "tables": [2, 3, 2]},
+    "ncf": {"batch": 4, "users": 2, "items": 2, "factors": 4, "widths": [8, 8, 4]},
 }
+LATER = ("unet", "lstm_lm", "gpt2", "t5_small", "llama_block", "dlrm", "ncf", "shufflenet_v2")
 
 
 def data(name: str, defines: dict[str, Value]) -> dict[str, Array]:
@@ -104,6 +127,9 @@ def test_names_of_resnet18() -> None:
         ("mobilenet_v2", {"stage1.0.depthwise", "stage2.1.expand", "stage7.0.project_bn", "conv8"}),
         ("vgg16", {"stage1.0.conv", "stage5.2.relu", "stage5.pool", "fc6"}),
         ("bert_base", {"embeddings.word", "encoder.3.attention.q", "encoder.11.fc2", "pooler"}),
+        ("gpt2", {"h.3.attention.q", "h.11.fc2", "word", "logits"}),
+        ("t5_small", {"encoder.bias.shifted", "decoder.5.cross_attention.scores"}),
+        ("lstm_lm", {"lstm.0.34.gates", "lstm.1.0.recurrent", "logits"}),
         ("transformer", {"encoder.3.attention.q", "decoder.5.cross_attention.scores", "decoder.0.feed_forward.fc1"}),
     ],
 )
@@ -142,7 +168,7 @@ def test_loss_goes_down(name: str) -> None:
     assert losses[-1] < losses[0]
 
 
-@pytest.mark.parametrize("name", ["mlp", "lenet", "resnet18", "mobilenet_v2", "bert_base", "transformer"])
+@pytest.mark.parametrize("name", ["mlp", "lenet", "resnet18", "mobilenet_v2", "bert_base", "transformer", *LATER])
 def test_levels_compute_the_same(name: str) -> None:
     """In float64: normalising two images whose last maps are one pixel magnifies rounding."""
     train, npu = (run(name, SMALL[name], level=level, dtype="float64") for level in ("train", "npu"))
