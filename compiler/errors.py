@@ -112,8 +112,8 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     """The known name a misspelled one most likely means, or None."""
     from difflib import get_close_matches
 
-    matches = get_close_matches(name, known, n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    same = next((k for k in known if k.lower() == name.lower()), None)
+    return same or next(iter(get_close_matches(name, known, n=1, cutoff=0.6)), None)
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute, SSAValue
 
 Tensor: TypeAlias = TensorType[Attribute]
@@ -28,3 +28,8 @@ def tensor_type(value: SSAValue) -> Tensor:
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a value that is known to be a tensor."""
     return tensor_type(value).get_shape()
+
+
+def element_text(element: Attribute) -> str:
+    """An element type as the language and its messages write it."""
+    return "bool" if element == i1 else str(element)

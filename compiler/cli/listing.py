@@ -86,9 +86,9 @@ def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.compiler.layers import get_functions
     from npuc.frontends.dsl.binding import signature_of
     from npuc.frontends.dsl.blocks import described
-    from npuc.frontends.dsl.reference import first_sentence
+    from npuc.frontends.dsl.reference import first_sentence, summary
 
-    entries = [(signature_of(function).text, _first_line(function)) for function in get_functions().values()]
+    entries = [(signature_of(function).text, summary(function)) for function in get_functions().values()]
     entries += [(block.signature, first_sentence(block)) for blocks in described().values() for block in blocks]
     yield from sorted(entries)
 

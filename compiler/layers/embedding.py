@@ -83,6 +83,9 @@ def embedding(
         assert entries is not None
         assert width is not None
         weight = b.param("weight", [entries, width], element_type("dtype", dtype), bound=width**-0.5)
+    for name, given, size in zip(("entries", "width"), (entries, width), shape_of(weight), strict=False):
+        if given is not None and given != size:
+            raise ArgumentError(name, f"found {given}, the weight has {size}")
     return b.emit(EmbeddingOp(ids, weight)).out
 
 

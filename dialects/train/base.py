@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
 from npuc.dialects.provenance import Role
-from npuc.dialects.tensors import Tensor, tensor_type
+from npuc.dialects.tensors import Tensor, element_text, tensor_type
 
 Param: TypeAlias = bool | int | float | str | tuple[int, ...]
 Types: TypeAlias = tuple[Tensor, ...]
@@ -229,7 +229,7 @@ def same_element(*types: Tensor) -> Attribute:
     first = types[0].element_type
     for type in types[1:]:
         if type.element_type != first:
-            raise VerifyException(f"element types differ: {first} and {type.element_type}")
+            raise VerifyException(f"element types differ: {element_text(first)} and {element_text(type.element_type)}")
     return first
 
 

@@ -15,14 +15,16 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types, encode
 from npuc.dialects.train.loss import MEAN, check_reduction, scalar
+from npuc.dialects.train.unary import expect_numbers
 
 _ONE = encode(1.0)
 
 
 def check_pair(y: Tensor, target: Tensor, reduction: str = "mean") -> None:
-    """The rule for operands and reduction: equal types."""
+    """The rule for operands and reduction: equal types of numbers."""
     if y != target:
         raise VerifyException(f"prediction is {y}, target is {target}: expected equal types")
+    expect_numbers(y)
     check_reduction(reduction)
 
 

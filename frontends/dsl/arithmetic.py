@@ -115,10 +115,15 @@ def integer(value: Value, what: str) -> int:
 def item(sequence: Value, index: Value) -> Value:
     """`sequence[index]`; negative indices count from the end."""
     if not isinstance(sequence, list):
-        raise Fault(f"found {describe(sequence)} in front of '[', expected a list")
+        hint = "slice(x, axis, start, stop) cuts a tensor, unbind(x, axis) makes a list of its parts"
+        raise Fault(
+            f"found {describe(sequence)} in front of '[', expected a list",
+            hint if isinstance(sequence, SSAValue) else None,
+        )
     position = integer(index, "an index")
     if not -len(sequence) <= position < len(sequence):
-        raise Fault(f"found index {position}, expected one below {len(sequence)}, the length of the list")
+        expected = f"{-len(sequence)} to {len(sequence) - 1}" if sequence else "a list that is not empty"
+        raise Fault(f"found index {position}, expected {expected}")
     return sequence[position]
 
 

@@ -11,8 +11,8 @@ from typing import Any, Union, get_args, get_origin
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.errors import nearest
 from npuc.frontends.dsl.source import Source
+from npuc.frontends.dsl.spellings import argument_hint
 from npuc.frontends.dsl.syntax import Argument, Call
 from npuc.frontends.dsl.values import Fault, Value, describe, literal_text
 
@@ -83,8 +83,8 @@ def match_arguments(signature: Signature, call: Call, source: Source) -> dict[st
                 raise source.error(argument.at, "found an argument without a name after one with a name", usage)
             name = names[number]
         elif argument.name not in names:
-            match = nearest(argument.name, names)
-            hint = f"did you mean '{match}'? {usage}" if match else usage
+            near = argument_hint(call.function, argument.name, names)
+            hint = f"{near} {usage}" if near else usage
             raise source.error(argument.at, f"{call.function} has no argument '{argument.name}'", hint)
         else:
             name = argument.name

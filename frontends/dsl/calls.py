@@ -15,7 +15,7 @@ from npuc.compiler.builder import GraphBuilder, TooManyOps
 from npuc.compiler.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
 from npuc.compiler.layers.base import ELEMENT_TYPES, ArgumentError
-from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.tensors import element_text, shape_of, tensor_type
 from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
 from npuc.frontends.dsl.binding import (
     Formal,
@@ -38,7 +38,6 @@ from npuc.frontends.dsl.values import (
     Value,
     checked_list,
     describe,
-    element_text,
     is_number,
     kind_of,
     literal_text,
@@ -53,6 +52,7 @@ PARAM = Signature(
         Formal("bound", float | None, "none"),
     ),
 )
+MAX_BOUND = 1e30
 SHAPE = Signature("shape", (Formal("x", SSAValue),))
 TYPE = Signature("type", (Formal("x"),))
 _FACTS = {fact.function: fact for fact in (SHAPE, TYPE)}
@@ -228,7 +228,14 @@ class Calls(Expressions):
             hint = did_you_mean(str(element_name), list(ELEMENT_TYPES))
             message = f"found {literal_text(element_name)}, expected an element type"
             raise frame.source.error(matched["type"].value.at, message, hint)
-        if values.get("fill") is not None and values.get("bound") is not None:
+        if element_name == "bool" and not call.frozen and not frame.frozen:
+            hint = "'frozen' before param makes a weight that is not trained"
+            message = "found bool, expected numbers for a weight that is trained"
+            raise frame.source.error(matched["type"].value.at, message, hint)
+        bound = _optional_float(values.get("bound"))
+        if bound is not None and not 0 <= bound <= MAX_BOUND:
+            raise frame.source.error(matched["bound"].value.at, f"found {bound}, expected 0 to {MAX_BOUND}")
+        if values.get("fill") is not None and bound is not None:
             raise frame.source.error(matched["bound"].value.at, "found both 'fill' and 'bound', expected one of them")
         sizes = sizes_of(values["shape"], matched["shape"].value, frame)
         name = slot.layer(PARAM.function, outermost)
@@ -239,7 +246,7 @@ class Calls(Expressions):
                 sizes,
                 ELEMENT_TYPES[str(element_name)],
                 fill=_optional_float(values.get("fill")),
-                bound=_optional_float(values.get("bound")),
+                bound=bound,
             )
 
     def _fact(self, fact: Signature, call: Call, frame: Frame, slot: Slot) -> Value:

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator
 
-from npuc.compiler.errors import nearest
 from npuc.frontends.dsl.program import Program, Routine
 from npuc.frontends.dsl.source import Diagnostics, Place
+from npuc.frontends.dsl.spellings import layer_hint
 from npuc.frontends.dsl.syntax import (
     Assignment,
     Call,
@@ -79,8 +79,7 @@ def _check_statements(routine: Routine, diagnostics: Diagnostics) -> None:
 def _check_calls(routine: Routine, program: Program, functions: Collection[str], diagnostics: Diagnostics) -> None:
     for call in _calls(routine):
         if call.function not in functions and call.function not in program.blocks:
-            match = nearest(call.function, sorted({*functions, *program.blocks}))
-            hint = f"did you mean '{match}'?" if match else "'npuc list layers' shows what there is"
+            hint = layer_hint(call.function, {*functions, *program.blocks})
             message = f"found the unknown layer or block '{call.function}'"
             diagnostics.add(routine.source.error(call.at, message, hint))
 

@@ -12,7 +12,7 @@ from npuc.compiler.builder import MAX_OPS, GraphBuilder, Optimizer
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.optimizer import OPTIMIZERS, option_problem, options_problem
-from npuc.dialects.tensors import tensor_type
+from npuc.dialects.tensors import element_text, tensor_type
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature, convert, match_arguments
 from npuc.frontends.dsl.blocks import library_names
@@ -81,7 +81,8 @@ class Elaboration(Statements):
         sizes = sizes_of(self.single(statement.shape, frame, Slot(self.names, frame)), statement.shape, frame)
         if statement.labels and element not in (i32, i64):
             hint = "targets of another type are an 'input'"
-            raise frame.source.error(statement.element.at, f"found labels of {element}, expected i32 or i64", hint)
+            message = f"found labels of {element_text(element)}, expected i32 or i64"
+            raise frame.source.error(statement.element.at, message, hint)
         if name.text in self._inputs:
             raise frame.source.error(name.at, f"there are two inputs named '{name.text}'")
         self._inputs.add(name.text)

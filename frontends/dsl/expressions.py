@@ -12,6 +12,7 @@ from npuc.frontends.dsl.arithmetic import boolean, combine, item, negate
 from npuc.frontends.dsl.budget import Budget
 from npuc.frontends.dsl.naming import Frame, Slot
 from npuc.frontends.dsl.source import Place
+from npuc.frontends.dsl.spellings import value_hint
 from npuc.frontends.dsl.syntax import (
     Call,
     Conditional,
@@ -113,7 +114,7 @@ class Expressions(ABC):
 
     def _variable(self, name: Name, frame: Frame) -> Value:
         if name.text not in frame.variables:
-            hint = did_you_mean(name.text, sorted(frame.variables))
+            hint = value_hint(name.text) or did_you_mean(name.text, sorted(frame.variables))
             raise frame.source.error(name.at, f"found the unknown name '{name.text}'", hint)
         value = frame.variables[name.text]
         if isinstance(value, Poison):

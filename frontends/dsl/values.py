@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from npuc.dialects.tensors import tensor_type
+from npuc.dialects.tensors import element_text, tensor_type
 
 Value: TypeAlias = "int | float | bool | str | SSAValue | list[Value] | tuple[Value, ...] | None"
 """A number, string, boolean, none, tensor, list, or (a tuple) the several results of one call."""
@@ -39,11 +39,6 @@ class Fault(Exception):
 def type_text(type: TensorType[Attribute]) -> str:
     """A tensor type as the language writes it: `f32[64, 784]`."""
     return f"{element_text(type.element_type)}[{', '.join(map(str, type.get_shape()))}]"
-
-
-def element_text(element: Attribute) -> str:
-    """An element type as the language writes it."""
-    return "bool" if element == i1 else str(element)
 
 
 def literal_text(value: Value) -> str:

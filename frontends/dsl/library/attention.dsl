@@ -53,6 +53,7 @@ block multi_head_attention(
   if scale == none { scale = 1 / sqrt(size) }
   if type(scale) != "float" and type(scale) != "integer" { error "found ", scale, ", expected a number" }
   if weight == none { weight = [none, none, none, none] }
+  if type(weight) != "list" { error "found ", weight, ", expected a list [q, k, v, out]" }
   if len(weight) != 4 { error "found ", len(weight), " weights, expected four, [q, k, v, out]: ", weight }
 
   q = linear(x, heads * size, bias, weight[0])

@@ -66,8 +66,10 @@ block _layers(kind, x, hidden, layers, bias, dropout, bidirectional, h, c, weigh
   if c != none and type(c) != type(x) { error "found ", c, ", expected the element type of x" }
   if c != none and shape(c) != expected { error "found ", c, ", expected ", expected }
   if weight != none {
+    if type(weight) != "list" { error "found ", weight, ", expected a list of lists" }
     if len(weight) != expected[0] { error "found ", len(weight), " lists, expected ", expected[0], ": ", weight }
     for one in weight {
+      if type(one) != "list" { error "found ", weight, ", expected a list of weights for each layer and direction" }
       if len(one) != 2 and len(one) != 4 { error "found ", weight, ", expected 2 or 4 in each list" }
     }
   }

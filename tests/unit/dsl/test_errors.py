@@ -103,7 +103,7 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none)"
         ('h = x + "a"', "2:7: found string \"a\" beside '+', expected a tensor or a number"),
         ("h = 1 + true", "2:7: found boolean true beside '+', expected a number"),
         ('h = -"a"', "2:5: found string \"a\" after '-', expected a number"),
-        ("h = [1, 2][5]", "2:5: found index 5, expected one below 2, the length of the list"),
+        ("h = [1, 2][5]", "2:5: found index 5, expected -2 to 1"),
         ("h = [1, 2][0.5]", "2:5: found float 0.5 as an index, expected an integer"),
         ("h = 3[0]", "2:5: found integer 3 in front of '[', expected a list"),
         ("for i in n { h = x }", "2:10: found integer 2, expected a list or a range | a range is written 0..6"),

@@ -352,7 +352,14 @@ def test_a_thousand_steps():
         ("h = channel_shuffle(s, 2)", 21, "x", "found f32[2, 6], expected [batch, channels, …]"),
         ("h = channel_shuffle(x, 3)", 24, "groups", "found 3, expected a divisor of the channels, 5"),
         ("h = channel_shuffle(x, true)", 24, "groups", "found true, expected a positive integer"),
-        ("h = dot_interaction(x)", 21, "features", "found tensor f32[2, 5, 8] as argument of len, expected a list"),
+        ("h = dot_interaction(x)", 21, "features", "found f32[2, 5, 8], expected a list of tensors [batch, size]"),
+        ("h = rnn(x, 4, weight=s)", 22, "weight", "found f32[2, 6], expected a list of lists"),
+        (
+            "h = multi_head_attention(x, 2, weight=s)",
+            39,
+            "weight",
+            "found f32[2, 6], expected a list [q, k, v, out]",
+        ),
         ("h = dot_interaction([s])", 21, "features", "found [f32[2, 6]], expected at least two features"),
         (
             "h = dot_interaction([x, x])",

@@ -102,7 +102,7 @@ def message(statement: str) -> str:
         ),
         (
             "h = concat([x, m], 1)",
-            "5: element types differ: f32 and i1 (layer 'h': concat of [f32[4, 8], bool[4, 4]], 1)",
+            "5: element types differ: f32 and bool (layer 'h': concat of [f32[4, 8], bool[4, 4]], 1)",
         ),
         ("h = concat([s], 0)", "17: argument 'axis' of concat (layer 'h'): found 0 for a scalar, which has no axes"),
         (

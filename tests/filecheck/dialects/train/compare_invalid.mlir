@@ -66,6 +66,6 @@ func.func @f(%a: tensor<2xi1>, %b: tensor<2x3xf32>) {
 
 func.func @f(%a: tensor<2x3xi1>, %b: tensor<2x3xf32>) {
   %r = train.where %a, %a, %b : (tensor<2x3xi1>, tensor<2x3xi1>, tensor<2x3xf32>) -> tensor<2x3xf32>
-  // CHECK: element types differ: i1 and f32
+  // CHECK: element types differ: bool and f32
   func.return
 }
