@@ -256,7 +256,9 @@ def differentiate(func: FuncOp) -> None:
     arguments, results = arguments_of(func), results_of(func)
     step = _Step(list(block.args), _attribute_list(func, len(block.args)))
     loss = values[next(r for r in results if r.loss).index]
-    trained = [(a, block.args[a.index]) for a in arguments if a.kind is ArgumentKind.PARAM and not a.frozen]
+    # Integers and booleans have no gradient: weights of them stay as they are.
+    params = [(a, block.args[a.index]) for a in arguments if a.kind is ArgumentKind.PARAM and not a.frozen]
+    trained = [(a, value) for a, value in params if _is_float(value)]
     inputs: list[SSAValue] = [block.args[a.index] for a in arguments if a.kind is ArgumentKind.INPUT]
     _backward(step, forward, loss, [param for _, param in trained], inputs)
     spec = func.attributes.pop("train.optimizer", None)

@@ -228,10 +228,6 @@ class Calls(Expressions):
             hint = did_you_mean(str(element_name), list(ELEMENT_TYPES))
             message = f"found {literal_text(element_name)}, expected an element type"
             raise frame.source.error(matched["type"].value.at, message, hint)
-        if element_name == "bool" and not call.frozen and not frame.frozen:
-            hint = "'frozen' before param makes a weight that is not trained"
-            message = "found bool, expected numbers for a weight that is trained"
-            raise frame.source.error(matched["type"].value.at, message, hint)
         bound = _optional_float(values.get("bound"))
         if bound is not None and not 0 <= bound <= MAX_BOUND:
             raise frame.source.error(matched["bound"].value.at, f"found {bound}, expected 0 to {MAX_BOUND}")

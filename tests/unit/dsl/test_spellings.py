@@ -101,11 +101,6 @@ def test_argument_with_a_long_signature(call: str, start: str) -> None:
         ("h = x * param([6], bound=-1)", "26: found -1.0, expected 0 to 1e+30", None),
         ("h = x * param([6], bound=1e300)", "26: found 1e+300, expected 0 to 1e+30", None),
         (
-            "h = cast(param([6], type=bool), f32)",
-            "26: found bool, expected numbers for a weight that is trained",
-            "'frozen' before param makes a weight that is not trained",
-        ),
-        (
             "h = embedding(i, 3, 4, weight=param([3, 5]))",
             "21: argument 'width' of embedding (layer 'h'): found 4, the weight has 5",
             'signature: embedding(ids, entries=none, width=none, weight=none, dtype="f32")',
@@ -131,7 +126,3 @@ def test_argument_with_a_long_signature(call: str, start: str) -> None:
 )
 def test_value(statement: str, expected: str, hint: str | None) -> None:
     assert mistake(statement) == (expected, hint)
-
-
-def test_a_frozen_weight_may_be_bool() -> None:
-    read_source(HEAD + "h = cast(frozen param([6], type=bool, fill=1), f32)" + TAIL, filename="f")

@@ -6,6 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, f64
 from xdsl.utils.exceptions import PassFailedException
 
+from npuc.compiler import run_source
 from npuc.compiler.builder import Optimizer
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.transforms.autodiff import AutodiffPass
@@ -81,6 +82,20 @@ def test_a_frozen_layer_passes_its_gradient_on_and_has_none() -> None:
     ops = differentiate(net.finish(dot_loss(net, y), Optimizer("sgd", {"lr": 0.1})))
     assert [layer_of(op) for op in ops if isinstance(op, Conv2dDxOp)] == ["b"]
     assert [layer_of(op) for op in ops if isinstance(op, SgdOp)] == ["a.weight"]
+
+
+@pytest.mark.parametrize("element", ["i32", "i64", "bool"])
+def test_weights_of_integers_and_booleans_stay_as_they_are(element: str) -> None:
+    text = f"""network t() {{
+      input x: f32[3]
+      w = param([3])
+      k = param([3], type={element}, fill=1)
+      loss sum((x * w + cast(k, f32)) ** 2)
+      optimizer adam(lr=0.1)
+    }}"""
+    run = run_source(text, inputs={"x": np.ones(3)}, steps=2)
+    assert list(run.gradients) == ["w"]
+    assert not any(name == "k" or name.startswith("k.") for name in run.updated)
 
 
 def test_a_network_below_frozen_parameters_computes_no_gradients_there() -> None:
