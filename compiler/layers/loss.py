@@ -86,8 +86,9 @@ class CrossEntropyLayer(Layer[CrossEntropyOp]):
     def evaluate(self, op: CrossEntropyOp, *arrays: Array) -> tuple[Array, ...]:
         logits, labels = arrays
         rows = logits.reshape(-1, logits.shape[-1])
-        largest = rows.max(axis=1, keepdims=True)
-        log_sum = np.log(np.exp(rows - largest).sum(axis=1)) + largest[:, 0]
+        # What all logits of a row have in common cancels; kept, it would round the rest away.
+        rows = rows - rows.max(axis=1, keepdims=True)
+        log_sum = np.log(np.exp(rows).sum(axis=1))
         counted, label = _counted_rows(op, labels, rows.shape[1])
         target, share = rows[counted, label], op.label_smoothing.value.data
         if share:

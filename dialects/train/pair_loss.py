@@ -28,6 +28,14 @@ def check_pair(y: Tensor, target: Tensor, reduction: str = "mean") -> None:
     check_reduction(reduction)
 
 
+def _check_terms(y: Tensor, target: Tensor, reduction: str) -> None:
+    """The rule of losses whose terms are integers where y has integers: these have a sum, but no mean."""
+    check_pair(y, target, reduction)
+    if reduction == "mean" and not isinstance(y.element_type, AnyFloat):
+        found = f"elements are {y.element_type}, expected floating point for the mean"
+        raise VerifyException(f"{found}: cast them first, or take reduction=sum")
+
+
 def check_float(y: Tensor) -> None:
     """The rule of losses that compute fractions."""
     if not isinstance(y.element_type, AnyFloat):
@@ -50,8 +58,8 @@ class PairLossOp(PairOp):
 
     @staticmethod
     def infer(y: Tensor, target: Tensor, reduction: str = "mean") -> Types:
-        """Equal types."""
-        check_pair(y, target, reduction)
+        """Equal types; the mean is of floats."""
+        _check_terms(y, target, reduction)
         return (scalar(y),)
 
 
@@ -62,8 +70,8 @@ class PairGradOp(PairOp):
 
     @staticmethod
     def infer(y: Tensor, target: Tensor, reduction: str = "mean") -> Types:
-        """Equal types."""
-        check_pair(y, target, reduction)
+        """Equal types; the mean is of floats."""
+        _check_terms(y, target, reduction)
         return (y,)
 
 

@@ -61,6 +61,16 @@ SMOOTH = 'signature: smooth_l1_loss(x, target, beta=1.0, reduction="mean")'
             "(layer 'l1_loss': l1_loss of f32[4, 3], f32[4])",
         ),
         (
+            "mse(y, y)",
+            "elements are i32, expected floating point for the mean: cast them first, or take reduction=sum "
+            "(layer 'mse': mse of i32[4], i32[4])",
+        ),
+        (
+            "l1_loss(y, y)",
+            "elements are i32, expected floating point for the mean: cast them first, or take reduction=sum "
+            "(layer 'l1_loss': l1_loss of i32[4], i32[4])",
+        ),
+        (
             "binary_cross_entropy_with_logits(x, x, pos_weight=-2)",
             "argument 'pos_weight' of binary_cross_entropy_with_logits (layer 'binary_cross_entropy_with_logits'): "
             "found -2.0, expected at least 0 | signature: "
@@ -140,6 +150,24 @@ def test_large_logits_stay_finite(label_smoothing: float) -> None:
     assert run.loss == 500.0 * label_smoothing
     half = label_smoothing / 4
     np.testing.assert_allclose(run.gradients["logits"], [[half, -half], [half, -half]], atol=1e-15)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e16, 1e38, -1e300])
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 1.0])
+def test_what_all_logits_have_in_common_cancels(offset: float, label_smoothing: float) -> None:
+    values = {"logits": np.full((2, 4), offset), "labels": np.array([0, 3])}
+    run = run_loss("cross_entropy", values, label_smoothing=label_smoothing)
+    assert run.loss == pytest.approx(np.log(4.0), rel=1e-15)
+
+
+@pytest.mark.parametrize(("function", "expected"), [("mse", 9), ("l1_loss", 5)])
+def test_the_sum_over_integers_is_an_integer(function: str, expected: int) -> None:
+    net = Net(training=False)
+    loss = net.call(function, net.labels("y", 3), net.labels("target", 3), reduction="sum")
+    module = net.b.finish(loss=None, outputs=[("loss", loss)], optimizer=None)
+    out = execute(module, {"y": np.array([3, -1, 5]), "target": np.array([1, 1, 6])}).outputs["loss"]
+    assert out.dtype == np.int32
+    assert out == expected
 
 
 def test_a_loss_of_ignored_rows_alone_has_no_value_but_a_gradient_of_zero() -> None:

@@ -37,3 +37,11 @@ func.func @f(%a: tensor<2x3xi32>) {
   // CHECK: prediction and target have element type i32, expected a float type
   func.return
 }
+
+// -----
+
+func.func @f(%y: tensor<2x3xi32>) {
+  %l = train.mse %y, %y : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<i32>
+  // CHECK: elements are i32, expected floating point for the mean: cast them first, or take reduction=sum
+  func.return
+}
