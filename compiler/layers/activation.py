@@ -24,6 +24,7 @@ from npuc.compiler.layers.base import (
     channels_of,
     elements,
 )
+from npuc.compiler.layers.constant import check_value
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.activation import (
@@ -41,6 +42,7 @@ from npuc.dialects.train.activation import (
     ReluGradOp,
     ReluOp,
 )
+from npuc.dialects.train.unary import expect_numbers
 
 
 class PreluLayer(ElementwiseLayer[PreluOp]):
@@ -95,7 +97,7 @@ def _relu(x: Array) -> Array:
 
 
 def _relu_grad(dy: Array, y: Array) -> Array:
-    return np.where(y > 0, dy, 0)
+    return np.where(y <= 0, 0, dy)  # at NaN the gradient passes
 
 
 def _clip(x: Array, low: float, high: float, closed: bool = False) -> Array:
@@ -103,8 +105,9 @@ def _clip(x: Array, low: float, high: float, closed: bool = False) -> Array:
 
 
 def _clip_grad(dy: Array, x: Array, low: float, high: float, closed: bool = False) -> Array:
-    inside = (x >= low) & (x <= high) if closed else (x > low) & (x < high)
-    return np.where(inside, dy, 0)
+    if closed:
+        return np.where((x >= low) & (x <= high), dy, 0)
+    return np.where((x <= low) | (x >= high), 0, dy)  # relu6: at NaN the gradient passes
 
 
 def _hard_sigmoid(x: Array) -> Array:
@@ -145,6 +148,9 @@ def clip(b: GraphBuilder, x: Value, low: float = 0.0, high: float = 6.0) -> SSAV
     """x limited to [low, high]; at the bounds the gradient passes."""
     if not low <= high:
         raise ArgumentError("low", f"found {low}, expected at most high, which is {high}")
+    expect_numbers(tensor_type(x))
+    for name, bound in (("low", low), ("high", high)):
+        check_value(name, bound, tensor_type(x).element_type)
     return b.emit(ClipOp(x, low=float(low), high=float(high), closed=True)).out
 
 

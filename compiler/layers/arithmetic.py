@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, i1
+from xdsl.dialects.builtin import AnyFloat, i1, i32
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -23,6 +23,7 @@ from npuc.compiler.layers.base import (
     elements,
     result_elements,
 )
+from npuc.compiler.layers.constant import check_value
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import (
     AddOp,
@@ -212,9 +213,10 @@ def _check_number(argument: str, number: float, tensor: SSAValue) -> None:
     if element == i1:
         hint = 'cast(x, to="f32") makes 0 and 1 of false and true'
         raise ArgumentError(argument, f"found {number} beside a tensor of bool, expected a tensor of bool", hint)
-    if not isinstance(element, AnyFloat) and number != int(number):
+    if not isinstance(element, AnyFloat) and not float(number).is_integer():
         hint = 'cast(x, to="f32") gives the tensor fractions'
         raise ArgumentError(argument, f"found {number} beside a tensor of {element}, expected an integer", hint)
+    check_value(argument, number, element)
 
 
 def _tensor_and_number(x: Operand, y: Operand, names: tuple[str, str] = ("x", "y")) -> tuple[SSAValue, float]:
@@ -257,8 +259,11 @@ def sub(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     if isinstance(x, SSAValue) and isinstance(y, SSAValue):
         return binary(b, SubOp, x, y)
     tensor, number = _tensor_and_number(x, y)
-    op = AffineOp(tensor, offset=0.0 - number) if tensor is x else AffineOp(tensor, scale=-1.0, offset=number)
-    return b.emit(op).out
+    if tensor is y:
+        return b.emit(AffineOp(tensor, scale=-1.0, offset=number)).out
+    if number == -(1 << 31) and tensor_type(tensor).element_type == i32:  # 2^31 is no i32
+        return binary(b, SubOp, x, y)
+    return b.emit(AffineOp(tensor, offset=0.0 - number)).out
 
 
 def mul(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:

@@ -1,17 +1,17 @@
 """Tensors that are known at compile time; they cost nothing."""
 
 from math import ceil
-from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, i1, i32
+from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.base import ArgumentError, Array, Ints, Kind, Layer, OptInt, element_type
-from npuc.dialects.tensors import shape_of, tensor_of
+from npuc.dialects.tensors import element_text, shape_of, tensor_of
 from npuc.dialects.train.base import MAX_ELEMENTS, ints
 from npuc.dialects.train.constant import ArangeOp, CausalMaskOp, IntegersOp
+from npuc.dialects.train.unary import integer_range
 
 
 class ArangeLayer(Layer[ArangeOp]):
@@ -65,16 +65,19 @@ def arange(b: GraphBuilder, stop: float, start: float = 0, step: float = 1, dtyp
 
 
 def check_value(argument: str, value: float, element: Attribute) -> None:
-    """Raise an error for a number that an integer type does not hold."""
-    name = "bool" if element == i1 else str(element)
-    if not isinstance(element, IntegerType):
+    """
+    Raise an error for a number that an integer type does not hold, or not exactly: numbers are exact to 2^53.
+
+    A float type holds every number: one beyond its range is infinite, as in PyTorch's arithmetic.
+    """
+    bounds = integer_range(element)
+    if bounds is None:
         return
-    bits = cast(IntegerType, element).width.data
-    # Properties are floats, which beyond 2^53 are not all integers.
-    limit = 1 << min(bits - 1, 53)
-    low, high = (0, 1) if bits == 1 else (-limit, limit - 1)
+    low, high = bounds
     if not float(value).is_integer() or not low <= value <= high:
-        raise ArgumentError(argument, f"found {value:.15g}, expected an integer from {low} to {high} for {name}")
+        shown = value if isinstance(value, int) else f"{value:.16g}"
+        message = f"found {shown}, expected an integer from {low} to {high} for {element_text(element)}"
+        raise ArgumentError(argument, message, "numbers are exact below 2^53" if element == i64 else None)
 
 
 def causal_mask(b: GraphBuilder, rows: int, columns: OptInt = None, offset: int = 0) -> SSAValue:

@@ -15,8 +15,10 @@ from xdsl.ir import SSAValue
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arithmetic import ElementwiseLayer, binary, negated, reduce_to
 from npuc.compiler.layers.base import Array, Emit, Gradients, Operand, Value
+from npuc.compiler.layers.constant import check_value
 from npuc.compiler.layers.smooth import erf_of
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
+from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.arithmetic import BinaryOp, DivOp, MulOp
 from npuc.dialects.train.pointwise import (
     AbsGradOp,
@@ -44,6 +46,7 @@ from npuc.dialects.train.pointwise import (
     SqrtGradOp,
     SqrtOp,
 )
+from npuc.dialects.train.unary import expect_numbers
 
 
 class ExpLayer(ElementwiseLayer[ExpOp]):
@@ -230,6 +233,9 @@ def erf(b: GraphBuilder, x: Value) -> SSAValue:
 def pow(b: GraphBuilder, x: Operand, exponent: Operand) -> SSAValue:
     """x to the power of a number or tensor, elementwise; shapes broadcast, x may be a number. Also `x ** exponent`."""
     if isinstance(x, SSAValue) and not isinstance(exponent, SSAValue):
+        expect_numbers(tensor_type(x))
+        if exponent >= 0 and float(exponent).is_integer():  # integers have no others
+            check_value("exponent", exponent, tensor_type(x).element_type)
         return b.emit(PowerOp(x, exponent=float(exponent))).out
     return binary(b, PowOp, x, exponent, ("x", "exponent"))
 

@@ -29,7 +29,7 @@ class ReluOp(UnaryOp):
 
 @irdl_op_definition
 class ReluGradOp(UnaryGradOp):
-    """`train.relu_grad %dy, %y`: dy where the output y is positive, else 0."""
+    """`train.relu_grad %dy, %y`: dy where the output y is positive or NaN, else 0."""
 
     name = "train.relu_grad"
 

@@ -160,7 +160,8 @@ class ConstantOp(TrainOp):
 
     @staticmethod
     def infer(results: tuple[Tensor, ...], value: float) -> Types:
-        """Any type."""
+        """Any type that has the value."""
+        expect_of_type(results[0], value=value)
         return results
 
 

@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.arithmetic import BinaryOp, NumbersOp
 from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp, expect_numbers
+from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp, expect_numbers, expect_of_type
 
 _SQUARE = encode(2.0)
 
@@ -125,6 +125,7 @@ class PowerOp(UnaryOp):
         expect_numbers(x)
         if not isinstance(x.element_type, AnyFloat) and not (exponent.is_integer() and exponent >= 0):
             raise VerifyException(f"exponent is {exponent}, expected an integer of at least 0 for {x.element_type}")
+        expect_of_type(x, exponent=exponent)
         return (x,)
 
 

@@ -1,6 +1,9 @@
 """What the elementwise functions of one tensor have in common."""
 
-from xdsl.dialects.builtin import AnyFloat, TensorType, i1
+from typing import cast
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, i1
+from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -29,11 +32,29 @@ def expect_float(x: Tensor) -> None:
         raise VerifyException(f"elements are {found}, expected floating point: cast them first")
 
 
+def integer_range(element: Attribute) -> tuple[int, int] | None:
+    """
+    The least and the largest number that may stand for an element of an integer type; None for other types.
+
+    Properties are f64: beyond 2^53 one of them could stand for several integers.
+    """
+    if not isinstance(element, IntegerType):
+        return None
+    bits, exact = cast(IntegerType, element).width.data, (1 << 53) - 1
+    return (0, 1) if bits == 1 else (max(-1 << (bits - 1), -exact), min((1 << (bits - 1)) - 1, exact))
+
+
 def expect_of_type(x: Tensor, **numbers: float) -> None:
-    """The rule for numbers that stand beside the elements of x: integers beside integers. They are given by name."""
+    """The rule for numbers that stand beside the elements of x: integers of its type. They are given by name."""
+    bounds = integer_range(x.element_type)
+    if bounds is None:
+        return
+    low, high = bounds
     for name, number in numbers.items():
-        if not isinstance(x.element_type, AnyFloat) and not number.is_integer():
+        if not number.is_integer():
             raise VerifyException(f"{name} is {number}, expected an integer beside elements of {x.element_type}")
+        if not low <= number <= high:
+            raise VerifyException(f"{name} is {number}, expected {low} to {high} beside elements of {x.element_type}")
 
 
 class UnaryOp(TrainOp):

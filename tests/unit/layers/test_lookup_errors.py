@@ -48,8 +48,8 @@ def message(statement: str) -> str:
         ),
         (
             "h = arange(5, step=0.5, dtype=i64)",
-            "20: argument 'step' of arange (layer 'h'): found 0.5, expected an integer from -9007199254740992 "
-            "to 9007199254740991 for i64",
+            "20: argument 'step' of arange (layer 'h'): found 0.5, expected an integer from -9007199254740991 "
+            "to 9007199254740991 for i64 | numbers are exact below 2^53",
         ),
         (
             "h = arange(3000000000, start=2999999999, dtype=i32)",

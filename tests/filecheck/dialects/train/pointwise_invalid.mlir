@@ -85,3 +85,19 @@ func.func @f(%a: tensor<2x3xi32>) {
   // CHECK: scale is 0.5, expected an integer beside elements of i32
   func.return
 }
+
+// -----
+
+func.func @f(%a: tensor<2x3xi32>) {
+  %r = train.affine %a offset 2147483648.0 : (tensor<2x3xi32>) -> tensor<2x3xi32>
+  // CHECK: offset is 2147483648.0, expected -2147483648 to 2147483647 beside elements of i32
+  func.return
+}
+
+// -----
+
+func.func @f() {
+  %r = train.constant value -9007199254740992.0 : () -> tensor<i64>
+  // CHECK: value is -9007199254740992.0, expected -9007199254740991 to 9007199254740991 beside elements of i64
+  func.return
+}
