@@ -49,9 +49,17 @@ def _scales(op: ResizeBase) -> dict[str, float]:
 
 
 def _nearest(size: int, out: int, scale: float) -> Array:
-    """The position in the input of each position of one axis of the output."""
+    """
+    The position in the input of each position of one axis of the output.
+
+    The rule of PyTorch's CPU kernels for every element type, float32 arithmetic included: where the size stays or
+    doubles, place or place >> 1; else floor(place * step), step being 1 / scale, or size / out without a scale.
+    """
     places = np.arange(out)
-    return places * size // out if scale == 0 else np.minimum(np.floor(places / scale).astype(int), size - 1)
+    if out in (size, 2 * size):
+        return places * size // out
+    step = np.float32(1 / scale) if scale else np.float32(size) / np.float32(out)
+    return np.minimum(np.floor(places.astype(np.float32) * step).astype(int), size - 1)
 
 
 def _nearest_axes(op: ResizeBase, image: Sequence[int], out: Sequence[int]) -> tuple[Array, Array]:
@@ -215,8 +223,9 @@ def upsample(
     """
     x [batch, channels, height, width] resized by `scale` or to `size`; `mode` is "nearest" or "bilinear".
 
-    Both are one number or [height, width]; a scaled size is rounded down. `align_corners` lays the corner pixels of
-    both images on each other, bilinear only.
+    Both are one number or [height, width]; a scaled size is rounded down. Nearest takes row floor(i / scale) for row
+    i, or i >> 1 where the size doubles, rounded in f32 as PyTorch does. `align_corners` lays the corner pixels of both
+    images on each other, bilinear only.
     """
     shape = _image(x)
     if mode not in ("nearest", "bilinear"):

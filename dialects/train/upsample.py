@@ -38,7 +38,11 @@ class ResizeBase(TrainOp):
 
 @irdl_op_definition
 class UpsampleNearestOp(ResizeBase):
-    """`train.upsample_nearest %x size [16, 16]`: row i is row floor(i / scale_h) of x, columns likewise."""
+    """
+    `train.upsample_nearest %x size [16, 16]`: row i is row floor(i / scale_h) of x, columns likewise.
+
+    Where the size doubles it is row i >> 1 for every scale.
+    """
 
     name = "train.upsample_nearest"
 

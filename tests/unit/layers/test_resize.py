@@ -41,6 +41,8 @@ def resized(values: list[float], **arguments: Any) -> list[float]:
         ({"size": [1, 3]}, [0, 1, 3]),
         ({"scale": [1, 0.7]}, [0, 1, 2]),
         ({"scale": [1, 0.5]}, [0, 2]),
+        ({"scale": [1, 2.1]}, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]),
+        ({"scale": [1, 2.3]}, [0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4]),
     ],
 )
 def test_nearest(arguments: dict[str, Any], expected: list[float]) -> None:
