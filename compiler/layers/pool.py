@@ -138,22 +138,26 @@ class MaxPoolLayer(Layer[MaxPoolOp]):
 
 
 class MaxPoolGradLayer(Layer[MaxPoolGradOp]):
-    """Each gradient goes to the first largest element of its window in row-major order."""
+    """Each gradient goes to the first largest element of its window, of several NaN to the last one."""
 
     op = MaxPoolGradOp
 
     def evaluate(self, op: MaxPoolGradOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x = arrays
-        padded = _pad(op, x, dy.shape[2:], _lowest(x))
-        views = list(_views(op, dy.shape[2:]))
+        padded, views = _pad(op, x, dy.shape[2:], _lowest(x)), list(_views(op, dy.shape[2:]))
+        inside = _pad(op, np.ones((1, 1, *x.shape[2:]), dtype=np.bool_), dy.shape[2:], 0)
         largest = np.full(dy.shape, _lowest(x), dtype=x.dtype)
         for rows, columns in views:
             np.maximum(largest, padded[:, :, rows, columns], out=largest)
         dx, open_windows = np.zeros_like(padded), np.ones(dy.shape, dtype=bool)
         for rows, columns in views:
-            first = (padded[:, :, rows, columns] == largest) & open_windows
+            first = (padded[:, :, rows, columns] == largest) & inside[:, :, rows, columns] & open_windows
             dx[:, :, rows, columns] += np.where(first, dy, 0)
             open_windows &= ~first
+        for rows, columns in reversed(views) if open_windows.any() else ():
+            last = np.isnan(padded[:, :, rows, columns]) & open_windows
+            dx[:, :, rows, columns] += np.where(last, dy, 0)
+            open_windows &= ~last
         return (_crop(op, dx, x.shape),)
 
     def work(self, op: MaxPoolGradOp) -> Work:

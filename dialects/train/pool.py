@@ -106,7 +106,11 @@ class MaxPoolOp(MaxPoolBase):
 
 @irdl_op_definition
 class MaxPoolGradOp(MaxPoolBase):
-    """`train.max_pool_grad %dy, %x …`: each gradient goes to the first largest element of its window."""
+    """
+    `train.max_pool_grad %dy, %x …`: each gradient goes to the first largest element of its window.
+
+    Padding takes none; of several NaN, which are larger than all, the last takes it.
+    """
 
     name = "train.max_pool_grad"
 

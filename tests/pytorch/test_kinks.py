@@ -1,10 +1,12 @@
 """Elementwise functions against PyTorch where its derivative is a choice: at kinks, bounds and ties, and far out."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from xdsl.context import Context
 
 from npuc.compiler.interpreter.execute import execute
@@ -17,6 +19,7 @@ from tests.pytorch.counterparts import judge
 torch.set_num_threads(1)
 
 POINTS = [-800.0, -6.0, -3.0, -1.0, -0.0, 0.0, 1.0, 3.0, 6.0, 800.0]
+POOLING = {"kernel": 2, "stride": None, "padding": 0, "dilation": 1, "ceil_mode": False}
 CALLS = {
     "relu": {},
     "relu6": {},
@@ -58,6 +61,30 @@ def test_a_function_of_one_tensor(function: str) -> None:
     if function == "prelu":
         values["y.weight"] = np.linspace(-1, 1, len(POINTS))
     _check(Call(function, {"x": (1, len(POINTS))}, CALLS[function]), values)
+
+
+@pytest.mark.parametrize("function", ["relu", "relu6", "clip", "leaky_relu", "hard_swish"])
+def test_nan(function: str) -> None:
+    values = {"x": np.array([[np.nan, 1.0]]), "expected0": np.zeros((1, 2))}
+    _check(Call(function, {"x": (1, 2)}, CALLS[function]), values)
+
+
+@pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan])
+@pytest.mark.parametrize("arguments", [{"stride": 2, "padding": 1}, {"ceil_mode": True}, {"dilation": 2, "padding": 1}])
+def test_pooling_of_infinities_and_nan(arguments: dict[str, Any], value: float) -> None:
+    x = np.full((2, 1, 5, 5), value)
+    x[1, 0, ::2, 1] = 1.0
+    arguments = {"kernel": 2, **arguments}
+    y = F.max_pool2d(torch.tensor(x), *(arguments.get(n, d) for n, d in POOLING.items()))
+    _check(Call("max_pool", {"x": x.shape}, arguments), {"x": x, "expected0": np.zeros(y.shape)})
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e16, -1e300])
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
+def test_cross_entropy_of_logits_far_out(offset: float, label_smoothing: float) -> None:
+    values = {"logits": offset + np.array([[0.0, 0.0, 4.0], [0.0, 0.0, 0.0]]), "labels": np.array([0, 2])}
+    call = Call("cross_entropy", {"logits": (2, 3)}, {"label_smoothing": label_smoothing}, {"labels": ((2,), 3)})
+    _check(call, values)
 
 
 @pytest.mark.parametrize("function", ["max", "min", "pow"])

@@ -17,6 +17,8 @@ from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.base import TrainOp
 from tests.networks import Net, dot_loss
 
+INF, NAN = float("inf"), float("nan")
+
 
 def row(function: str, values: list[float], element: Attribute = f64, **arguments: Any) -> list[float]:
     """A function of one channel of a length."""
@@ -82,13 +84,35 @@ def test_adaptive_windows_overlap_by_at_most_one() -> None:
 def test_the_first_of_equal_values_takes_the_gradient(
     function: str, arguments: dict[str, Any], expected: list[int]
 ) -> None:
+    assert gradient_of(function, [1.0] * 5, **arguments) == expected
+
+
+def gradient_of(function: str, x: list[float], **arguments: Any) -> list[float]:
+    """Of one channel, where the outputs have the gradients 5, 7 and 9."""
     net = Net()
-    y = net.call(function, net.param("x", 1, 1, 5), **arguments)
+    y = net.call(function, net.param("x", 1, 1, len(x)), **arguments)
     module = net.finish(dot_loss(net, y))
     AutodiffPass().apply(Context(), module)
-    count = shape_of(y)[2]
-    run = execute(module, {"x": np.ones((1, 1, 5)), "target": np.array([[[5, 7, 9][:count]]])}, double=True)
-    assert run.gradients["x"].ravel().tolist() == expected
+    target = np.array([[[5.0, 7.0, 9.0][: shape_of(y)[2]]]])
+    return execute(module, {"x": np.array([[x]]), "target": target}, double=True).gradients["x"].ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "x", "expected"),
+    [
+        ({"kernel": 2, "padding": 1}, [-INF] * 4, [5, 7, 0, 9]),
+        ({"kernel": 2, "padding": 1}, [-INF, -INF, 0, -INF], [5, 0, 7, 9]),
+        ({"kernel": 3, "padding": 1, "dilation": 2, "stride": 2}, [-INF] * 6, [0, 12, 0, 0, 0, 0]),
+        ({"kernel": 3, "stride": 2, "ceil_mode": True}, [-INF] * 6, [5, 0, 7, 0, 9, 0]),
+        ({"kernel": 3}, [1, NAN, 2, NAN, 4, NAN], [0, 5, 0, 0, 0, 7]),
+        ({"kernel": 3}, [-INF, -INF, -INF, NAN, INF, NAN], [5, 0, 0, 0, 0, 7]),
+    ],
+)
+def test_infinities_and_nan_take_gradients_and_padding_takes_none(
+    arguments: dict[str, Any], x: list[float], expected: list[int]
+) -> None:
+    """The last of several NaN takes it, as in PyTorch."""
+    assert gradient_of("max_pool1d", x, **arguments) == expected
 
 
 def test_gradients_of_means_add_up_where_windows_overlap() -> None:
