@@ -86,6 +86,7 @@ class GraphBuilder:
         self._layer_attr: StringAttr = StringAttr("")
         self._location_attr: LocationAttr = source_location("-", 1, 1)
         self._names: set[str] = set()
+        self._numbers: dict[str, int] = {}
         self._seeds = 0
         self.op_count = 0
 
@@ -144,10 +145,12 @@ class GraphBuilder:
         self._by_value[value] = argument
         return value
 
-    def _unique(self, name: str) -> str:
-        candidate, number = name, 2
+    def unique(self, name: str) -> str:
+        """The name, with a number where it is taken; it is then taken too."""
+        candidate, number = name, self._numbers.get(name, 2)
         while candidate in self._names:
             candidate, number = f"{name}_{number}", number + 1
+        self._numbers[name] = number
         self._names.add(candidate)
         return candidate
 
@@ -176,7 +179,7 @@ class GraphBuilder:
         the fan-in being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out,
         in, …] kernel.
         """
-        name = self._unique(f"{self._layer}.{suffix}" if suffix else self._layer)
+        name = self.unique(f"{self._layer}.{suffix}" if suffix else self._layer)
         attributes: dict[str, Attribute] = {"train.param": StringAttr(name)}
         if fill is not None:
             attributes["train.fill"] = FloatAttr(float(fill), f64)
@@ -188,7 +191,7 @@ class GraphBuilder:
 
     def stat(self, suffix: str, shape: Sequence[int], element: Attribute, *, fill: float) -> SSAValue:
         """A running statistic named `<layer>.<suffix>`, at first `fill`; `update` gives its next value."""
-        name = self._unique(f"{self._layer}.{suffix}")
+        name = self.unique(f"{self._layer}.{suffix}")
         attributes: dict[str, Attribute] = {"train.stat": StringAttr(name), "train.fill": FloatAttr(float(fill), f64)}
         return self._argument(tensor_of(element, shape), attributes, name)
 
@@ -206,12 +209,18 @@ class GraphBuilder:
     # the finished program
 
     def finish(
-        self, *, loss: SSAValue | None, outputs: Sequence[tuple[str, SSAValue]], optimizer: Optimizer | None
+        self,
+        *,
+        loss: SSAValue | None,
+        outputs: Sequence[tuple[str, SSAValue]],
+        optimizer: Optimizer | None,
+        gradients: Sequence[tuple[SSAValue, SSAValue]] = (),
     ) -> ModuleOp:
         """
         The module with the one function built so far. The builder must not be used afterwards.
 
-        Results are the loss, the new statistics, the outputs. Operations that none of them needs are removed, and so
+        Results are the loss, the new statistics, the gradients (pairs of a parameter and what was built for it; only
+        where the program holds its own gradients), the outputs. Operations that none of them needs are removed, and so
         are arguments that are not used then.
         """
         values: list[SSAValue] = []
@@ -220,14 +229,18 @@ class GraphBuilder:
             values.append(loss)
             result_attrs.append({"train.loss": UnitAttr()})
         updates = [a for a in self._arguments if a.update is not None and self.training]
-        results = [*values, *(a.update for a in updates if a.update), *(value for _, value in outputs)]
+        new = [a.update for a in updates if a.update is not None]
+        results = [*values, *new, *(value for _, value in (*gradients, *outputs))]
         ops, used = needed(self._ops, results)
         self._arguments = [a for a in self._arguments if a.value in used]
-        number = {a.value: i for i, a in enumerate(self._arguments)}
+        number: dict[SSAValue, int] = {a.value: i for i, a in enumerate(self._arguments)}
         for argument in updates:
             if argument.update is not None:
                 values.append(argument.update)
                 result_attrs.append({"train.updates": IntegerAttr(number[argument.value], i64)})
+        for parameter, value in gradients:
+            values.append(value)
+            result_attrs.append({"train.gradient": IntegerAttr(number[parameter], i64)})
         for name, value in outputs:
             values.append(value)
             result_attrs.append({"train.output": StringAttr(name)})

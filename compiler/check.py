@@ -16,7 +16,6 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import SSAValue
 
-from npuc.compiler.driver import read_program
 from npuc.compiler.errors import CheckError, NpucError, UsageError
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
@@ -24,6 +23,7 @@ from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array, Kind
 from npuc.compiler.pipeline import AUTODIFF, available_passes, read_pipeline, run_pipeline
+from npuc.compiler.reading import read_program
 from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_default_target
 from npuc.compiler.source import Source
 from npuc.compiler.trace import work_of

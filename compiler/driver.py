@@ -9,7 +9,7 @@ From a source to reports: read, verify, lower as far as each backend needs, scor
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
@@ -19,7 +19,8 @@ from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.backends.hardware import Hardware, load_hardware, machine_target
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.memory import without_cycle_collection
-from npuc.compiler.options import MAX_OPS, CompileOptions, Say
+from npuc.compiler.options import CompileOptions, Say
+from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report import Report
 from npuc.compiler.source import Source, open_source, text_source
 
@@ -65,7 +66,7 @@ def compile_file(
     **options: Unpack[CompileOptions],
 ) -> Report | list[Report]:
     """
-    Score the program in a file (`.dsl`, `.mlir`, `samples:NAME`); with a list of backends, a list of reports.
+    Score the program in a file (`.dsl`, `.mlir`, `.csv`, `samples:NAME`); with a list of backends, a list of reports.
 
     `hardware` is a preset's name, a `.toml` file or a mapping, `overrides` replace keys of it (`{"memory.spm_kib":
     4096}`), `defines` set the network's parameters, `pipeline` replaces the passes of `opt_level`, `inference`
@@ -135,11 +136,16 @@ def _compile_program(source: Source, backends: Sequence[str], options: CompileOp
     models = [get_backend(name) for name in backends]
     machines = [_machine(model, options, say) for model in models]
     sources = SourceTexts({source.filename: source.text})
-    module = read_program(source, options, sources)
+    remarks: list[str] = []
+    channels = any(machine.get("cycle.compat", str) == "scalesim3" for machine in machines)
+    module = read_program(source, options, sources, remarks, channels=channels)
+    if source.format == "csv":
+        # The table's reader has kept the layers that were asked for, with all products of theirs.
+        options = {**options, "only": None, "inference": True}
     result = Compilation()
     for model, machine in zip(models, machines, strict=True):
         copy = module.clone() if len(models) > 1 else module
-        result.reports.append(_score(copy, model, machine, source, options, sources, say))
+        result.reports.append(_score(copy, model, machine, source, options, sources, list(remarks), say))
         result.modules.append(copy)
     return result
 
@@ -166,24 +172,6 @@ def _machine(model: Backend, options: CompileOptions, say: Say) -> Hardware:
     return load_hardware(hardware, options.get("overrides"))
 
 
-def read_program(source: Source, options: CompileOptions, sources: SourceTexts) -> ModuleOp:
-    """The module that a source holds, verified, whatever its level."""
-    from npuc.compiler.verify import require_function, verify_module
-    from npuc.frontends import read_source
-
-    module = read_source(
-        source.text,
-        format=source.format,
-        filename=source.filename,
-        defines=plain_defines(options.get("defines")),
-        training=not options.get("inference"),
-        max_ops=options.get("max_ops", MAX_OPS),
-    )
-    verify_module(module, sources)
-    require_function(module)
-    return module
-
-
 def _score(
     module: ModuleOp,
     model: Backend,
@@ -191,14 +179,14 @@ def _score(
     source: Source,
     options: CompileOptions,
     sources: SourceTexts,
+    warnings: list[str],
     say: Say,
 ) -> Report:
-    """Lower `module` to what `model` scores, in place, and score it."""
+    """Lower `module` to what `model` scores, in place, and score it; the report has `warnings` and those found."""
     from npuc.compiler.lowering import check_budgets, lower
     from npuc.compiler.pipeline import write_pipeline
     from npuc.compiler.verify import require_function, verify_module
 
-    warnings: list[str] = []
     if model.level == "npu":
         stamp_target(module, machine, model.name)
     passes = lower(module, model, machine, options, sources, warnings, say)
@@ -271,11 +259,6 @@ def _literals(options: CompileOptions) -> dict[str, Any]:
     from npuc.frontends.dsl.defines import literal
 
     return {name: literal(value) for name, value in sorted(plain_defines(options.get("defines")).items())}
-
-
-def plain_defines(defines: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Network parameters with numpy's numbers as Python's."""
-    return {name: value.item() if hasattr(value, "item") else value for name, value in (defines or {}).items()}
 
 
 def network_name(module: ModuleOp) -> str:

@@ -26,7 +26,7 @@ from npuc.compiler.pipeline import (
     state_of,
     write_pipeline,
 )
-from npuc.compiler.selection import keep_layers
+from npuc.compiler.selection import keep_layers, patterns_of
 from npuc.compiler.trace import Trace, cost_of, work_of
 from npuc.compiler.verify import SourceTexts, location_of
 from npuc.dialects.npu import ContractOp
@@ -55,8 +55,7 @@ def lower(
     trace = _trace(passes, module, model, machine, options, say)
     context = make_context()
     verify_each = options.get("verify_each", False)
-    only = options.get("only")
-    patterns = [str(only)] if isinstance(only, str | int) else list(only or ())
+    patterns = patterns_of(options.get("only"))
     if patterns:
         whole = _through_autodiff(passes)
         run_pipeline(module, passes[:whole], context, sources, verify_each=verify_each, observe=trace)

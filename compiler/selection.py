@@ -35,18 +35,25 @@ def _operations(module: ModuleOp) -> Iterator[Operation]:
             yield from func.body.block.ops
 
 
-def select(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
+def patterns_of(only: str | int | Sequence[str] | None) -> list[str]:
+    """The patterns that the option `only` gives: one or several; empty when nothing is selected."""
+    return [str(only)] if isinstance(only, str | int) else list(only or ())
+
+
+def select(names: Sequence[str], patterns: Sequence[str]) -> set[int]:
     """
-    The names that one of the patterns means: a glob, or an index (`#3`, or `3` where no layer has that name).
+    The numbers of the names that one of the patterns means: a glob, or an index (`#3`, or `3` where no layer has that
+    name).
 
     Raises `UsageError` for a pattern that means none.
     """
-    chosen: set[str] = set()
+    chosen: set[int] = set()
     for pattern in patterns:
         digits = pattern.removeprefix("#")
-        found = [name for name in names if fnmatchcase(name, pattern)]
+        found = [number for number, name in enumerate(names) if fnmatchcase(name, pattern)]
         if not found and digits.isdecimal() and digits.isascii():
-            found = list(names[int(digits) : int(digits) + 1])
+            index = int(digits[-10:])
+            found = [index] if len(digits) <= 10 and index < len(names) else []
             if not found:
                 raise UsageError(f"--only {pattern}: there are {len(names)} layers, the last is #{len(names) - 1}")
         if not found:
@@ -57,7 +64,8 @@ def select(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
 
 def keep_layers(module: ModuleOp, patterns: Sequence[str]) -> None:
     """Keep the operations of the layers that `patterns` mean, and the updates of their parameters; in place."""
-    chosen = select(layer_names(module), patterns)
+    names = layer_names(module)
+    chosen = {names[number] for number in select(names, patterns)}
     for func in module.ops:
         if isinstance(func, FuncOp) and not func.is_declaration:
             _keep(func, chosen)

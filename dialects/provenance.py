@@ -1,15 +1,16 @@
 """
 Where an operation came from: its layer, its role in the training step, its place in the source.
 
-Every operation of the `train` and `npu` dialects carries these three. `derive` is the one way for a pass to build an
-operation in place of another, so that none of them is lost.
+Every operation of the `train` and `npu` dialects carries these three. Two more are written where the source says
+them: `repeat`, how often the operation runs (1 where nothing is written), and `sparsity`, the N:M of its weights.
+`derive` is the one way for a pass to build an operation in place of another, so that none of them is lost.
 """
 
 from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerAttr, LocationAttr, StringAttr, i64
 from xdsl.ir import Operation
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -46,11 +47,45 @@ def role_of(op: Operation) -> Role:
     return Role(attr.data) if isinstance(attr, StringAttr) else Role.FORWARD
 
 
+REPEAT, SPARSITY = "repeat", "sparsity"
+_INHERITED = ("layer", REPEAT, SPARSITY)
+
+
+def repeat_of(op: Operation) -> int:
+    """How often an operation runs in the program; 1 where nothing is written."""
+    attr = op.attributes.get(REPEAT)
+    return max(1, attr.value.data) if isinstance(attr, IntegerAttr) else 1
+
+
+@lru_cache(maxsize=256)
+def repeat_attr(count: int) -> IntegerAttr:
+    """The shared attribute of a number of repetitions."""
+    return IntegerAttr(count, i64)
+
+
+def sparsity_of(op: Operation) -> tuple[int, int] | None:
+    """Of how many weights along the contraction (the second number) only the first few are kept; None: dense."""
+    attr = op.attributes.get(SPARSITY)
+    kept, colon, of = attr.data.partition(":") if isinstance(attr, StringAttr) else ("", "", "")
+    if not (colon and kept.isdecimal() and of.isdecimal() and 0 < int(kept) < int(of)):
+        return None
+    return int(kept), int(of)
+
+
+@lru_cache(maxsize=256)
+def sparsity_attr(kept: int, of: int) -> StringAttr:
+    """The shared attribute of a sparsity, as SCALE-Sim's topologies write it: `2:4`."""
+    return StringAttr(f"{kept}:{of}")
+
+
 def derive(source: Operation, new: OpT, *, role: Role | None = None) -> OpT:
-    """Give `new` the layer, role and location of `source` (with another role, if one is named), and return it."""
-    layer = source.attributes.get("layer")
-    if layer is not None:
-        new.attributes["layer"] = layer
+    """
+    Give `new` what is known of `source`: layer, location, repetitions, sparsity, and its role if no other is named.
+    """
+    for name in _INHERITED:
+        attr = source.attributes.get(name)
+        if attr is not None:
+            new.attributes[name] = attr
     if role is not None:
         if role is not Role.FORWARD:
             new.attributes["role"] = role_attr(role)

@@ -15,7 +15,7 @@ from npuc.compiler.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.alike import likeness
 from npuc.dialects.npu import Col2ImOp, ConstantOp, ContractOp, Im2ColOp, MoveOp, VectorOp, ViewOp
-from npuc.dialects.provenance import layer_of, location_text
+from npuc.dialects.provenance import layer_of, location_text, repeat_of
 
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without work: no row."""
@@ -52,7 +52,8 @@ class CycleBackend:
                 continue
             kind, row = _kind(op), None
             if kind in known:
-                row = replace(known[kind], index=len(rows), name=layer_of(op), loc=location_text(op))
+                own = {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
+                row = replace(known[kind], index=len(rows), **own)
             elif isinstance(op, ContractOp):
                 row = contract_row(op, machine, len(rows))
             else:

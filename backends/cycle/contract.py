@@ -22,7 +22,7 @@ from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.provenance import layer_of, location_text, role_of
+from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
 IDLE = 0.1
 """The share of the time in which neither array nor DRAM channel works from which on `limit` is `latency`."""
@@ -116,6 +116,7 @@ def contract_row(op: ContractOp, machine: Machine, index: int) -> OpRow:
         op=op.name,
         loc=location_text(op),
         phase=role_of(op).value,
+        repeat=repeat_of(op),
         kind="matrix",
         batch=batch,
         m=m,

@@ -17,7 +17,7 @@ from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.report import Kind, OpRow, TensorBytes
 from npuc.dialects.npu import TensorWorkOp, VectorOp
-from npuc.dialects.provenance import layer_of, location_text, role_of
+from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
 
 def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
@@ -41,6 +41,7 @@ def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
         op=op.name,
         loc=location_text(op),
         phase=role_of(op).value,
+        repeat=repeat_of(op),
         kind=kind,
         macs=0,
         vector_ops=ops,

@@ -19,7 +19,9 @@ from npuc.compiler.errors import InternalError, NpucError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-Source = Annotated[str, typer.Argument(help="A .dsl or .mlir file, samples:NAME, or - for a .dsl on standard input.")]
+Source = Annotated[
+    str, typer.Argument(help="A .dsl, .mlir or .csv file, samples:NAME, or - for a .dsl on standard input.")
+]
 Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME=VALUE", help="Set a network parameter.")]
 OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level: 0.")]
 Pipeline = Annotated[str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Passes instead of -O's.")]

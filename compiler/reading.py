@@ -1,0 +1,78 @@
+"""From a source to a verified module: what compiling, running and checking a program begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from npuc.compiler.errors import UsageError
+from npuc.compiler.options import MAX_OPS, CompileOptions
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.compiler.source import Source
+    from npuc.compiler.verify import SourceTexts
+
+
+def read_program(
+    source: Source,
+    options: CompileOptions,
+    sources: SourceTexts,
+    remarks: list[str] | None = None,
+    *,
+    channels: bool = False,
+) -> ModuleOp:
+    """
+    The module that a source holds, verified, whatever its level.
+
+    Of a layer table only the layers that `only` names are read; `remarks` gets what its reader has to say, `channels`
+    takes its depthwise convolutions apart as SCALE-Sim does.
+    """
+    from npuc.compiler.verify import require_function, verify_module
+
+    if source.format == "csv":
+        module = _read_table(source, options, [] if remarks is None else remarks, channels=channels)
+    else:
+        module = _read_network(source, options)
+    verify_module(module, sources)
+    require_function(module)
+    return module
+
+
+def _read_table(source: Source, options: CompileOptions, remarks: list[str], *, channels: bool) -> ModuleOp:
+    from npuc.compiler.selection import patterns_of, select
+    from npuc.frontends.tables import read_table_program
+
+    patterns = patterns_of(options.get("only"))
+    inference = options.get("inference")
+    program = read_table_program(
+        source.text,
+        source.filename,
+        training=None if inference is None else not inference,
+        max_ops=options.get("max_ops", MAX_OPS),
+        channels=channels,
+        choose=(lambda names: select(names, patterns)) if patterns else None,
+    )
+    for name in options.get("defines") or {}:
+        raise UsageError(f"-D {name}: a layer table has no parameters")
+    remarks += program.table.warnings
+    return program.module
+
+
+def _read_network(source: Source, options: CompileOptions) -> ModuleOp:
+    from npuc.frontends import read_source
+
+    return read_source(
+        source.text,
+        format=source.format,
+        filename=source.filename,
+        defines=plain_defines(options.get("defines")),
+        training=not options.get("inference"),
+        max_ops=options.get("max_ops", MAX_OPS),
+    )
+
+
+def plain_defines(defines: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Network parameters with numpy's numbers as Python's."""
+    return {name: value.item() if hasattr(value, "item") else value for name, value in (defines or {}).items()}

@@ -1,0 +1,204 @@
+"""
+Reading a table: which of the kinds it is, by its header and the number of its cells, and its rows as layers.
+
+A header that names columns M, N and K makes a table of products, whose other columns are known by name as well. Any
+other header makes a topology of SCALE-Sim: 8 or 9 cells are a convolution, 4 or 5 a product.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from npuc.compiler.errors import Location, SourceError, SourceErrors
+from npuc.frontends.tables.cells import Cell, Line, RowReader, lines_of
+from npuc.frontends.tables.model import Convolution, Product, Table, TableLayer
+
+MOST_ERRORS = 20
+MOST_LAYERS = 200_000
+Choose = Callable[[Sequence[str]], Collection[int]]
+"""Given the names of all rows, the numbers of those to keep."""
+
+_SIZES = (
+    "the height of the input",
+    "the width of the input",
+    "the height of the filter",
+    "the width of the filter",
+    "the number of channels",
+    "the number of filters",
+)
+_SPARSITY = re.compile(r"n:m|spars.*")
+_FOREIGN = re.compile(r"[^A-Za-z0-9_\-+./]")
+_NAMED = ("layer", "count", "has_dx", "m", "n", "k")
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Where a table of products has what: the numbers of its columns, None for one that it lacks."""
+
+    prefix: tuple[int, ...]
+    m: int
+    n: int
+    k: int
+    count: int | None
+    has_dx: int | None
+    sparsity: int | None
+
+
+@dataclass
+class _Row:
+    """A row: its name, and either a layer or what is wrong with it."""
+
+    name: str
+    layer: TableLayer | None
+    errors: list[SourceError] = field(default_factory=list[SourceError])
+
+
+def read_table(
+    text: str, filename: str, *, channels: bool = False, choose: Choose | None = None, most: int = MOST_LAYERS
+) -> Table:
+    """
+    The table that a text holds.
+
+    `channels` expands convolutions whose name contains `DP` into one layer a channel, as SCALE-Sim does. `choose`
+    picks rows by name; what is wrong in the others is no error. Raises `SourceError`, or `SourceErrors` with one for
+    each malformed cell; a table of more than `most` layers is an error too.
+    """
+    lines = list(lines_of(text))
+    if not lines:
+        location = Location(filename, 1, 1)
+        hint = "a header such as layer,M,N,K and a line a layer"
+        raise SourceError("the table is empty", location=location, hint=hint)
+    columns = _columns(lines[0], filename)
+    warnings: list[str] = []
+    if columns is None and _looks_like_layer(lines[0]):
+        place = f"{filename}:{lines[0].number}"
+        warnings.append(f"{place}: the first line is taken as a layer; SCALE-Sim skips it as the header")
+        body = lines
+    else:
+        body = lines[1:]
+    rows = [_row(RowReader(filename, line), columns, number) for number, line in enumerate(body)]
+    if not rows:
+        place = Location(filename, lines[0].number, 1)
+        raise SourceError("the table has a header and no layers", location=place, source_line=lines[0].text)
+    kept = set(range(len(rows))) if choose is None else choose([row.name for row in rows])
+    chosen = [row for number, row in enumerate(rows) if number in kept]
+    _raise([error for row in chosen for error in row.errors])
+    layers = [row.layer for row in chosen if row.layer is not None]
+    total = 0
+    for layer in layers:
+        total += max(depthwise_channels(layer), 1) if channels else 1
+        if total > most:
+            place = Location(filename, layer.line, 1)
+            hint = "raise --max-ops, or keep some layers with --only"
+            raise SourceError(f"the table has more than {most:,} layers", location=place, hint=hint)
+    if channels:
+        layers = _by_channel(layers, warnings)
+    return Table(tuple(layers), columns is not None and columns.has_dx is not None, tuple(warnings))
+
+
+def _raise(errors: list[SourceError]) -> None:
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise SourceErrors(errors[:MOST_ERRORS])
+
+
+def _columns(header: Line, filename: str) -> _Columns | None:
+    """The columns of a table of products; None for a header of another kind. Raises for a column named twice."""
+    names = [cell.text.lower() for cell in header.cells]
+    if not {"m", "n", "k"} <= set(names):
+        return None
+    reader = RowReader(filename, header)
+    for number, name in enumerate(names):
+        if name in _NAMED and names.index(name) < number:
+            reader.fail(f"two columns are named '{header.cells[number].text}'", header.cells[number])
+    _raise(reader.errors)
+    where = {name: number for number, name in enumerate(names) if name in _NAMED}
+    sparsity = next((number for number, name in enumerate(names) if _SPARSITY.fullmatch(name)), None)
+    known = [*where.values(), *([] if sparsity is None else [sparsity])]
+    prefix = range(where["layer"] + 1) if "layer" in where else range(min(known))
+    prefix = tuple(number for number in prefix if number == where.get("layer") or number not in known)
+    return _Columns(prefix, where["m"], where["n"], where["k"], where.get("count"), where.get("has_dx"), sparsity)
+
+
+def _looks_like_layer(line: Line) -> bool:
+    """Whether the first line has a layer's numbers where a header has names."""
+    return len(line.cells) in (4, 5, 8, 9) and all(cell.text.isdecimal() for cell in line.cells[1:4])
+
+
+def layer_name(text: str, number: int) -> str:
+    """A name of letters, digits and `_ - + . /`: other characters become `_`, an empty one the number of the row."""
+    return _FOREIGN.sub("_", text.strip()) or f"layer{number}"
+
+
+def _row(reader: RowReader, columns: _Columns | None, number: int) -> _Row:
+    cells = reader.line.cells
+    parts = (0,) if columns is None else columns.prefix
+    name = layer_name("/".join(cells[i].text for i in parts if i < len(cells)), number)
+    if columns is not None:
+        layer = _product(reader, columns, name)
+    elif len(cells) in (8, 9):
+        layer = _convolution(reader, name)
+    elif len(cells) in (4, 5):
+        layer = _gemm(reader, name)
+    else:
+        hint = "a header with columns M, N and K makes a table of products, in any order"
+        place = Cell("", len(reader.line.text) - len(reader.line.text.lstrip()) + 1)
+        found = f"found {len(cells)} cell{'s' * (len(cells) != 1)}"
+        reader.fail(f"{found}, expected 8 or 9 (a convolution) or 4 or 5 (name, M, N, K)", place, hint)
+        layer = None
+    return _Row(name, None if reader.errors else layer, reader.errors)
+
+
+def _product(reader: RowReader, columns: _Columns, name: str) -> TableLayer:
+    m, n, k = (reader.whole(i, what) for i, what in ((columns.m, "M"), (columns.n, "N"), (columns.k, "K")))
+    return TableLayer(
+        name,
+        reader.line.number,
+        Product(m, n, k),
+        count=1 if columns.count is None else reader.whole(columns.count, "count"),
+        has_dx=columns.has_dx is None or reader.flag(columns.has_dx, "has_dX"),
+        sparsity=None if columns.sparsity is None else reader.ratio(columns.sparsity),
+    )
+
+
+def _gemm(reader: RowReader, name: str) -> TableLayer:
+    m, n, k = (reader.whole(i, what) for i, what in enumerate("MNK", 1))
+    return TableLayer(name, reader.line.number, Product(m, n, k), sparsity=reader.ratio(4))
+
+
+def _convolution(reader: RowReader, name: str) -> TableLayer:
+    sizes = [reader.whole(i, what) for i, what in enumerate(_SIZES, 1)]
+    height, width, filter_height, filter_width, channels, filters = sizes
+    conv = Convolution(height, width, filter_height, filter_width, channels, filters, *reader.strides(7))
+    if not reader.errors:
+        for index, own, image in ((3, conv.filter_height, conv.height), (4, conv.filter_width, conv.width)):
+            if own > image:
+                what, size = _SIZES[index - 1], _SIZES[index - 3]
+                hint = "sizes of the input include padding"
+                reader.fail(f"{what} is {own}, {size} is {image}", reader.line.cells[index], hint)
+    return TableLayer(name, reader.line.number, conv, sparsity=reader.ratio(8))
+
+
+def depthwise_channels(layer: TableLayer) -> int:
+    """The channels that SCALE-Sim takes apart in a convolution whose name contains `DP`; 0 for other layers."""
+    return layer.work.channels if isinstance(layer.work, Convolution) and "DP" in layer.name else 0
+
+
+def _by_channel(layers: Sequence[TableLayer], warnings: list[str]) -> list[TableLayer]:
+    """Convolutions whose name contains `DP` as one layer a channel."""
+    found: list[TableLayer] = []
+    expanded = 0
+    for layer in layers:
+        channels = depthwise_channels(layer)
+        if channels and isinstance(layer.work, Convolution):
+            expanded += 1
+            found += [replace(layer, work=replace(layer.work, channels=1))] * channels
+        else:
+            found.append(layer)
+    if expanded:
+        what = "convolution whose name contains" if expanded == 1 else "convolutions whose names contain"
+        warnings.append(f"{expanded} {what} DP: one row a channel, as in SCALE-Sim")
+    return found
