@@ -33,3 +33,8 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 def element_text(element: Attribute) -> str:
     """An element type as the language and its messages write it."""
     return "bool" if element == i1 else str(element)
+
+
+def shape_text(type: Tensor) -> str:
+    """A shape as messages show it: `6x4`, or `scalar`."""
+    return "x".join(map(str, type.get_shape())) or "scalar"

@@ -27,8 +27,7 @@ from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.dialects.npu import VectorOp
 from npuc.dialects.provenance import layer_of
-from npuc.dialects.tensors import Tensor, tensor_type
-from npuc.dialects.train.base import shape_text
+from npuc.dialects.tensors import Tensor, shape_text, tensor_type
 from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, results_of, training_functions
 
 _UPDATES = frozenset(rule.op.name for rule in OPTIMIZERS.values())

@@ -42,7 +42,7 @@ from npuc.dialects.train.activation import (
     ReluGradOp,
     ReluOp,
 )
-from npuc.dialects.train.unary import expect_numbers
+from npuc.dialects.train.rules import check_numbers
 
 
 class PreluLayer(ElementwiseLayer[PreluOp]):
@@ -148,7 +148,7 @@ def clip(b: GraphBuilder, x: Value, low: float = 0.0, high: float = 6.0) -> SSAV
     """x limited to [low, high]; at the bounds the gradient passes."""
     if not low <= high:
         raise ArgumentError("low", f"found {low}, expected at most high, which is {high}")
-    expect_numbers(tensor_type(x))
+    check_numbers(tensor_type(x))
     for name, bound in (("low", low), ("high", high)):
         check_value(name, bound, tensor_type(x).element_type)
     return b.emit(ClipOp(x, low=float(low), high=float(high), closed=True)).out

@@ -35,7 +35,6 @@ from npuc.dialects.train.arithmetic import (
     MulOp,
     ReduceOp,
     SubOp,
-    retyped,
 )
 from npuc.dialects.train.shape import ExpandOp
 
@@ -281,7 +280,7 @@ def div(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
 
 def cast(b: GraphBuilder, x: Value, to: str) -> SSAValue:
     """The same values in another element type: f32, bf16, f16, f64, i32, i64 or bool."""
-    return b.emit(CastOp(x, results=[retyped(tensor_type(x), element_type("to", to))])).out
+    return b.emit(CastOp(x, results=[tensor_of(element_type("to", to), shape_of(x))])).out
 
 
 LAYERS = (

@@ -11,7 +11,7 @@ from npuc.compiler.layers.base import ArgumentError, Array, Ints, Kind, Layer, O
 from npuc.dialects.tensors import element_text, shape_of, tensor_of
 from npuc.dialects.train.base import MAX_ELEMENTS, ints
 from npuc.dialects.train.constant import ArangeOp, CausalMaskOp, IntegersOp
-from npuc.dialects.train.unary import integer_range
+from npuc.dialects.train.rules import integer_range
 
 
 class ArangeLayer(Layer[ArangeOp]):

@@ -31,8 +31,9 @@ from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.tensors import shape_of, tensor_type
-from npuc.dialects.train.arithmetic import AddOp, broadcast
+from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.matmul import MatmulOp, product_type
+from npuc.dialects.train.rules import broadcast
 
 _LETTERS = {"X W": "mkn", "dY W": "mnk", "W dY": "knm", "X dY": "kmn", "dY X": "nmk"}
 """Rows of the result, contracted, columns of the result, for the operands of each product."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from npuc.compiler.layers.base import Array, Layer, OpT, Work, result_elements
-from npuc.dialects.train.adaptive import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
+from npuc.dialects.train.adaptive_optimizer import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.optimizer import AdamBase, AdamOp, AdamwOp, IncrementOp, SgdOp
 

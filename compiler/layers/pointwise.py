@@ -46,7 +46,7 @@ from npuc.dialects.train.pointwise import (
     SqrtGradOp,
     SqrtOp,
 )
-from npuc.dialects.train.unary import expect_numbers
+from npuc.dialects.train.rules import check_numbers
 
 
 class ExpLayer(ElementwiseLayer[ExpOp]):
@@ -233,7 +233,7 @@ def erf(b: GraphBuilder, x: Value) -> SSAValue:
 def pow(b: GraphBuilder, x: Operand, exponent: Operand) -> SSAValue:
     """x to the power of a number or tensor, elementwise; shapes broadcast, x may be a number. Also `x ** exponent`."""
     if isinstance(x, SSAValue) and not isinstance(exponent, SSAValue):
-        expect_numbers(tensor_type(x))
+        check_numbers(tensor_type(x))
         if exponent >= 0 and float(exponent).is_integer():  # integers have no others
             check_value("exponent", exponent, tensor_type(x).element_type)
         return b.emit(PowerOp(x, exponent=float(exponent))).out

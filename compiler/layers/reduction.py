@@ -40,7 +40,7 @@ from npuc.dialects.train.reduction import (
     VarOp,
     reduced_shape,
 )
-from npuc.dialects.train.unary import expect_float, expect_numbers
+from npuc.dialects.train.rules import check_float, check_numbers
 
 
 class PerElement(Layer[OpT]):
@@ -155,7 +155,7 @@ def finished(b: GraphBuilder, reduced: SSAValue, axes: Sequence[int], keepdim: b
 
 def sum(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False) -> SSAValue:
     """The sum over an axis, a list of axes, or all; `keepdim` keeps them with size 1."""
-    expect_numbers(tensor_type(x))
+    check_numbers(tensor_type(x))
     axes = normal_axes("axis", axis, len(shape_of(x)))
     if axes == tuple(range(len(axes))) and not keepdim:
         return _summed(b, x, shape_of(x)[len(axes) :])
@@ -171,7 +171,7 @@ def _summed(b: GraphBuilder, x: Value, shape: Sequence[int]) -> SSAValue:
 
 def mean(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False) -> SSAValue:
     """The mean over an axis, a list of axes, or all; `keepdim` keeps them with size 1."""
-    expect_float(tensor_type(x))
+    check_float(tensor_type(x))
     total = sum(b, x, axis, keepdim)
     if elements(total) == elements(x):
         return total

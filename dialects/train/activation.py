@@ -5,17 +5,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import (
-    FloatUnaryOp,
-    UnaryGradOp,
-    UnaryOp,
-    expect_float,
-    expect_numbers,
-    expect_of_type,
-    same_type,
-)
+from npuc.dialects.tensors import Tensor, shape_text
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import channel_type, check_beside, check_float, check_numbers, same_type
+from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp
 
 _SLOPE = encode(0.01)
 
@@ -51,8 +44,8 @@ class ClipOp(UnaryOp):
     @staticmethod
     def infer(x: Tensor, low: float = 0.0, high: float = 6.0, closed: bool = False) -> Types:
         """The type of the operand, not bool; low <= high, integers beside integers."""
-        expect_numbers(x)
-        expect_of_type(x, low=low, high=high)
+        check_numbers(x)
+        check_beside(x, low=low, high=high)
         if not low <= high:
             raise VerifyException(f"low is {low}, above high {high}")
         return (x,)
@@ -113,7 +106,7 @@ class LeakyReluOp(FloatUnaryOp):
     @staticmethod
     def infer(x: Tensor, slope: float = 0.01) -> Types:
         """The type of the operand, which is floating point."""
-        expect_float(x)
+        check_float(x)
         return (x,)
 
 
@@ -131,16 +124,10 @@ class LeakyReluGradOp(UnaryGradOp):
         return same_type(dy, saved)
 
 
-def _channel_type(x: Tensor) -> Tensor:
-    """The type of one value a channel of x [batch, channels, …]."""
-    if len(x.get_shape()) < 2:
-        raise VerifyException(f"the input must be [batch, channels, …], got {shape_text(x)}")
-    return tensor_of(x.element_type, x.get_shape()[1:2])
-
-
-def _expect_slopes(x: Tensor, weight: Tensor) -> None:
-    if weight != _channel_type(x):
-        raise VerifyException(f"the slopes are {weight}, expected {_channel_type(x)}: one a channel of {shape_text(x)}")
+def _check_slopes(x: Tensor, weight: Tensor) -> None:
+    expected = channel_type(x)
+    if weight != expected:
+        raise VerifyException(f"the slopes are {weight}, expected {expected}: one a channel of {shape_text(x)}")
 
 
 @irdl_op_definition
@@ -157,8 +144,8 @@ class PreluOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, weight: Tensor) -> Types:
         """The type of x, which is floating point."""
-        expect_float(x)
-        _expect_slopes(x, weight)
+        check_float(x)
+        _check_slopes(x, weight)
         return (x,)
 
 
@@ -177,7 +164,7 @@ class PreluDxOp(TrainOp):
     @staticmethod
     def infer(dy: Tensor, x: Tensor, weight: Tensor) -> Types:
         """The type of dy, which is that of x."""
-        _expect_slopes(x, weight)
+        _check_slopes(x, weight)
         return same_type(dy, x)
 
 
@@ -196,4 +183,4 @@ class PreluDwOp(TrainOp):
     def infer(dy: Tensor, x: Tensor) -> Types:
         """One value a channel; dy has the type of x."""
         same_type(dy, x)
-        return (_channel_type(x),)
+        return (channel_type(x),)

@@ -5,20 +5,17 @@ from typing import ClassVar
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, shape_text
-from npuc.dialects.train.pool import expect_output
-from npuc.dialects.train.unary import expect_float, expect_numbers
+from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.pool import POOLED
+from npuc.dialects.train.rules import check_float, check_image, check_numbers, check_output, check_positive
 
 
 def _pooled(x: Tensor, size: tuple[int, ...]) -> Types:
-    expect_numbers(x)
-    if len(x.get_shape()) != 4:
-        raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
-    if len(size) != 2 or min(size) < 1:
-        raise VerifyException(f"size is {list(size)}, expected two integers of at least 1")
+    check_numbers(x)
+    check_image(x)
+    check_positive("size", size, 2)
     return (tensor_of(x.element_type, (*x.get_shape()[:2], *size)),)
 
 
@@ -45,7 +42,7 @@ class AdaptiveAvgPoolOp(AdaptivePoolBase):
     @staticmethod
     def infer(x: Tensor, size: tuple[int, ...]) -> Types:
         """[batch, channels] of x, then the size."""
-        expect_float(x)
+        check_float(x)
         return _pooled(x, size)
 
 
@@ -68,9 +65,9 @@ class AdaptiveAvgPoolGradOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, results: tuple[Tensor, ...]) -> Types:
+    def infer(dy: Tensor, results: Types) -> Types:
         """dy and the result differ in height and width only."""
-        expect_output(dy, _pooled(results[0], dy.get_shape()[2:]))
+        check_output(dy, _pooled(results[0], dy.get_shape()[2:]), POOLED)
         return results
 
 
@@ -88,5 +85,5 @@ class AdaptiveMaxPoolGradOp(TrainOp):
     @staticmethod
     def infer(dy: Tensor, x: Tensor) -> Types:
         """dy and x differ in height and width only."""
-        expect_output(dy, _pooled(x, dy.get_shape()[2:]))
+        check_output(dy, _pooled(x, dy.get_shape()[2:]), POOLED)
         return (x,)

@@ -2,28 +2,16 @@
 Arithmetic on tensors: the four operations with broadcasting, a sum over broadcast axes, scaling, casts and constants.
 """
 
-from itertools import zip_longest
 from typing import ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, TensorType
-from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, same_element, shape_text
-from npuc.dialects.train.unary import expect_numbers, expect_of_type
-
-
-def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape two shapes broadcast to by numpy's rule, or None."""
-    out: list[int] = []
-    for x, y in zip_longest(reversed(a), reversed(b), fillvalue=1):
-        if x != y and 1 not in (x, y):
-            return None
-        out.append(x if y == 1 else y)
-    return tuple(reversed(out))
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import broadcast, check_beside, check_numbers, same_element
 
 
 class BinaryOp(TrainOp):
@@ -50,7 +38,7 @@ class NumbersOp(BinaryOp):
     def infer(lhs: Tensor, rhs: Tensor) -> Types:
         """Both shapes broadcast to the result's; equal element types, not bool."""
         for x in (lhs, rhs):
-            expect_numbers(x)
+            check_numbers(x)
         return BinaryOp.infer(lhs, rhs)
 
 
@@ -97,8 +85,8 @@ class AffineOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, scale: float = 1.0, offset: float = 0.0) -> Types:
         """The shape and type of the operand; integers are scaled by integers."""
-        expect_numbers(x)
-        expect_of_type(x, scale=scale, offset=offset)
+        check_numbers(x)
+        check_beside(x, scale=scale, offset=offset)
         return (x,)
 
 
@@ -117,7 +105,7 @@ class ReduceOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, results: tuple[Tensor, ...]) -> Types:
+    def infer(x: Tensor, results: Types) -> Types:
         """The result's shape must broadcast to the operand's."""
         (out,) = results
         if broadcast(x.get_shape(), out.get_shape()) != x.get_shape():
@@ -141,7 +129,7 @@ class CastOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, results: tuple[Tensor, ...]) -> Types:
+    def infer(x: Tensor, results: Types) -> Types:
         """The shape of the operand, any element type."""
         (out,) = results
         return (tensor_of(out.element_type, x.get_shape()),)
@@ -159,17 +147,12 @@ class ConstantOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(results: tuple[Tensor, ...], value: float) -> Types:
+    def infer(results: Types, value: float) -> Types:
         """Any type that has the value."""
-        expect_of_type(results[0], value=value)
+        check_beside(results[0], value=value)
         return results
 
 
 def constant(type: Tensor, value: float) -> ConstantOp:
     """A tensor of `type` filled with `value`."""
     return ConstantOp(results=[type], value=float(value))
-
-
-def retyped(type: Tensor, element: Attribute) -> Tensor:
-    """A tensor type with another element type."""
-    return tensor_of(element, type.get_shape())

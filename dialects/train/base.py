@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
 from npuc.dialects.provenance import Role
-from npuc.dialects.tensors import Tensor, element_text, tensor_type
+from npuc.dialects.tensors import Tensor, tensor_type
 
 Param: TypeAlias = bool | int | float | str | tuple[int, ...]
 Types: TypeAlias = tuple[Tensor, ...]
@@ -42,11 +42,6 @@ MAX_ELEMENTS = 1 << 44
 """The most elements a tensor may have: counts of work then fit 64 bits."""
 _UNIT = UnitAttr()
 _ROLES = frozenset(role.value for role in Role)
-
-
-def shape_text(type: Tensor) -> str:
-    """A shape as messages show it: `6x4`, or `scalar`."""
-    return "x".join(map(str, type.get_shape())) or "scalar"
 
 
 def ints(attr: DenseArrayBase) -> tuple[int, ...]:
@@ -222,19 +217,3 @@ def _parse_param(parser: Parser) -> Attribute:
         return encode(text)
     number = parser.parse_optional_number()
     return _UNIT if number is None else encode(number)
-
-
-def same_element(*types: Tensor) -> Attribute:
-    """The one element type of several tensors; an error if they differ."""
-    first = types[0].element_type
-    for type in types[1:]:
-        if type.element_type != first:
-            raise VerifyException(f"element types differ: {element_text(first)} and {element_text(type.element_type)}")
-    return first
-
-
-def check_axis(x: Tensor, axis: int) -> None:
-    """The rule for an axis argument: -rank <= axis < rank."""
-    rank = len(x.get_shape())
-    if not -rank <= axis < rank:
-        raise VerifyException(f"axis is {axis}, expected {-rank} to {rank - 1} for {shape_text(x)}")

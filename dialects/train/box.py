@@ -7,8 +7,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode
 
 BORDER_MODES = ("reflect", "replicate")
 """How a tensor goes on beyond its borders: mirrored at the last element, or with copies of it."""
@@ -31,9 +31,7 @@ class SliceOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(
-        x: Tensor, results: tuple[Tensor, ...], starts: tuple[int, ...], steps: tuple[int, ...] | None = None
-    ) -> Types:
+    def infer(x: Tensor, results: Types, starts: tuple[int, ...], steps: tuple[int, ...] | None = None) -> Types:
         """The box lies inside x."""
         (out,) = results
         check_box(x, out, starts, steps)
@@ -60,7 +58,7 @@ class PadOp(TrainOp):
     @staticmethod
     def infer(
         x: Tensor,
-        results: tuple[Tensor, ...],
+        results: Types,
         starts: tuple[int, ...],
         steps: tuple[int, ...] | None = None,
         value: float = 0.0,
@@ -88,7 +86,7 @@ class BorderPadOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, results: tuple[Tensor, ...], starts: tuple[int, ...], mode: str) -> Types:
+    def infer(x: Tensor, results: Types, starts: tuple[int, ...], mode: str) -> Types:
         """x fits into the result at `starts`; a reflection is smaller than x."""
         (out,) = results
         _check_border(out, x, starts, mode)
@@ -109,7 +107,7 @@ class BorderPadDxOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, results: tuple[Tensor, ...], starts: tuple[int, ...], mode: str) -> Types:
+    def infer(dy: Tensor, results: Types, starts: tuple[int, ...], mode: str) -> Types:
         """The rule of `train.border_pad`."""
         (dx,) = results
         _check_border(dy, dx, starts, mode)

@@ -5,9 +5,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.arithmetic import BinaryOp, broadcast
-from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.arithmetic import BinaryOp
+from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.rules import broadcast
 from npuc.dialects.train.unary import UnaryOp
 
 
@@ -63,7 +64,7 @@ class GreaterEqualOp(CompareOp):
     name = "train.greater_equal"
 
 
-def _expect_bool(what: str, x: Tensor) -> None:
+def _check_bool(what: str, x: Tensor) -> None:
     if x.element_type != i1:
         raise VerifyException(f"{what} has element type {x.element_type}, expected bool: compare, as in x > 0")
 
@@ -75,7 +76,7 @@ class LogicalOp(BinaryOp):
     def infer(lhs: Tensor, rhs: Tensor) -> Types:
         """Both shapes broadcast to the result's; all are bool."""
         for what, x in (("lhs", lhs), ("rhs", rhs)):
-            _expect_bool(what, x)
+            _check_bool(what, x)
         return BinaryOp.infer(lhs, rhs)
 
 
@@ -102,7 +103,7 @@ class LogicalNotOp(UnaryOp):
     @staticmethod
     def infer(x: Tensor) -> Types:
         """The type of the operand, a bool."""
-        _expect_bool("x", x)
+        _check_bool("x", x)
         return (x,)
 
 
@@ -121,7 +122,7 @@ class WhereOp(TrainOp):
     @staticmethod
     def infer(condition: Tensor, x: Tensor, y: Tensor) -> Types:
         """The type that x and y broadcast to, over the condition's shape."""
-        _expect_bool("the condition", condition)
+        _check_bool("the condition", condition)
         (type,) = BinaryOp.infer(x, y)
         shape = broadcast(condition.get_shape(), type.get_shape())
         if shape is None:

@@ -8,8 +8,8 @@ from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.tensors import shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode
 
 
 @irdl_op_definition
@@ -25,7 +25,7 @@ class ArangeOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(results: tuple[Tensor, ...], start: float = 0.0, step: float = 1.0) -> Types:
+    def infer(results: Types, start: float = 0.0, step: float = 1.0) -> Types:
         """A vector of any type."""
         (out,) = results
         if len(out.get_shape()) != 1:
@@ -45,7 +45,7 @@ class IntegersOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(results: tuple[Tensor, ...], values: tuple[int, ...]) -> Types:
+    def infer(results: Types, values: tuple[int, ...]) -> Types:
         """A vector of integers, as many as values."""
         (out,) = results
         element = out.element_type
@@ -66,7 +66,7 @@ class CausalMaskOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(results: tuple[Tensor, ...], offset: int = 0) -> Types:
+    def infer(results: Types, offset: int = 0) -> Types:
         """A matrix of booleans."""
         (out,) = results
         if len(out.get_shape()) != 2:

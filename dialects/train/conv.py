@@ -7,15 +7,16 @@ Activations are [batch, channels, …] followed by the axes of the window: lengt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypedDict, Unpack
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, ints, same_element, shape_text
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode, ints
+from npuc.dialects.train.rules import same_element
 from npuc.dialects.train.window import check_window, window_size
 
 Ints = tuple[int, ...]
@@ -46,6 +47,15 @@ class Window:
         return self.padding[1::2]
 
 
+class WindowArguments(TypedDict, total=False):
+    """The properties of a convolution that differ from their defaults: fields of `Window`."""
+
+    stride: Ints
+    padding: Ints
+    dilation: Ints
+    groups: int
+
+
 class ConvOp(TrainOp):
     """
     The window arguments that convolutions and their derivatives share.
@@ -71,14 +81,14 @@ class ConvOp(TrainOp):
         return Window(ints(self.stride), ints(self.padding), ints(self.dilation), self.groups.value.data)
 
     @classmethod
-    def window_of(cls, stride: Ints | None, padding: Ints | None, dilation: Ints | None, groups: int) -> Window:
+    def window_of(cls, **given: Unpack[WindowArguments]) -> Window:
         """The window for the arguments that are given, checked."""
         ones = (1,) * cls.AXES
         window = Window(
-            ones if stride is None else stride,
-            (0,) * (2 * cls.AXES) if padding is None else padding,
-            ones if dilation is None else dilation,
-            groups,
+            given.get("stride", ones),
+            given.get("padding", (0,) * (2 * cls.AXES)),
+            given.get("dilation", ones),
+            given.get("groups", 1),
         )
         check_window(window.stride, window.padding, window.dilation, cls.AXES)
         return window
@@ -147,17 +157,9 @@ class ForwardOp(ConvOp):
     out = result_def(TensorType)
 
     @classmethod
-    def infer(
-        cls,
-        x: Tensor,
-        w: Tensor,
-        stride: Ints | None = None,
-        padding: Ints | None = None,
-        dilation: Ints | None = None,
-        groups: int = 1,
-    ) -> Types:
+    def infer(cls, x: Tensor, w: Tensor, **window: Unpack[WindowArguments]) -> Types:
         """The positions of the window that fit."""
-        return conv_type(x, w, cls.window_of(stride, padding, dilation, groups))
+        return conv_type(x, w, cls.window_of(**window))
 
 
 class DxOp(ConvOp):
@@ -171,18 +173,9 @@ class DxOp(ConvOp):
     dx = result_def(TensorType)
 
     @classmethod
-    def infer(
-        cls,
-        dy: Tensor,
-        w: Tensor,
-        results: Types,
-        stride: Ints | None = None,
-        padding: Ints | None = None,
-        dilation: Ints | None = None,
-        groups: int = 1,
-    ) -> Types:
+    def infer(cls, dy: Tensor, w: Tensor, results: Types, **window: Unpack[WindowArguments]) -> Types:
         """Convolving the result with w gives dy's type."""
-        cls.check(results[0], w, dy, cls.window_of(stride, padding, dilation, groups), "dy")
+        cls.check(results[0], w, dy, cls.window_of(**window), "dy")
         return results
 
 
@@ -197,18 +190,9 @@ class DwOp(ConvOp):
     dw = result_def(TensorType)
 
     @classmethod
-    def infer(
-        cls,
-        x: Tensor,
-        dy: Tensor,
-        results: Types,
-        stride: Ints | None = None,
-        padding: Ints | None = None,
-        dilation: Ints | None = None,
-        groups: int = 1,
-    ) -> Types:
+    def infer(cls, x: Tensor, dy: Tensor, results: Types, **window: Unpack[WindowArguments]) -> Types:
         """Convolving x with the result gives dy's type."""
-        cls.check(x, results[0], dy, cls.window_of(stride, padding, dilation, groups), "dy")
+        cls.check(x, results[0], dy, cls.window_of(**window), "dy")
         return results
 
 

@@ -7,15 +7,16 @@ operations name it by their types.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.base import Types, same_element, shape_text
-from npuc.dialects.train.conv import ConvOp, DwOp, DxOp, Ints, Window, Window1dOp, check_ranks
+from npuc.dialects.tensors import Tensor, shape_text
+from npuc.dialects.train.base import Types
+from npuc.dialects.train.conv import ConvOp, DwOp, DxOp, Window, Window1dOp, WindowArguments, check_ranks
+from npuc.dialects.train.rules import same_element
 
 
 def smallest_output(size: Sequence[int], kernel: Sequence[int], window: Window) -> list[int]:
@@ -67,18 +68,9 @@ class TransposedForwardOp(TransposedOp):
     out = result_def(TensorType)
 
     @classmethod
-    def infer(
-        cls,
-        x: Tensor,
-        w: Tensor,
-        results: Types,
-        stride: Ints | None = None,
-        padding: Ints | None = None,
-        dilation: Ints | None = None,
-        groups: int = 1,
-    ) -> Types:
+    def infer(cls, x: Tensor, w: Tensor, results: Types, **window: Unpack[WindowArguments]) -> Types:
         """The windows reach the whole result, or all but less than a stride (or dilation) at its end."""
-        cls.check(x, w, results[0], cls.window_of(stride, padding, dilation, groups), "the result")
+        cls.check(x, w, results[0], cls.window_of(**window), "the result")
         return results
 
 

@@ -6,7 +6,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.rules import check_scalar
 
 
 @irdl_op_definition
@@ -31,6 +32,5 @@ class DropoutOp(TrainOp):
         """0 <= p < 1; step is a scalar."""
         if not 0.0 <= p < 1.0:
             raise VerifyException(f"p is {p}, expected at least 0 and below 1")
-        if step.get_shape() != ():
-            raise VerifyException(f"step is {shape_text(step)}, expected a scalar")
+        check_scalar("step", step)
         return (x,)

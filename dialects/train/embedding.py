@@ -7,9 +7,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, shape_text
-from npuc.dialects.train.index import check_indices
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.index import check_indices, check_lookup
 
 
 def _check(ids: Tensor, table: Tensor) -> None:
@@ -49,11 +49,10 @@ class EmbeddingDwOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, ids: Tensor, results: tuple[Tensor, ...]) -> Types:
+    def infer(dy: Tensor, ids: Tensor, results: Types) -> Types:
         """Looking the indices up in the result gives dy's type."""
         (table,) = results
         _check(ids, table)
         expected = (*ids.get_shape(), table.get_shape()[1])
-        if dy.get_shape() != expected:
-            raise VerifyException(f"dy is {shape_text(dy)}, the lookup's output is {'x'.join(map(str, expected))}")
+        check_lookup(dy, expected)
         return (tensor_of(dy.element_type, table.get_shape()),)

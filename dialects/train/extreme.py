@@ -5,10 +5,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.arithmetic import broadcast
-from npuc.dialects.train.base import TrainOp, Types, check_axis, shape_text
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types
 from npuc.dialects.train.reduction import AxesOp, reduced_shape
+from npuc.dialects.train.rules import broadcast, check_axis, check_like_output, same_element
 
 
 @irdl_op_definition
@@ -40,8 +40,7 @@ class ExtremeGradOp(TrainOp):
     @staticmethod
     def infer(dy: Tensor, x: Tensor, y: Tensor) -> Types:
         """dy and y are x's type with size 1 along the reduced axes."""
-        if dy != y:
-            raise VerifyException(f"dy is {dy}, y is {y}")
+        check_like_output(dy, y)
         return _reduced(dy, x)
 
 
@@ -78,6 +77,5 @@ def _reduced(dy: Tensor, x: Tensor) -> Types:
     ranks = len(dy.get_shape()), len(x.get_shape())
     if ranks[0] != ranks[1] or broadcast(dy.get_shape(), x.get_shape()) != x.get_shape():
         raise VerifyException(f"{shape_text(dy)} is no reduction of {shape_text(x)}")
-    if dy.element_type != x.element_type:
-        raise VerifyException(f"element types differ: {dy.element_type} and {x.element_type}")
+    same_element(dy, x)
     return (x,)

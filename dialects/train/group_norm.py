@@ -10,10 +10,10 @@ from npuc.dialects.train.norm import (
     NormBase,
     NormDwBase,
     NormDxBase,
-    channel_type,
+    check_affine,
+    check_dw,
     check_dx,
-    expect,
-    expect_affine,
+    float_channel_type,
 )
 
 _ONE = encode(1)
@@ -21,7 +21,7 @@ _ONE = encode(1)
 
 def _group_type(x: Tensor, groups: int) -> Tensor:
     """The type of one value for each image and group."""
-    (channels,) = channel_type(x).get_shape()
+    (channels,) = float_channel_type(x).get_shape()
     if groups < 1 or channels % groups:
         raise VerifyException(f"groups is {groups}, expected a divisor of {channels} channels")
     return tensor_of(x.element_type, (x.get_shape()[0], groups))
@@ -44,7 +44,7 @@ class GroupNormOp(NormBase):
     def infer(x: Tensor, *affine: Tensor, groups: int = 1, eps: float = 1e-5) -> Types:
         """Scale and shift have one value a channel."""
         statistic = _group_type(x, groups)
-        expect_affine(affine, channel_type(x))
+        check_affine(affine, float_channel_type(x))
         return (x, statistic, statistic)
 
 
@@ -59,7 +59,7 @@ class GroupNormDxOp(NormDxBase):
     @staticmethod
     def infer(dy: Tensor, x: Tensor, *others: Tensor, groups: int = 1, eps: float = 1e-5) -> Types:
         """dy has x's type, gamma one value a channel, the statistics one for each image and group."""
-        check_dx(dy, x, others, channel_type(x), _group_type(x, groups))
+        check_dx(dy, x, others, float_channel_type(x), _group_type(x, groups))
         return (x,)
 
 
@@ -79,12 +79,10 @@ class GroupNormDwOp(NormDwBase):
         x: Tensor,
         mean: Tensor,
         var: Tensor,
-        results: tuple[Tensor, ...],
+        results: Types,
         groups: int = 1,
         eps: float = 1e-5,
     ) -> Types:
         """dy has x's type, the statistics one value for each image and group."""
-        expect("dy", dy, x)
-        expect("mean", mean, _group_type(x, groups))
-        expect("variance", var, _group_type(x, groups))
-        return (channel_type(x),) * len(results)
+        check_dw(dy, x, mean, var, _group_type(x, groups))
+        return (float_channel_type(x),) * len(results)

@@ -7,8 +7,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, check_axis, shape_text
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.rules import check_axis
 
 
 @irdl_op_definition
@@ -43,10 +44,10 @@ class IndexSelectDxOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, index: Tensor, results: tuple[Tensor, ...], axis: int) -> Types:
+    def infer(dy: Tensor, index: Tensor, results: Types, axis: int) -> Types:
         """Selecting from the result gives dy's shape."""
         (dx,) = results
-        _check_dy(dy, _selected(dx, index, axis))
+        check_lookup(dy, _selected(dx, index, axis))
         return (tensor_of(dy.element_type, dx.get_shape()),)
 
 
@@ -83,11 +84,11 @@ class GatherDxOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, index: Tensor, results: tuple[Tensor, ...], axis: int) -> Types:
+    def infer(dy: Tensor, index: Tensor, results: Types, axis: int) -> Types:
         """Gathering from the result gives dy's shape."""
         (dx,) = results
         check_gather(dx, index, axis)
-        _check_dy(dy, index.get_shape())
+        check_lookup(dy, index.get_shape())
         return (tensor_of(dy.element_type, dx.get_shape()),)
 
 
@@ -103,7 +104,7 @@ class OneHotOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(ids: Tensor, results: tuple[Tensor, ...]) -> Types:
+    def infer(ids: Tensor, results: Types) -> Types:
         """The shape of the indices with the number of classes appended."""
         (out,) = results
         check_indices(ids)
@@ -143,6 +144,7 @@ def _selected(x: Tensor, index: Tensor, axis: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _check_dy(dy: Tensor, expected: tuple[int, ...]) -> None:
+def check_lookup(dy: Tensor, expected: tuple[int, ...]) -> None:
+    """The rule of a lookup's derivative: dy has the shape of the lookup's output, whatever its elements are."""
     if dy.get_shape() != expected:
         raise VerifyException(f"dy is {shape_text(dy)}, the lookup's output is {'x'.join(map(str, expected))}")

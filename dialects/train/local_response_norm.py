@@ -7,7 +7,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types, encode
-from npuc.dialects.train.norm import channel_type, expect
+from npuc.dialects.train.norm import float_channel_type
+from npuc.dialects.train.rules import check_type
 
 
 class LocalResponseNormBase(TrainOp):
@@ -21,7 +22,7 @@ class LocalResponseNormBase(TrainOp):
 
 
 def _check(x: Tensor, size: int) -> None:
-    channel_type(x)
+    float_channel_type(x)
     if size < 1:
         raise VerifyException(f"size is {size}, expected at least 1")
 
@@ -60,6 +61,6 @@ class LocalResponseNormGradOp(LocalResponseNormBase):
     @staticmethod
     def infer(dy: Tensor, x: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Types:
         """dy has x's type."""
-        expect("dy", dy, x)
+        check_type("dy", dy, x)
         _check(x, size)
         return (x,)

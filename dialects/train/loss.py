@@ -7,8 +7,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, element_text, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.tensors import Tensor, element_text, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode
 
 REDUCTIONS = ("mean", "sum")
 MEAN = encode("mean")
@@ -138,9 +138,7 @@ class NllLossGradOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(
-        labels: Tensor, results: tuple[Tensor, ...], ignore_index: int | None = None, reduction: str = "mean"
-    ) -> Types:
+    def infer(labels: Tensor, results: Types, ignore_index: int | None = None, reduction: str = "mean") -> Types:
         """One label for each row of the result."""
         (out,) = results
         _check_classes(out, labels, reduction)

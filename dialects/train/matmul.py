@@ -8,9 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def,
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.arithmetic import broadcast
-from npuc.dialects.train.base import TrainOp, Types, same_element, shape_text
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.rules import broadcast, same_element
 
 PRODUCTS = ("X W", "dY W", "W dY", "X dY", "dY X")
 """The operands of a product of the training step, in the names of the forward product Y = X W."""
@@ -42,7 +42,7 @@ class MatmulOp(TrainOp):
     def infer(
         lhs: Tensor,
         rhs: Tensor,
-        results: tuple[Tensor, ...],
+        results: Types,
         transpose_lhs: bool = False,
         transpose_rhs: bool = False,
         names: str = "X W",

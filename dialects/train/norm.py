@@ -20,24 +20,22 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import expect_float
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import channel_type, check_float, check_type
 
 _EPS = encode(1e-5)
 
 
-def channel_type(x: Tensor) -> Tensor:
+def float_channel_type(x: Tensor) -> Tensor:
     """The type of one value a channel of x [batch, channels, …], which is floating point."""
-    expect_float(x)
-    if len(x.get_shape()) < 2:
-        raise VerifyException(f"the input must be [batch, channels, …], got {shape_text(x)}")
-    return tensor_of(x.element_type, x.get_shape()[1:2])
+    check_float(x)
+    return channel_type(x)
 
 
 def last_type(x: Tensor, axes: int) -> Tensor:
     """The type of one value for each position of the last `axes` axes of x, which is floating point."""
-    expect_float(x)
+    check_float(x)
     rank = len(x.get_shape())
     if not rank:
         raise VerifyException("the input must have rank 1 or more, got a scalar")
@@ -51,30 +49,31 @@ def rows_type(x: Tensor, axes: int) -> Tensor:
     return tensor_of(x.element_type, x.get_shape()[: len(x.get_shape()) - axes])
 
 
-def expect(what: str, found: Tensor, expected: Tensor) -> None:
-    """An operand has the type it must have."""
-    if found != expected:
-        raise VerifyException(f"{what} is {found}, expected {expected}")
-
-
-def expect_affine(affine: tuple[Tensor, ...], expected: Tensor) -> None:
+def check_affine(affine: tuple[Tensor, ...], expected: Tensor) -> None:
     """The rule of the optional scale and shift: at most these two, each of the expected type."""
     if len(affine) > 2:
         raise VerifyException(f"found {len(affine)} tensors beside the input, expected at most a scale and a shift")
     for what, found in zip(("scale", "shift"), affine, strict=False):
-        expect(what, found, expected)
+        check_type(what, found, expected)
 
 
 def check_dx(dy: Tensor, x: Tensor, others: tuple[Tensor, ...], scale: Tensor, statistic: Tensor) -> None:
     """The rule of an input's gradient: dy like x, then an optional scale, a mean and a variance."""
-    expect("dy", dy, x)
+    check_type("dy", dy, x)
     if len(others) not in (2, 3):
         raise VerifyException(f"found {len(others)} tensors beside dy and x, expected a mean and a variance")
     *gamma, mean, var = others
     for found in gamma:
-        expect("scale", found, scale)
-    expect("mean", mean, statistic)
-    expect("variance", var, statistic)
+        check_type("scale", found, scale)
+    check_type("mean", mean, statistic)
+    check_type("variance", var, statistic)
+
+
+def check_dw(dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, statistic: Tensor) -> None:
+    """The rule of the gradients of scale and shift: dy like x, then a mean and a variance."""
+    check_type("dy", dy, x)
+    check_type("mean", mean, statistic)
+    check_type("variance", var, statistic)
 
 
 class NormBase(TrainOp):
@@ -131,8 +130,8 @@ class BatchNormOp(NormBase):
     @staticmethod
     def infer(x: Tensor, *affine: Tensor, eps: float = 1e-5) -> Types:
         """Scale and shift have one value a channel."""
-        channel = channel_type(x)
-        expect_affine(affine, channel)
+        channel = float_channel_type(x)
+        check_affine(affine, channel)
         return (x, channel, channel)
 
 
@@ -157,13 +156,13 @@ class NormalizeOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
         """All but x have one value a channel."""
-        channel = channel_type(x)
+        channel = float_channel_type(x)
         if len(others) < 2:
             raise VerifyException(f"found {len(others)} tensors beside the input, expected a mean and a variance")
         *affine, mean, var = others
-        expect_affine(tuple(affine), channel)
-        expect("mean", mean, channel)
-        expect("variance", var, channel)
+        check_affine(tuple(affine), channel)
+        check_type("mean", mean, channel)
+        check_type("variance", var, channel)
         return (x,)
 
 
@@ -176,7 +175,7 @@ class BatchNormDxOp(NormDxBase):
     @staticmethod
     def infer(dy: Tensor, x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
         """dy has x's type, the others one value a channel."""
-        channel = channel_type(x)
+        channel = float_channel_type(x)
         check_dx(dy, x, others, channel, channel)
         return (x,)
 
@@ -190,14 +189,10 @@ class BatchNormDwOp(NormDwBase):
     name = "train.batch_norm_dw"
 
     @staticmethod
-    def infer(
-        dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, results: tuple[Tensor, ...], eps: float = 1e-5
-    ) -> Types:
+    def infer(dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, results: Types, eps: float = 1e-5) -> Types:
         """dy has x's type, the statistics one value a channel."""
-        channel = channel_type(x)
-        expect("dy", dy, x)
-        expect("mean", mean, channel)
-        expect("variance", var, channel)
+        channel = float_channel_type(x)
+        check_dw(dy, x, mean, var, channel)
         return (channel,) * len(results)
 
 
@@ -242,7 +237,7 @@ class LayerNormOp(NormBase):
         if not affine:
             raise VerifyException("expected a scale beside the input")
         axes = len(affine[0].get_shape())
-        expect_affine(affine, last_type(x, axes))
+        check_affine(affine, last_type(x, axes))
         return (x, rows_type(x, axes), rows_type(x, axes))
 
 
@@ -269,13 +264,9 @@ class LayerNormDwOp(NormDwBase):
     name = "train.layer_norm_dw"
 
     @staticmethod
-    def infer(
-        dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, results: tuple[Tensor, ...], eps: float = 1e-5
-    ) -> Types:
+    def infer(dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, results: Types, eps: float = 1e-5) -> Types:
         """dy has x's type, the statistics one value a row."""
         axes = len(x.get_shape()) - len(mean.get_shape())
-        expect("dy", dy, x)
         last = last_type(x, axes)
-        expect("mean", mean, rows_type(x, axes))
-        expect("variance", var, rows_type(x, axes))
+        check_dw(dy, x, mean, var, rows_type(x, axes))
         return (last,) * len(results)

@@ -16,8 +16,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.tensors import Tensor, shape_text
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_scalar
 
 ZERO = encode(0.0)
 
@@ -27,12 +28,6 @@ def check_like(param: Tensor, *others: Tensor) -> None:
     for other in others:
         if other.get_shape() != param.get_shape():
             raise VerifyException(f"the parameter is {shape_text(param)}, its gradient or state {shape_text(other)}")
-
-
-def check_step(step: Tensor) -> None:
-    """The rule for the step count: a scalar."""
-    if step.get_shape() != ():
-        raise VerifyException(f"step is {shape_text(step)}, expected a scalar")
 
 
 def check_betas(**betas: float) -> None:
@@ -86,7 +81,7 @@ class SgdOp(TrainOp):
             if len(state) != 2:
                 raise VerifyException(f"momentum is {momentum}, dampened, with {len(state)} of velocity and step")
             velocity = state[:1]
-            check_step(state[1])
+            check_scalar("step", state[1])
         check_like(param, grad, *velocity)
         if len(velocity) != (momentum != 0.0):
             raise VerifyException(f"momentum is {momentum}, with {len(velocity)} velocities")
@@ -138,7 +133,7 @@ class AdamBase(TrainOp):
             raise VerifyException(f"found {len(rest)} operands behind the squares, expected {wanted}")
         *largest, step = rest
         check_like(param, grad, mean, square, *largest)
-        check_step(step)
+        check_scalar("step", step)
         check_betas(beta1=beta1, beta2=beta2)
         return (param, mean, square, *largest)
 

@@ -5,8 +5,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
+from npuc.dialects.tensors import Tensor, shape_text
+from npuc.dialects.train.base import TrainOp, Types, encode
 
 
 @irdl_op_definition

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types, encode
 from npuc.dialects.train.loss import MEAN, check_reduction, scalar
-from npuc.dialects.train.unary import expect_numbers
+from npuc.dialects.train.rules import check_numbers
 
 _ONE = encode(1.0)
 
@@ -24,7 +24,7 @@ def check_pair(y: Tensor, target: Tensor, reduction: str = "mean") -> None:
     """The rule for operands and reduction: equal types of numbers."""
     if y != target:
         raise VerifyException(f"prediction is {y}, target is {target}: expected equal types")
-    expect_numbers(y)
+    check_numbers(y)
     check_reduction(reduction)
 
 
@@ -36,8 +36,9 @@ def _check_terms(y: Tensor, target: Tensor, reduction: str) -> None:
         raise VerifyException(f"{found}: cast them first, or take reduction=sum")
 
 
-def check_float(y: Tensor) -> None:
-    """The rule of losses that compute fractions."""
+def check_float_pair(y: Tensor, target: Tensor, reduction: str = "mean") -> None:
+    """The rule of losses that compute fractions: equal types of floating point."""
+    check_pair(y, target, reduction)
     if not isinstance(y.element_type, AnyFloat):
         raise VerifyException(f"prediction and target have element type {y.element_type}, expected a float type")
 
@@ -122,8 +123,7 @@ class L1LossGradOp(PairGradOp):
 
 
 def _smooth_l1(y: Tensor, target: Tensor, reduction: str, beta: float) -> None:
-    check_pair(y, target, reduction)
-    check_float(y)
+    check_float_pair(y, target, reduction)
     if not beta >= 0.0:
         raise VerifyException(f"beta is {beta}, expected at least 0")
 
@@ -161,8 +161,7 @@ class SmoothL1LossGradOp(PairGradOp):
 
 
 def _huber(y: Tensor, target: Tensor, reduction: str, delta: float) -> None:
-    check_pair(y, target, reduction)
-    check_float(y)
+    check_float_pair(y, target, reduction)
     if not delta > 0.0:
         raise VerifyException(f"delta is {delta}, expected more than 0")
 

@@ -5,10 +5,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor
+from npuc.dialects.tensors import Tensor, shape_text
 from npuc.dialects.train.arithmetic import BinaryOp, NumbersOp
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp, expect_numbers, expect_of_type
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_beside, check_numbers, same_type
+from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, UnaryOp
 
 _SQUARE = encode(2.0)
 
@@ -122,10 +123,10 @@ class PowerOp(UnaryOp):
     @staticmethod
     def infer(x: Tensor, exponent: float = 2.0) -> Types:
         """The type of the operand, not bool; integers have powers that are integers and not negative."""
-        expect_numbers(x)
+        check_numbers(x)
         if not isinstance(x.element_type, AnyFloat) and not (exponent.is_integer() and exponent >= 0):
             raise VerifyException(f"exponent is {exponent}, expected an integer of at least 0 for {x.element_type}")
-        expect_of_type(x, exponent=exponent)
+        check_beside(x, exponent=exponent)
         return (x,)
 
 
@@ -140,7 +141,7 @@ class PowerGradOp(UnaryGradOp):
     @staticmethod
     def infer(dy: Tensor, saved: Tensor, exponent: float = 2.0) -> Types:
         """Both operands have the result's type."""
-        return UnaryGradOp.infer(dy, saved)
+        return same_type(dy, saved)
 
 
 @irdl_op_definition

@@ -8,23 +8,13 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import expect_float, expect_numbers
-from npuc.dialects.train.window import check_window
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_float, check_image, check_numbers, check_output, check_positive
+from npuc.dialects.train.window import check_window, window_size
 
 _ONES = (1, 1)
 _NONE = (0, 0, 0, 0)
-
-
-def pool_size(size: int, kernel: int, stride: int, before: int, after: int, dilation: int = 1, *, ceil: bool) -> int:
-    """
-    Output positions of a pooling window along one axis; below 1 if the window does not fit.
-
-    With `ceil` a last window may reach beyond the padding, if it starts inside the input or the padding before it.
-    """
-    room = size + before + after - dilation * (kernel - 1) - 1
-    count = (room + (stride - 1 if ceil else 0)) // stride + 1
-    return count - 1 if ceil and (count - 1) * stride >= size + before else count
+POOLED = "the pooling's output is"
 
 
 def pool_type(
@@ -36,11 +26,9 @@ def pool_type(
     ceil: bool = False,
 ) -> Types:
     """The output type of pooling x [b, c, h, w] with the window `kernel`."""
-    expect_numbers(x)
-    if len(x.get_shape()) != 4:
-        raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
-    if len(kernel) != 2 or min(kernel) < 1:
-        raise VerifyException(f"kernel is {list(kernel)}, expected two integers of at least 1")
+    check_numbers(x)
+    check_image(x)
+    check_positive("kernel", kernel, 2)
     check_window(stride, padding, dilation)
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
     if max(padding[:2]) * 2 > spans[0] or max(padding[2:]) * 2 > spans[1]:
@@ -49,7 +37,7 @@ def pool_type(
     out: list[int] = []
     for axis, size in enumerate(sizes):
         before, after = padding[2 * axis : 2 * axis + 2]
-        out.append(pool_size(size, kernel[axis], stride[axis], before, after, dilation[axis], ceil=ceil))
+        out.append(window_size(size, kernel[axis], stride[axis], before, after, dilation[axis], ceil=ceil))
         if out[-1] < 1:
             raise VerifyException(
                 f"a {spans[0]}x{spans[1]} window does not fit into {sizes[0]}x{sizes[1]} with padding {list(padding)}"
@@ -129,7 +117,7 @@ class MaxPoolGradOp(MaxPoolBase):
         ceil: bool = False,
     ) -> Types:
         """Pooling x gives dy's type."""
-        expect_output(dy, pool_type(x, kernel, stride, padding, dilation, ceil))
+        check_output(dy, pool_type(x, kernel, stride, padding, dilation, ceil), POOLED)
         return (x,)
 
 
@@ -156,7 +144,7 @@ class AvgPoolOp(AvgPoolBase):
         exclude: bool = False,
     ) -> Types:
         """The number of windows on each axis."""
-        expect_float(x)
+        check_float(x)
         return pool_type(x, kernel, stride, padding, ceil=ceil)
 
 
@@ -173,7 +161,7 @@ class AvgPoolGradOp(AvgPoolBase):
     @staticmethod
     def infer(
         dy: Tensor,
-        results: tuple[Tensor, ...],
+        results: Types,
         kernel: tuple[int, ...],
         stride: tuple[int, ...] = _ONES,
         padding: tuple[int, ...] = _NONE,
@@ -182,11 +170,5 @@ class AvgPoolGradOp(AvgPoolBase):
     ) -> Types:
         """Pooling the result gives dy's type."""
         (dx,) = results
-        expect_output(dy, pool_type(dx, kernel, stride, padding, ceil=ceil))
+        check_output(dy, pool_type(dx, kernel, stride, padding, ceil=ceil), POOLED)
         return results
-
-
-def expect_output(dy: Tensor, forward: Types) -> None:
-    """The rule of a pooling's derivative: dy has the type of the pooling's output."""
-    if (dy,) != forward:
-        raise VerifyException(f"dy is {shape_text(dy)}, the pooling's output is {shape_text(forward[0])}")

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types, encode
 from npuc.dialects.train.loss import MEAN, REDUCTIONS, check_reduction, scalar
-from npuc.dialects.train.pair_loss import PairGradOp, PairLossOp, check_float, check_pair
+from npuc.dialects.train.pair_loss import PairGradOp, PairLossOp, check_float_pair
 
 KL_REDUCTIONS = (*REDUCTIONS, "batchmean")
 _ONE = encode(1.0)
@@ -32,8 +32,7 @@ class OneOperandGradOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, reduction: str = "mean") -> Types:
         """The type of the operand."""
-        check_float(x)
-        check_reduction(reduction)
+        check_float_pair(x, x, reduction)
         return (x,)
 
 
@@ -50,8 +49,7 @@ class BinaryCrossEntropyOp(PairLossOp):
     @staticmethod
     def infer(y: Tensor, target: Tensor, reduction: str = "mean") -> Types:
         """Equal float types."""
-        check_pair(y, target, reduction)
-        check_float(y)
+        check_float_pair(y, target, reduction)
         return (scalar(y),)
 
 
@@ -89,8 +87,7 @@ class LogitsLossOp(PairLossOp):
     @staticmethod
     def infer(y: Tensor, target: Tensor, reduction: str = "mean", pos_weight: float = 1.0) -> Types:
         """Equal float types."""
-        check_pair(y, target, reduction)
-        check_float(y)
+        check_float_pair(y, target, reduction)
         _check_pos_weight(pos_weight)
         return (scalar(y),)
 
@@ -110,8 +107,7 @@ class LogitsLossGradOp(PairGradOp):
     @staticmethod
     def infer(y: Tensor, target: Tensor, reduction: str = "mean", pos_weight: float = 1.0) -> Types:
         """Equal float types."""
-        check_pair(y, target, reduction)
-        check_float(y)
+        check_float_pair(y, target, reduction)
         _check_pos_weight(pos_weight)
         return (y,)
 
@@ -129,15 +125,13 @@ class LogitsLossTargetGradOp(OneOperandGradOp):
     @staticmethod
     def infer(x: Tensor, reduction: str = "mean", pos_weight: float = 1.0) -> Types:
         """The type of the operand."""
-        check_float(x)
-        check_reduction(reduction)
+        check_float_pair(x, x, reduction)
         _check_pos_weight(pos_weight)
         return (x,)
 
 
 def _check_kl(y: Tensor, target: Tensor, reduction: str) -> None:
-    check_pair(y, target)
-    check_float(y)
+    check_float_pair(y, target)
     check_reduction(reduction, KL_REDUCTIONS)
     if reduction == "batchmean" and not y.get_shape():
         raise VerifyException("reduction 'batchmean' needs a first axis, the prediction is a scalar")

@@ -10,9 +10,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, check_axis, encode, shape_text
-from npuc.dialects.train.unary import expect_float, expect_numbers
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_axis, check_float, check_numbers, check_type
 
 
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -50,7 +50,7 @@ class ProdOp(AxesOp):
     @staticmethod
     def infer(x: Tensor, axes: tuple[int, ...]) -> Types:
         """x's shape with size 1 along the axes, which are in ascending order."""
-        expect_numbers(x)
+        check_numbers(x)
         return _over(x, axes)
 
 
@@ -87,7 +87,7 @@ class VarOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, axes: tuple[int, ...], correction: float = 1.0) -> Types:
         """x's shape with size 1 along the axes, which are in ascending order."""
-        expect_float(x)
+        check_float(x)
         return _over(x, axes)
 
 
@@ -125,13 +125,12 @@ class CumsumOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, axis: int, reverse: bool = False) -> Types:
         """The type of the operand."""
-        expect_numbers(x)
+        check_numbers(x)
         check_axis(x, axis)
         return (x,)
 
 
 def _gradient(dy: Tensor, x: Tensor, axes: tuple[int, ...]) -> Types:
     (expected,) = _over(x, axes)
-    if dy != expected:
-        raise VerifyException(f"dy is {dy}, expected {expected}")
+    check_type("dy", dy, expected)
     return (x,)

@@ -5,10 +5,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.norm import expect, last_type, rows_type
-from npuc.dialects.train.unary import expect_float
+from npuc.dialects.tensors import Tensor, shape_text
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.norm import last_type, rows_type
+from npuc.dialects.train.rules import check_float, check_type
 
 
 class RmsNormBase(TrainOp):
@@ -20,7 +20,7 @@ class RmsNormBase(TrainOp):
 
 
 def _square_type(x: Tensor, axes: int) -> Tensor:
-    expect_float(x)
+    check_float(x)
     rank = len(x.get_shape())
     if not 1 <= axes <= rank:
         raise VerifyException(f"axes is {axes}, expected 1 to {rank} for the input {shape_text(x)}")
@@ -48,7 +48,7 @@ class RmsNormOp(RmsNormBase):
         """The scale has the sizes of the last axes."""
         square = _square_type(x, axes)
         if gamma is not None:
-            expect("scale", gamma, last_type(x, axes))
+            check_type("scale", gamma, last_type(x, axes))
         return (x, square)
 
 
@@ -69,10 +69,10 @@ class RmsNormDxOp(RmsNormBase):
         dy: Tensor, x: Tensor, square: Tensor, gamma: Tensor | None = None, axes: int = 1, eps: float = 1e-6
     ) -> Types:
         """dy has x's type, square one value a row, gamma the last axes."""
-        expect("dy", dy, x)
-        expect("mean square", square, _square_type(x, axes))
+        check_type("dy", dy, x)
+        check_type("mean square", square, _square_type(x, axes))
         if gamma is not None:
-            expect("scale", gamma, last_type(x, axes))
+            check_type("scale", gamma, last_type(x, axes))
         return (x,)
 
 
@@ -90,6 +90,6 @@ class RmsNormDwOp(RmsNormBase):
     @staticmethod
     def infer(dy: Tensor, x: Tensor, square: Tensor, axes: int = 1, eps: float = 1e-6) -> Types:
         """dy has x's type, square one value a row."""
-        expect("dy", dy, x)
-        expect("mean square", square, _square_type(x, axes))
+        check_type("dy", dy, x)
+        check_type("mean square", square, _square_type(x, axes))
         return (last_type(x, axes),)

@@ -7,9 +7,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import expect_float
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_float, check_image, check_output, check_positive
 
 
 class RoiAlignBase(TrainOp):
@@ -28,13 +28,11 @@ class RoiAlignBase(TrainOp):
 
 
 def _pooled(x: Tensor, rois: Tensor, size: tuple[int, ...], ratio: int) -> Types:
-    expect_float(x)
-    if len(x.get_shape()) != 4:
-        raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
+    check_float(x)
+    check_image(x)
     if len(rois.get_shape()) != 2 or rois.get_shape()[1] != 5:
         raise VerifyException(f"the regions must be [regions, 5], got {shape_text(rois)}")
-    if len(size) != 2 or min(size) < 1:
-        raise VerifyException(f"size is {list(size)}, expected two integers of at least 1")
+    check_positive("size", size, 2)
     if ratio < 1:
         raise VerifyException(f"ratio is {ratio}, expected at least 1")
     return (tensor_of(x.element_type, (rois.get_shape()[0], x.get_shape()[1], *size)),)
@@ -79,14 +77,12 @@ class RoiAlignGradOp(RoiAlignBase):
     def infer(
         dy: Tensor,
         rois: Tensor,
-        results: tuple[Tensor, ...],
+        results: Types,
         size: tuple[int, ...],
         scale: float = 1.0,
         ratio: int = 2,
         aligned: bool = False,
     ) -> Types:
         """Pooling the result gives dy's type."""
-        forward = _pooled(results[0], rois, size, ratio)
-        if (dy,) != forward:
-            raise VerifyException(f"dy is {shape_text(dy)}, the pooled regions are {shape_text(forward[0])}")
+        check_output(dy, _pooled(results[0], rois, size, ratio), "the pooled regions are")
         return results

@@ -8,9 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.arithmetic import broadcast
-from npuc.dialects.train.base import TrainOp, Types, shape_text
+from npuc.dialects.tensors import Tensor, shape_text, tensor_of
+from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.rules import broadcast
 
 
 @irdl_op_definition
@@ -27,7 +27,7 @@ class ReshapeOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, results: tuple[Tensor, ...]) -> Types:
+    def infer(x: Tensor, results: Types) -> Types:
         """Equal numbers of elements."""
         (out,) = results
         before, after = prod(x.get_shape()), prod(out.get_shape())
@@ -68,7 +68,7 @@ class ExpandOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, results: tuple[Tensor, ...]) -> Types:
+    def infer(x: Tensor, results: Types) -> Types:
         """x's shape broadcasts to the result's."""
         (out,) = results
         if broadcast(x.get_shape(), out.get_shape()) != out.get_shape():

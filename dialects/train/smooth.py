@@ -5,7 +5,8 @@ from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import Types, encode
-from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp, expect_float, same_type
+from npuc.dialects.train.rules import check_float, same_type
+from npuc.dialects.train.unary import FloatUnaryOp, UnaryGradOp
 
 _ALPHA = encode(1.0)
 
@@ -21,7 +22,7 @@ class GeluOp(FloatUnaryOp):
     @staticmethod
     def infer(x: Tensor, tanh: bool = False) -> Types:
         """The type of the operand, which is floating point."""
-        expect_float(x)
+        check_float(x)
         return (x,)
 
 
@@ -120,7 +121,7 @@ class EluOp(FloatUnaryOp):
     @staticmethod
     def infer(x: Tensor, alpha: float = 1.0) -> Types:
         """The type of the operand, which is floating point."""
-        expect_float(x)
+        check_float(x)
         return (x,)
 
 

@@ -3,11 +3,10 @@
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
-from npuc.dialects.train.base import TrainOp, Types, check_axis, encode
-from npuc.dialects.train.unary import expect_float
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_axis, check_float, check_like_output
 
 _LAST = encode(-1)
 
@@ -23,7 +22,7 @@ class AlongAxisOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, axis: int = -1) -> Types:
         """The type of the operand, which is floating point."""
-        expect_float(x)
+        check_float(x)
         check_axis(x, axis)
         return (x,)
 
@@ -40,8 +39,7 @@ class AlongAxisGradOp(TrainOp):
     @staticmethod
     def infer(dy: Tensor, y: Tensor, axis: int = -1) -> Types:
         """Both operands have the result's type."""
-        if dy != y:
-            raise VerifyException(f"dy is {dy}, y is {y}")
+        check_like_output(dy, y)
         check_axis(y, axis)
         return (y,)
 

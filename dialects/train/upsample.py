@@ -8,17 +8,16 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, tensor_of
-from npuc.dialects.train.base import TrainOp, Types, encode, shape_text
-from npuc.dialects.train.unary import expect_float
+from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_float, check_image, check_output, check_positive
 
 _ZERO = encode(0.0)
+_RESIZED = "the resized image is"
 
 
 def _resized(x: Tensor, size: tuple[int, ...], scale_h: float, scale_w: float) -> Types:
-    if len(x.get_shape()) != 4:
-        raise VerifyException(f"the input must be [batch, channels, height, width], got {shape_text(x)}")
-    if len(size) != 2 or min(size) < 1:
-        raise VerifyException(f"size is {list(size)}, expected two integers of at least 1")
+    check_image(x)
+    check_positive("size", size, 2)
     if not (scale_h >= 0 and scale_w >= 0):
         raise VerifyException(f"the scales are {scale_h} and {scale_w}, expected numbers of at least 0")
     return (tensor_of(x.element_type, (*x.get_shape()[:2], *size)),)
@@ -67,9 +66,9 @@ class UpsampleNearestGradOp(ResizeBase):
     dx = result_def(TensorType)
 
     @staticmethod
-    def infer(dy: Tensor, results: tuple[Tensor, ...], scale_h: float = 0.0, scale_w: float = 0.0) -> Types:
+    def infer(dy: Tensor, results: Types, scale_h: float = 0.0, scale_w: float = 0.0) -> Types:
         """dy and the result differ in height and width only."""
-        _expect(dy, _resized(results[0], dy.get_shape()[2:], scale_h, scale_w))
+        check_output(dy, _resized(results[0], dy.get_shape()[2:], scale_h, scale_w), _RESIZED)
         return results
 
 
@@ -94,7 +93,7 @@ class UpsampleBilinearOp(ResizeBase):
         x: Tensor, size: tuple[int, ...], scale_h: float = 0.0, scale_w: float = 0.0, corners: bool = False
     ) -> Types:
         """[batch, channels] of x, then the size."""
-        expect_float(x)
+        check_float(x)
         return _resized(x, size, scale_h, scale_w)
 
 
@@ -110,14 +109,7 @@ class UpsampleBilinearGradOp(ResizeBase):
     dx = result_def(TensorType)
 
     @staticmethod
-    def infer(
-        dy: Tensor, results: tuple[Tensor, ...], scale_h: float = 0.0, scale_w: float = 0.0, corners: bool = False
-    ) -> Types:
+    def infer(dy: Tensor, results: Types, scale_h: float = 0.0, scale_w: float = 0.0, corners: bool = False) -> Types:
         """dy and the result differ in height and width only."""
-        _expect(dy, _resized(results[0], dy.get_shape()[2:], scale_h, scale_w))
+        check_output(dy, _resized(results[0], dy.get_shape()[2:], scale_h, scale_w), _RESIZED)
         return results
-
-
-def _expect(dy: Tensor, forward: Types) -> None:
-    if (dy,) != forward:
-        raise VerifyException(f"dy is {shape_text(dy)}, the resized image is {shape_text(forward[0])}")

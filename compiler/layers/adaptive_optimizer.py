@@ -9,7 +9,7 @@ import numpy as np
 
 from npuc.compiler.layers.base import Array, Layer, OpT, Work, result_elements
 from npuc.compiler.layers.optimizer import decayed
-from npuc.dialects.train.adaptive import (
+from npuc.dialects.train.adaptive_optimizer import (
     AdadeltaOp,
     AdagradOp,
     AdamaxOp,

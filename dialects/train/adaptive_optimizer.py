@@ -7,6 +7,8 @@ Operands are the parameter, its gradient, its states and, where the formula need
 new parameter and states. g = dw + weight_decay w, t = step + 1. Source of all but LAMB and Lion: PyTorch's optimizers.
 """
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr
 from xdsl.irdl import (
     irdl_op_definition,
@@ -23,7 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types, encode
-from npuc.dialects.train.optimizer import ZERO, check_betas, check_like, check_step
+from npuc.dialects.train.optimizer import ZERO, check_betas, check_like
+from npuc.dialects.train.rules import check_scalar
 
 
 class UpdateOp(TrainOp):
@@ -45,7 +48,7 @@ def _updated(param: Tensor, grad: Tensor, state: tuple[Tensor, ...], *names: str
         raise VerifyException(f"found {len(state)} states, expected {len(names)}: {', '.join(names)}")
     counted = names[-1] == "step"
     if counted:
-        check_step(state[-1])
+        check_scalar("step", state[-1])
     kept = state[:-1] if counted else state
     check_like(param, grad, *kept)
     return (param, *kept)
@@ -142,11 +145,30 @@ class AdadeltaOp(UpdateOp):
 
 
 class BetasOp(UpdateOp):
-    """An update with two running means."""
+    """An update with two running means, of the gradient and of a measure of its size, which `SECOND` names."""
+
+    SECOND: ClassVar[str] = "square"
 
     beta1 = prop_def(FloatAttr, default_value=encode(0.9))
     beta2 = prop_def(FloatAttr, default_value=encode(0.999))
     eps = prop_def(FloatAttr, default_value=encode(1e-8))
+
+    @classmethod
+    def infer(
+        cls,
+        param: Tensor,
+        grad: Tensor,
+        *state: Tensor,
+        lr: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        **more: float,
+    ) -> Types:
+        """Equal shapes, a scalar step; both betas at least 0 and below 1."""
+        check_betas(beta1=beta1, beta2=beta2)
+        return _updated(param, grad, state, "mean", cls.SECOND, "step")
 
 
 @irdl_op_definition
@@ -158,21 +180,7 @@ class AdamaxOp(BetasOp):
     """
 
     name = "train.adamax"
-
-    @staticmethod
-    def infer(
-        param: Tensor,
-        grad: Tensor,
-        *state: Tensor,
-        lr: float,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-    ) -> Types:
-        """Equal shapes, a scalar step; both betas at least 0 and below 1."""
-        check_betas(beta1=beta1, beta2=beta2)
-        return _updated(param, grad, state, "mean", "norm", "step")
+    SECOND: ClassVar[str] = "norm"
 
 
 @irdl_op_definition
@@ -190,23 +198,6 @@ class NadamOp(BetasOp):
     momentum_decay = prop_def(FloatAttr, default_value=encode(4e-3))
     decoupled_weight_decay = opt_prop_def(UnitAttr)
 
-    @staticmethod
-    def infer(
-        param: Tensor,
-        grad: Tensor,
-        *state: Tensor,
-        lr: float,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False,
-    ) -> Types:
-        """Equal shapes, a scalar step; both betas at least 0 and below 1."""
-        check_betas(beta1=beta1, beta2=beta2)
-        return _updated(param, grad, state, "mean", "square", "step")
-
 
 @irdl_op_definition
 class LambOp(BetasOp):
@@ -218,21 +209,6 @@ class LambOp(BetasOp):
     """
 
     name = "train.lamb"
-
-    @staticmethod
-    def infer(
-        param: Tensor,
-        grad: Tensor,
-        *state: Tensor,
-        lr: float,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-    ) -> Types:
-        """Equal shapes, a scalar step; both betas at least 0 and below 1."""
-        check_betas(beta1=beta1, beta2=beta2)
-        return _updated(param, grad, state, "mean", "square", "step")
 
 
 @irdl_op_definition
