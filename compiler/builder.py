@@ -33,13 +33,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 
 from npuc.compiler.errors import Location
+from npuc.compiler.options import MAX_OPS
 from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import Role, role_attr, source_location
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.arithmetic import constant
 
 OpT = TypeVar("OpT", bound=Operation)
-MAX_OPS = 200_000
 
 
 class TooManyOps(Exception):

@@ -120,3 +120,8 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
     """A hint: the nearest known name, or all of them when none is near."""
     match = nearest(name, known)
     return f"did you mean '{match}'?" if match else f"known: {', '.join(sorted(known)) or 'none'}"
+
+
+def either(words: Sequence[str]) -> str:
+    """Words as what is expected: `a`, `a or b`, `a, b or c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

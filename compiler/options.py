@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 MAX_OPS = 200_000
+"""The most operations that a network may have, unless a caller says otherwise."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
 Say = Callable[[str], None]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npuc.compiler.errors import Location, SourceError, UsageError, did_you_mean
+from npuc.compiler.options import MAX_OPS
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -83,7 +84,7 @@ def read_source(
     filename: str = "<string>",
     defines: Mapping[str, Value] | None = None,
     training: bool = True,
-    max_ops: int = 200_000,
+    max_ops: int = MAX_OPS,
 ) -> ModuleOp:
     """
     The module that a source text stands for.

@@ -12,13 +12,14 @@ FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.p
 # What a package may import, by the longest prefix of its name. The order is that of docs/architecture.md.
 DIALECTS = ["npuc.dialects"]
 ERRORS = ["npuc.compiler.errors", "npuc.compiler.boundary", "npuc.compiler.verify"]
-LAYERS = [*DIALECTS, *ERRORS, "npuc.compiler.layers", "npuc.compiler.builder"]
+LAYERS = [*DIALECTS, *ERRORS, "npuc.compiler.options", "npuc.compiler.layers", "npuc.compiler.builder"]
 ANALYSIS = [*LAYERS, "npuc.compiler.analysis"]
 INTERPRETER = [*LAYERS, "npuc.compiler.interpreter"]
 REPORT = [*ERRORS, "npuc.compiler.report"]
 ALLOWED = {
     "npuc.dialects": DIALECTS,
     "npuc.compiler.errors": [],
+    "npuc.compiler.options": [],
     "npuc.compiler.boundary": ["npuc.compiler.errors"],
     "npuc.compiler.verify": [*DIALECTS, "npuc.compiler.errors"],
     "npuc.compiler.builder": LAYERS,

@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import Debug, Defines, Verb, check_target, parse_defines, report_error, write_result
+from npuc.compiler.cli.shared import (
+    Debug,
+    Defines,
+    MaxOps,
+    Verb,
+    check_target,
+    parse_defines,
+    report_error,
+    write_result,
+)
 from npuc.compiler.errors import NpucError, UsageError, did_you_mean
+from npuc.compiler.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.frontends.dsl.lint import Finding
@@ -31,7 +41,7 @@ def command(
     select: Annotated[list[str] | None, typer.Option("--select", metavar="RULE", help="Only these rules.")] = None,
     ignore: Annotated[list[str] | None, typer.Option("--ignore", metavar="RULE", help="Not these rules.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the findings as JSON.")] = None,
-    max_ops: Annotated[int, typer.Option("--max-ops", metavar="N", help="Most operations of a network.")] = 200_000,
+    max_ops: MaxOps = MAX_OPS,
     debug: Debug = False,
 ) -> None:
     """Point out what in a program is most likely not what was meant; exit status 1 if there is anything."""

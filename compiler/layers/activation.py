@@ -11,20 +11,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.arithmetic import ElementwiseLayer
-from npuc.compiler.layers.base import (
-    ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    Layer,
-    OptValue,
-    Value,
-    Work,
-    channels_of,
-    elements,
-)
-from npuc.compiler.layers.constant import check_value
+from npuc.compiler.layers.arguments import ArgumentError, OptValue, Value, channels_of, check_value
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
+from npuc.compiler.layers.channels import columns, over_channels
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.activation import (
@@ -45,14 +34,14 @@ from npuc.dialects.train.activation import (
 from npuc.dialects.train.rules import check_numbers
 
 
-class PreluLayer(ElementwiseLayer[PreluOp]):
+class PreluLayer(PerElementLayer[PreluOp]):
     """x where x > 0, else the channel's slope times x."""
 
     op = PreluOp
 
     def evaluate(self, op: PreluOp, *arrays: Array) -> tuple[Array, ...]:
         x, weight = arrays
-        return (np.where(x > 0, x, _columns(weight, x) * x),)
+        return (np.where(x > 0, x, columns(weight, x) * x),)
 
     def vjp(self, op: PreluOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
@@ -61,32 +50,24 @@ class PreluLayer(ElementwiseLayer[PreluOp]):
         return [dx, emit(PreluDwOp(g, op.x)).dw if needs[1] else None]
 
 
-class PreluDxLayer(ElementwiseLayer[PreluDxOp]):
+class PreluDxLayer(PerElementLayer[PreluDxOp]):
     """dy where x > 0, else the channel's slope times dy."""
 
     op = PreluDxOp
 
     def evaluate(self, op: PreluDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, weight = arrays
-        return (np.where(x > 0, dy, _columns(weight, x) * dy),)
+        return (np.where(x > 0, dy, columns(weight, x) * dy),)
 
 
-class PreluDwLayer(Layer[PreluDwOp]):
+class PreluDwLayer(PerElementLayer[PreluDwOp]):
     """The sum of dy x where x <= 0, a channel each; one vector operation an element of x."""
 
     op = PreluDwOp
 
     def evaluate(self, op: PreluDwOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x = arrays
-        return (np.where(x > 0, 0, dy * x).sum(axis=(0, *range(2, x.ndim))),)
-
-    def work(self, op: PreluDwOp) -> Work:
-        return Work(vector_ops=elements(op.x))
-
-
-def _columns(values: Array, x: Array) -> Array:
-    """One value a channel, shaped to broadcast against x."""
-    return values.reshape(1, -1, *(1,) * (x.ndim - 2))
+        return (np.where(x > 0, 0, dy * x).sum(axis=over_channels(x)),)
 
 
 # What the functions compute, on arrays.

@@ -7,7 +7,7 @@ Work in vector operations an element: rmsprop 9, centred 5 more, with momentum 2
 
 import numpy as np
 
-from npuc.compiler.layers.base import Array, Layer, OpT, Work, result_elements
+from npuc.compiler.layers.base import Array, OpT, PerElementLayer
 from npuc.compiler.layers.optimizer import decayed
 from npuc.dialects.train.adaptive_optimizer import (
     AdadeltaOp,
@@ -21,17 +21,15 @@ from npuc.dialects.train.adaptive_optimizer import (
 )
 
 
-class _Update(Layer[OpT]):
-    """An update of so many steps an element."""
+class _UpdateLayer(PerElementLayer[OpT]):
+    """An update; weight decay takes two steps more."""
 
-    steps: int
-
-    def work(self, op: OpT) -> Work:
+    def steps_of(self, op: OpT) -> int:
         assert isinstance(op, UpdateOp)
-        return Work(vector_ops=(self.steps + 2 * (op.weight_decay.value.data != 0.0)) * result_elements(op))
+        return self.steps + 2 * (op.weight_decay.value.data != 0.0)
 
 
-class RmspropLayer(_Update[RmspropOp]):
+class RmspropLayer(_UpdateLayer[RmspropOp]):
     """RMSprop, as PyTorch's: eps is added to the root."""
 
     op = RmspropOp
@@ -56,12 +54,11 @@ class RmspropLayer(_Update[RmspropOp]):
             new.append(change)
         return w - lr * change, *new
 
-    def work(self, op: RmspropOp) -> Work:
-        more = 5 * (op.centered is not None) + 2 * (op.momentum.value.data != 0.0)
-        return Work(vector_ops=super().work(op).vector_ops + more * result_elements(op))
+    def steps_of(self, op: RmspropOp) -> int:
+        return super().steps_of(op) + 5 * (op.centered is not None) + 2 * (op.momentum.value.data != 0.0)
 
 
-class AdagradLayer(_Update[AdagradOp]):
+class AdagradLayer(_UpdateLayer[AdagradOp]):
     """Adagrad, with a rate that falls with the steps."""
 
     op = AdagradOp
@@ -76,7 +73,7 @@ class AdagradLayer(_Update[AdagradOp]):
         return w - real(rate) * g / (np.sqrt(s) + real(op.eps.value.data)), s
 
 
-class AdadeltaLayer(_Update[AdadeltaOp]):
+class AdadeltaLayer(_UpdateLayer[AdadeltaOp]):
     """Adadelta: the step is as large as earlier ones, over the size of the gradients."""
 
     op = AdadeltaOp
@@ -92,7 +89,7 @@ class AdadeltaLayer(_Update[AdadeltaOp]):
         return w - real(op.lr.value.data) * change, s, rho * delta + rest * change * change
 
 
-class AdamaxLayer(_Update[AdamaxOp]):
+class AdamaxLayer(_UpdateLayer[AdamaxOp]):
     """Adamax: Adam under the largest norm."""
 
     op = AdamaxOp
@@ -109,7 +106,7 @@ class AdamaxLayer(_Update[AdamaxOp]):
         return w - size * m / n, m, n
 
 
-class NadamLayer(_Update[NadamOp]):
+class NadamLayer(_UpdateLayer[NadamOp]):
     """NAdam: Adam with Nesterov momentum, whose weights change with the steps."""
 
     op = NadamOp
@@ -134,7 +131,7 @@ class NadamLayer(_Update[NadamOp]):
         return w - (of_gradient * g + of_mean * m) / deviation, m, s
 
 
-class LambLayer(_Update[LambOp]):
+class LambLayer(_UpdateLayer[LambOp]):
     """LAMB: Adam's step, as long as a share of the parameter."""
 
     op = LambOp
@@ -153,7 +150,7 @@ class LambLayer(_Update[LambOp]):
         return w - real(op.lr.value.data * ratio) * change, m, s
 
 
-class LionLayer(_Update[LionOp]):
+class LionLayer(_UpdateLayer[LionOp]):
     """Lion: steps of one size, in the direction of a mean of the gradients."""
 
     op = LionOp

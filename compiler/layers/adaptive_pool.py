@@ -11,25 +11,17 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
-    ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    IntOrInts,
-    Layer,
-    OpT,
-    Value,
-    Work,
-    pair,
-)
-from npuc.compiler.layers.pool import as_image, reshaped
+from npuc.compiler.layers.arguments import ArgumentError, IntOrInts, Value, image_size
+from npuc.compiler.layers.base import Array, Emit, Gradients, Layer, OpT, Work
+from npuc.compiler.layers.pool import as_image
+from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.adaptive_pool import (
     AdaptiveAvgPoolGradOp,
     AdaptiveAvgPoolOp,
     AdaptiveMaxPoolGradOp,
     AdaptiveMaxPoolOp,
+    AdaptivePoolBase,
 )
 
 
@@ -49,15 +41,18 @@ def _area(rows: slice, columns: slice) -> int:
     return (rows.stop - rows.start) * (columns.stop - columns.start)
 
 
-class _AdaptivePool(Layer[OpT]):
-    """Work of a window's elements; the image is the operand or result with the larger windows."""
+class _AdaptivePoolLayer(Layer[OpT]):
+    """One vector operation for each element of each window."""
 
-    def _work(self, image: Sequence[int], out: Sequence[int]) -> Work:
-        covered = [sum(b.stop - b.start for b in _bounds(image[axis], out[axis])) for axis in (2, 3)]
-        return Work(vector_ops=image[0] * image[1] * covered[0] * covered[1])
+    def work(self, op: OpT) -> Work:
+        image, out = shape_of(op.operands[0]), shape_of(op.results[0])
+        if not isinstance(op, AdaptivePoolBase):
+            image, out = out, image
+        rows, columns = (sum(b.stop - b.start for b in _bounds(image[axis], out[axis])) for axis in (2, 3))
+        return Work(vector_ops=image[0] * image[1] * rows * columns)
 
 
-class AdaptiveAvgPoolLayer(_AdaptivePool[AdaptiveAvgPoolOp]):
+class AdaptiveAvgPoolLayer(_AdaptivePoolLayer[AdaptiveAvgPoolOp]):
     """The mean of each window."""
 
     op = AdaptiveAvgPoolOp
@@ -76,11 +71,8 @@ class AdaptiveAvgPoolLayer(_AdaptivePool[AdaptiveAvgPoolOp]):
         assert g is not None
         return [emit(AdaptiveAvgPoolGradOp(g, results=[op.x.type])).dx]
 
-    def work(self, op: AdaptiveAvgPoolOp) -> Work:
-        return self._work(shape_of(op.x), shape_of(op.out))
 
-
-class AdaptiveAvgPoolGradLayer(_AdaptivePool[AdaptiveAvgPoolGradOp]):
+class AdaptiveAvgPoolGradLayer(_AdaptivePoolLayer[AdaptiveAvgPoolGradOp]):
     """Each gradient spread evenly over its window."""
 
     op = AdaptiveAvgPoolGradOp
@@ -92,11 +84,8 @@ class AdaptiveAvgPoolGradLayer(_AdaptivePool[AdaptiveAvgPoolGradOp]):
             dx[:, :, rows, columns] += (dy[:, :, i, j] / _area(rows, columns))[:, :, None, None]
         return (dx,)
 
-    def work(self, op: AdaptiveAvgPoolGradOp) -> Work:
-        return self._work(shape_of(op.dx), shape_of(op.dy))
 
-
-class AdaptiveMaxPoolLayer(_AdaptivePool[AdaptiveMaxPoolOp]):
+class AdaptiveMaxPoolLayer(_AdaptivePoolLayer[AdaptiveMaxPoolOp]):
     """The largest element of each window."""
 
     op = AdaptiveMaxPoolOp
@@ -115,11 +104,8 @@ class AdaptiveMaxPoolLayer(_AdaptivePool[AdaptiveMaxPoolOp]):
         assert g is not None
         return [emit(AdaptiveMaxPoolGradOp(g, op.x)).dx]
 
-    def work(self, op: AdaptiveMaxPoolOp) -> Work:
-        return self._work(shape_of(op.x), shape_of(op.out))
 
-
-class AdaptiveMaxPoolGradLayer(_AdaptivePool[AdaptiveMaxPoolGradOp]):
+class AdaptiveMaxPoolGradLayer(_AdaptivePoolLayer[AdaptiveMaxPoolGradOp]):
     """Each gradient goes to the first largest element of its window in row-major order."""
 
     op = AdaptiveMaxPoolGradOp
@@ -135,21 +121,16 @@ class AdaptiveMaxPoolGradLayer(_AdaptivePool[AdaptiveMaxPoolGradOp]):
             dx[images, channels, rows.start + down, columns.start + right] += dy[:, :, i, j]
         return (dx,)
 
-    def work(self, op: AdaptiveMaxPoolGradOp) -> Work:
-        return self._work(shape_of(op.x), shape_of(op.dy))
-
 
 def _adaptive(b: GraphBuilder, op: type[AdaptiveAvgPoolOp | AdaptiveMaxPoolOp], x: Value, size: IntOrInts) -> SSAValue:
     image, (batch, channels, _, _) = as_image(b, x)
     length = image is not x
     if length and not isinstance(size, int):
         raise ArgumentError("size", f"found {list(size)}, expected an integer for [batch, channels, length]")
-    height, width = pair("size", size)
-    if min(height, width) < 1:
-        raise ArgumentError("size", f"found {min(height, width)}, expected at least 1")
+    height, width = image_size("size", size)
     if length:
         pooled = b.emit(op(image, size=(1, width))).out
-        return reshaped(b, pooled, [batch, channels, width])
+        return view(pooled, [batch, channels, width], b.emit)
     return b.emit(op(image, size=(height, width))).out
 
 

@@ -8,22 +8,15 @@ from xdsl.dialects.builtin import AnyFloat, i1, i32
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.arguments import ArgumentError, Operand, Value, check_value, element_type
 from npuc.compiler.layers.base import (
-    ArgumentError,
     Array,
     Emit,
     Gradients,
     Kind,
     Layer,
-    Operand,
-    OpT,
-    Value,
-    Work,
-    element_type,
-    elements,
-    result_elements,
+    PerElementLayer,
 )
-from npuc.compiler.layers.constant import check_value
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import (
     AddOp,
@@ -58,14 +51,7 @@ def negated(value: SSAValue, emit: Emit[Any]) -> SSAValue:
     return emit(AffineOp(value, scale=-1.0)).out
 
 
-class ElementwiseLayer(Layer[OpT]):
-    """One vector operation an element of the result."""
-
-    def work(self, op: OpT) -> Work:
-        return Work(vector_ops=result_elements(op))
-
-
-class AddLayer(ElementwiseLayer[AddOp]):
+class AddLayer(PerElementLayer[AddOp]):
     """a + b."""
 
     op = AddOp
@@ -80,7 +66,7 @@ class AddLayer(ElementwiseLayer[AddOp]):
         return [reduce_to(g, v, emit) if need else None for v, need in zip(op.operands, needs, strict=True)]
 
 
-class SubLayer(ElementwiseLayer[SubOp]):
+class SubLayer(PerElementLayer[SubOp]):
     """a - b."""
 
     op = SubOp
@@ -97,7 +83,7 @@ class SubLayer(ElementwiseLayer[SubOp]):
         return [da, db]
 
 
-class MulLayer(ElementwiseLayer[MulOp]):
+class MulLayer(PerElementLayer[MulOp]):
     """a * b."""
 
     op = MulOp
@@ -114,7 +100,7 @@ class MulLayer(ElementwiseLayer[MulOp]):
         return [da, db]
 
 
-class DivLayer(ElementwiseLayer[DivOp]):
+class DivLayer(PerElementLayer[DivOp]):
     """a / b, of integers rounded towards zero; d(a/b) = da / b - (a/b) db / b."""
 
     op = DivOp
@@ -138,7 +124,7 @@ class DivLayer(ElementwiseLayer[DivOp]):
         return [da, db]
 
 
-class AffineLayer(Layer[AffineOp]):
+class AffineLayer(PerElementLayer[AffineOp]):
     """x * scale + offset, one vector operation for each of the two that does something."""
 
     op = AffineOp
@@ -156,12 +142,11 @@ class AffineLayer(Layer[AffineOp]):
             return [g]
         return [emit(AffineOp(g, scale=op.scale.value.data)).out]
 
-    def work(self, op: AffineOp) -> Work:
-        steps = (op.scale.value.data != 1.0) + (op.offset.value.data != 0.0)
-        return Work(vector_ops=steps * result_elements(op))
+    def steps_of(self, op: AffineOp) -> int:
+        return (op.scale.value.data != 1.0) + (op.offset.value.data != 0.0)
 
 
-class ReduceLayer(Layer[ReduceOp]):
+class ReduceLayer(PerElementLayer[ReduceOp]):
     """The sum over broadcast axes; one addition an element of the operand."""
 
     op = ReduceOp
@@ -178,11 +163,8 @@ class ReduceLayer(Layer[ReduceOp]):
         assert g is not None
         return [emit(ExpandOp(g, results=[op.x.type])).out]
 
-    def work(self, op: ReduceOp) -> Work:
-        return Work(vector_ops=elements(op.x))
 
-
-class CastLayer(ElementwiseLayer[CastOp]):
+class CastLayer(PerElementLayer[CastOp]):
     """The same values in another element type; the interpreter rounds to the result's type."""
 
     op = CastOp

@@ -9,43 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import tensor_type
-from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.base import Param, TrainOp, decode
 
 Array: TypeAlias = npt.NDArray[Any]
 NewOpT = TypeVar("NewOpT", bound=Operation)
 OpT = TypeVar("OpT", bound=TrainOp)
 Emit: TypeAlias = Callable[[NewOpT], NewOpT]
 """Appends an operation to the program under construction and returns it."""
-
-# Kinds of arguments of a language function; frontends bind their syntax to these.
-Value: TypeAlias = SSAValue
-OptValue: TypeAlias = SSAValue | None
-OptInt: TypeAlias = int | None
-Values: TypeAlias = Sequence[SSAValue]
-Operand: TypeAlias = SSAValue | int | float
-Ints: TypeAlias = Sequence[int]
-IntOrInts: TypeAlias = int | Sequence[int]
-OptInts: TypeAlias = int | Sequence[int] | None
-Padding: TypeAlias = int | Sequence[int] | str
-
-
-ELEMENT_TYPES: dict[str, Attribute] = {
-    "f32": f32,
-    "bf16": bf16,
-    "f16": f16,
-    "f64": f64,
-    "i32": i32,
-    "i64": i64,
-    "bool": i1,
-}
-"""The element types of the language by name."""
 
 
 class Kind(StrEnum):
@@ -71,16 +48,6 @@ class Work:
     vector_ops: int = 0
     reads: tuple[int, ...] | None = None
     writes: tuple[int, ...] | None = None
-
-
-class ArgumentError(Exception):
-    """A wrong argument of a language function. `argument` is its name, `message` says what was found and expected."""
-
-    def __init__(self, argument: str, message: str, hint: str | None = None):
-        super().__init__(message)
-        self.argument = argument
-        self.message = message
-        self.hint = hint
 
 
 class Layer(Generic[OpT]):
@@ -120,6 +87,23 @@ class Layer(Generic[OpT]):
         return None
 
 
+class PerElementLayer(Layer[OpT]):
+    """
+    A layer of `steps` vector operations for each element of its largest tensor.
+
+    That is the result where shapes broadcast, the operand of a reduction or loss, the parameter of an update.
+    """
+
+    steps: ClassVar[int] = 1
+
+    def steps_of(self, op: OpT) -> int:
+        """The steps of one operation, where its properties change them."""
+        return self.steps
+
+    def work(self, op: OpT) -> Work:
+        return Work(vector_ops=self.steps_of(op) * max(map(elements, (*op.operands, *op.results))))
+
+
 Gradients: TypeAlias = Sequence[SSAValue | None]
 
 
@@ -140,39 +124,18 @@ def result_elements(op: Operation, index: int = 0) -> int:
     return elements(op.results[index])
 
 
-def element_type(argument: str, name: str) -> Attribute:
-    """The element type that an argument names."""
-    if name not in ELEMENT_TYPES:
-        raise ArgumentError(argument, f"found '{name}', expected one of {', '.join(ELEMENT_TYPES)}")
-    return ELEMENT_TYPES[name]
+def derivative(kind: type[OpT], op: TrainOp, *operands: SSAValue, results: Sequence[Attribute] | None = None) -> OpT:
+    """The operation of a derivative, with those properties of the operation `op` that both have."""
+    return kind(*operands, results=results, **params_of(op, kind))
 
 
-def pair(argument: str, value: IntOrInts) -> tuple[int, int]:
-    """An argument that is one integer for both axes or a list of two."""
-    if isinstance(value, int):
-        return value, value
-    if len(value) != 2:
-        raise ArgumentError(argument, f"found a list of {len(value)}, expected an integer or a list of two")
-    return value[0], value[1]
+def params_of(op: TrainOp, kind: type[TrainOp] | None = None) -> dict[str, Param]:
+    """The properties of an operation by name; only those that operations of a `kind` have too, if it is given."""
+    known = op.properties if kind is None else kind.get_irdl_definition().properties
+    return {name: decode(attr) for name, attr in op.properties.items() if name in known}
 
 
-def rank_at_least(argument: str, value: SSAValue, rank: int, form: str) -> tuple[int, ...]:
-    """The shape of a tensor argument, or an error if its rank is too small; `form` says what the axes are."""
-    shape = tensor_type(value).get_shape()
-    if len(shape) < rank:
-        raise ArgumentError(argument, f"found a tensor of rank {len(shape)}, expected {form}")
-    return shape
-
-
-def channels_of(argument: str, value: SSAValue) -> int:
-    """The number of channels of a [batch, channels, …] tensor argument."""
-    return rank_at_least(argument, value, 2, "[batch, channels, …]")[1]
-
-
-def normal_axis(argument: str, axis: int, rank: int) -> int:
-    """A non-negative axis for one that may count from the end."""
-    if rank == 0:
-        raise ArgumentError(argument, f"found {axis} for a scalar, which has no axes")
-    if not -rank <= axis < rank:
-        raise ArgumentError(argument, f"found {axis}, expected {-rank} to {rank - 1} for a tensor of rank {rank}")
-    return axis % rank
+def told_of(op: Operation) -> str:
+    """How a message begins that is about the execution of an operation: with its layer, if it has one."""
+    layer = layer_of(op)
+    return f"layer '{layer}': " if layer else ""

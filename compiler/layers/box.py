@@ -8,23 +8,19 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInt, Value, check_value, normal_axis, short
 from npuc.compiler.layers.base import (
-    ArgumentError,
     Array,
     Emit,
     Gradients,
-    Ints,
     Kind,
     Layer,
-    OptInt,
-    Value,
+    PerElementLayer,
     Work,
-    elements,
-    normal_axis,
+    derivative,
     result_elements,
 )
-from npuc.compiler.layers.constant import check_value
-from npuc.compiler.layers.shape import shaped, short
+from npuc.compiler.layers.shape import shaped
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.box import BORDER_MODES, BorderPadDxOp, BorderPadOp, PadOp, SliceOp
@@ -32,20 +28,11 @@ from npuc.dialects.train.box import BORDER_MODES, BorderPadDxOp, BorderPadOp, Pa
 
 def _box(op: SliceOp | PadOp, shape: Sequence[int]) -> tuple[builtins.slice, ...]:
     """The places of a part of the given shape."""
-    starts, steps = ints(op.starts), _steps(op)
+    starts, steps = ints(op.starts), None if op.steps is None else ints(op.steps)
     return tuple(
         builtins.slice(start, start + (size - 1) * step + 1, step)
         for start, size, step in zip(starts, shape, steps or (1,) * len(starts), strict=True)
     )
-
-
-def _steps(op: SliceOp | PadOp) -> tuple[int, ...] | None:
-    return None if op.steps is None else ints(op.steps)
-
-
-def _spread(steps: tuple[int, ...] | None) -> dict[str, tuple[int, ...]]:
-    """The property of steps, if there are any."""
-    return {} if steps is None else {"steps": steps}
 
 
 class SliceLayer(Layer[SliceOp]):
@@ -61,7 +48,7 @@ class SliceLayer(Layer[SliceOp]):
     def vjp(self, op: SliceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(PadOp(g, results=[op.x.type], starts=ints(op.starts), **_spread(_steps(op)))).out]
+        return [emit(derivative(PadOp, op, g, results=[op.x.type])).out]
 
     def work(self, op: SliceOp) -> Work:
         return Work(reads=(result_elements(op),))
@@ -82,7 +69,7 @@ class PadLayer(Layer[PadOp]):
     def vjp(self, op: PadOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(SliceOp(g, results=[op.x.type], starts=ints(op.starts), **_spread(_steps(op)))).out]
+        return [emit(derivative(SliceOp, op, g, results=[op.x.type])).out]
 
 
 def _sources(op: BorderPadOp | BorderPadDxOp, inner: Sequence[int], outer: Sequence[int]) -> list[Array]:
@@ -109,10 +96,10 @@ class BorderPadLayer(Layer[BorderPadOp]):
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(BorderPadDxOp(g, results=[op.x.type], starts=ints(op.starts), mode=op.mode.data)).dx]
+        return [emit(derivative(BorderPadDxOp, op, g, results=[op.x.type])).dx]
 
 
-class BorderPadDxLayer(Layer[BorderPadDxOp]):
+class BorderPadDxLayer(PerElementLayer[BorderPadDxOp]):
     """Each element of dy added to the one it is a copy of; one vector operation an element of dy."""
 
     op = BorderPadDxOp
@@ -122,9 +109,6 @@ class BorderPadDxLayer(Layer[BorderPadDxOp]):
         dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
         np.add.at(dx, np.ix_(*_sources(op, dx.shape, dy.shape)), dy)
         return (dx,)
-
-    def work(self, op: BorderPadDxOp) -> Work:
-        return Work(vector_ops=elements(op.dy))
 
 
 def slice(b: GraphBuilder, x: Value, axis: int, start: int = 0, stop: OptInt = None, step: int = 1) -> SSAValue:
@@ -144,8 +128,10 @@ def slice(b: GraphBuilder, x: Value, axis: int, start: int = 0, stop: OptInt = N
     if shape[axis] == size:
         return x
     starts = tuple(first if i == axis else 0 for i in range(len(shape)))
-    steps = None if step == 1 or shape[axis] == 1 else tuple(step if i == axis else 1 for i in range(len(shape)))
-    return b.emit(SliceOp(x, results=[shaped(x, shape)], starts=starts, **_spread(steps))).out
+    spread: dict[str, tuple[int, ...]] = {}
+    if step > 1 and shape[axis] > 1:
+        spread["steps"] = tuple(step if i == axis else 1 for i in range(len(shape)))
+    return b.emit(SliceOp(x, results=[shaped(x, shape)], starts=starts, **spread)).out
 
 
 def _position(argument: str, position: int, size: int, axis: int) -> int:

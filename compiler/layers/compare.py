@@ -7,8 +7,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.arithmetic import ElementwiseLayer, as_tensors, binary, reduce_to
-from npuc.compiler.layers.base import ArgumentError, Array, Emit, Gradients, Operand, Value
+from npuc.compiler.layers.arguments import ArgumentError, Operand, Value
+from npuc.compiler.layers.arithmetic import as_tensors, binary, reduce_to
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
 from npuc.dialects.tensors import tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import TrainOp
@@ -26,7 +27,7 @@ from npuc.dialects.train.compare import (
 )
 
 
-class _PredicateLayer(ElementwiseLayer[TrainOp]):
+class _PredicateLayer(PerElementLayer[TrainOp]):
     """An operation whose result is a bool, which has no gradient."""
 
     def __init__(self, op: type[TrainOp], compute: Callable[..., Array]):
@@ -37,7 +38,7 @@ class _PredicateLayer(ElementwiseLayer[TrainOp]):
         return (self.compute(*arrays),)
 
 
-class WhereLayer(ElementwiseLayer[WhereOp]):
+class WhereLayer(PerElementLayer[WhereOp]):
     """x or y, by the condition."""
 
     op = WhereOp

@@ -3,15 +3,15 @@
 from math import ceil
 
 import numpy as np
-from xdsl.dialects.builtin import i1, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import i1, i32
+from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import ArgumentError, Array, Ints, Kind, Layer, OptInt, element_type
-from npuc.dialects.tensors import element_text, shape_of, tensor_of
+from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInt, check_value, element_type
+from npuc.compiler.layers.base import Array, Kind, Layer
+from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.base import MAX_ELEMENTS, ints
 from npuc.dialects.train.constant import ArangeOp, CausalMaskOp, IntegersOp
-from npuc.dialects.train.rules import integer_range
 
 
 class ArangeLayer(Layer[ArangeOp]):
@@ -62,22 +62,6 @@ def arange(b: GraphBuilder, stop: float, start: float = 0, step: float = 1, dtyp
     check_value("step", abs(step), element)
     check_value("stop", start + (count - 1) * step, element)
     return b.emit(ArangeOp(results=[tensor_of(element, [count])], start=float(start), step=float(step))).out
-
-
-def check_value(argument: str, value: float, element: Attribute) -> None:
-    """
-    Raise an error for a number that an integer type does not hold, or not exactly: numbers are exact to 2^53.
-
-    A float type holds every number: one beyond its range is infinite, as in PyTorch's arithmetic.
-    """
-    bounds = integer_range(element)
-    if bounds is None:
-        return
-    low, high = bounds
-    if not float(value).is_integer() or not low <= value <= high:
-        shown = value if isinstance(value, int) else f"{value:.16g}"
-        message = f"found {shown}, expected an integer from {low} to {high} for {element_text(element)}"
-        raise ArgumentError(argument, message, "numbers are exact below 2^53" if element == i64 else None)
 
 
 def causal_mask(b: GraphBuilder, rows: int, columns: OptInt = None, offset: int = 0) -> SSAValue:

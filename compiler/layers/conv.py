@@ -1,32 +1,33 @@
 """Convolution over one, two or three axes: meaning, derivatives, and the loop nests of `conv_nest.py`."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from math import prod
 from typing import Any, TypeVar
 
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
+from npuc.compiler.layers.arguments import (
+    IMAGE,
     ArgumentError,
-    Array,
-    Emit,
-    Gradients,
     IntOrInts,
-    Kind,
-    Layer,
     OptInt,
     OptInts,
     OptValue,
     Padding,
     Value,
-    Work,
+    check_positive,
+    per_axis,
+    rank_exactly,
 )
+from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, derivative
 from npuc.compiler.layers.conv_arrays import correlate, spread, weigh
 from npuc.compiler.layers.conv_nest import conv_nest
+from npuc.compiler.layers.shape import view
 from npuc.compiler.layers.window import window_padding
 from npuc.dialects.npu.contract import ContractOp
-from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.conv import (
     Conv1dDwOp,
@@ -42,30 +43,18 @@ from npuc.dialects.train.conv import (
     DwOp,
     DxOp,
     ForwardOp,
+    Window,
 )
-from npuc.dialects.train.shape import ReshapeOp
 
 Shape = tuple[int, ...]
 ConvT = TypeVar("ConvT", bound=ConvOp)
 
 FORMS = {
     1: "[batch, channels, length]",
-    2: "[batch, channels, height, width]",
+    2: IMAGE,
     3: "[batch, channels, depth, height, width]",
 }
 """The axes of an input by the number of axes of the window."""
-_NUMBERS = {1: "one", 2: "two", 3: "three"}
-
-
-def window_params(op: ConvOp) -> dict[str, Any]:
-    """The window arguments of a convolution, to build one like it."""
-    window = op.window
-    return {
-        "stride": window.stride,
-        "padding": window.padding,
-        "dilation": window.dilation,
-        "groups": window.groups,
-    }
 
 
 class ProductLayer(Layer[ConvT]):
@@ -95,9 +84,8 @@ class ForwardLayer(ProductLayer[ConvT]):
         (g,) = grads
         assert g is not None
         x, w = op.operands
-        params = window_params(op)
-        dx = emit(self.dx(g, w, results=[x.type], **params)).dx if needs[0] else None
-        dw = emit(self.dw(x, g, results=[w.type], **params)).dw if needs[1] else None
+        dx = emit(derivative(self.dx, op, g, w, results=[x.type])).dx if needs[0] else None
+        dw = emit(derivative(self.dw, op, x, g, results=[w.type])).dw if needs[1] else None
         return [dx, dw]
 
 
@@ -125,27 +113,49 @@ class ConvDwLayer(ProductLayer[DwOp]):
         return (weigh(op.window, x, dy, shape_of(op.dw)),)
 
 
-def input_shape(x: Value, axes: int) -> Shape:
-    """The shape of an input with a batch, channels and the axes of the window, or an error."""
-    shape = shape_of(x)
-    if len(shape) != axes + 2:
-        raise ArgumentError("x", f"found a tensor of rank {len(shape)}, expected {FORMS[axes]}")
-    return shape
-
-
-def per_axis(argument: str, value: IntOrInts, axes: int, least: int = 1) -> Shape:
-    """An argument that is one integer for every axis or a list of one each, all at least `least`."""
-    values = (value,) * axes if isinstance(value, int) else tuple(value)
-    if len(values) != axes:
-        raise ArgumentError(
-            argument, f"found a list of {len(values)}, expected an integer or a list of {_NUMBERS[axes]}"
-        )
-    if min(values) < least:
-        raise ArgumentError(argument, f"found {value}, expected at least {least}")
+def positive_per_axis(argument: str, value: IntOrInts, axes: int) -> Shape:
+    """An argument that is one positive integer for every axis or a list of one each."""
+    values = per_axis(argument, value, axes)
+    if min(values) < 1:
+        raise ArgumentError(argument, f"found {value}, expected at least 1")
     return values
 
 
-def check_groups(groups: int, channels: int, out: int) -> None:
+def weight_and_channels(
+    b: GraphBuilder, op: type[ConvOp], x: Value, channels: OptInt, kernel: OptInts, groups: int, weight: OptValue
+) -> tuple[SSAValue, int]:
+    """
+    The weight of a layer, made here or shared, and the number of output channels.
+
+    It is [out, in / groups, …], that of a transposed convolution [in, out / groups, …].
+    """
+    shape = rank_exactly("x", x, op.AXES + 2, FORMS[op.AXES])
+    if weight is None:
+        out = _output_channels(channels)
+        _check_groups(groups, shape[1], out)
+        size = positive_per_axis("kernel", 1 if kernel is None else kernel, op.AXES)
+        first, second = (shape[1], out) if op.TRANSPOSED else (out, shape[1])
+        return b.param("weight", [first, second // groups, *size], tensor_type(x).element_type), out
+    lead = "in, out / groups" if op.TRANSPOSED else "out, in / groups"
+    own = rank_exactly("weight", weight, op.AXES + 2, f"[{lead}{', kernel' * op.AXES}]")
+    out = own[1] * groups if op.TRANSPOSED else own[0]
+    if channels is not None and channels != out:
+        raise ArgumentError("channels", f"found {channels}, the weight has {out}")
+    if kernel is not None and positive_per_axis("kernel", kernel, op.AXES) != own[2:]:
+        raise ArgumentError("kernel", f"found {kernel}, the weight has {list(own[2:])}")
+    _check_groups(groups, shape[1], out)
+    return weight, out
+
+
+def _output_channels(channels: int | None) -> int:
+    """The number of output channels of a layer that makes its weight."""
+    if channels is None:
+        raise ArgumentError("channels", "missing, expected the number of output channels, or weight=")
+    check_positive("channels", channels)
+    return channels
+
+
+def _check_groups(groups: int, channels: int, out: int) -> None:
     """Raise unless the groups divide the input and the output channels."""
     if groups < 1 or channels % groups or out % groups:
         raise ArgumentError(
@@ -153,70 +163,39 @@ def check_groups(groups: int, channels: int, out: int) -> None:
         )
 
 
-def check_channels(channels: int | None) -> int:
-    """The number of output channels of a layer that makes its weight."""
-    if channels is None:
-        raise ArgumentError("channels", "missing, expected the number of output channels, or weight=")
-    if channels < 1:
-        raise ArgumentError("channels", f"found {channels}, expected at least 1")
-    return channels
-
-
-def check_weight(weight: Value, axes: int, form: str, channels: OptInt, out: int, kernel: OptInts) -> None:
-    """Raise unless a shared weight has the rank, and the channels and kernel that are asked for, if any."""
-    shape = shape_of(weight)
-    if len(shape) != axes + 2:
-        raise ArgumentError("weight", f"found a tensor of rank {len(shape)}, expected {form}")
-    if channels is not None and channels != out:
-        raise ArgumentError("channels", f"found {channels}, the weight has {out}")
-    if kernel is not None and per_axis("kernel", kernel, axes) != shape[2:]:
-        raise ArgumentError("kernel", f"found {kernel}, the weight has {list(shape[2:])}")
-
-
-def check_padding(padding: Padding) -> None:
-    """Raise for a negative padding."""
+def window_over(
+    x: Value, weight: Value, stride: IntOrInts, padding: Padding, dilation: IntOrInts, groups: int
+) -> Window:
+    """The window of a layer over x, from its arguments."""
+    size, kernel = shape_of(x)[2:], shape_of(weight)[2:]
+    strides = positive_per_axis("stride", stride, len(size))
+    dilations = positive_per_axis("dilation", dilation, len(size))
     if not isinstance(padding, str) and min(padding if not isinstance(padding, int) else (padding,), default=0) < 0:
         raise ArgumentError("padding", f"found {padding}, expected at least 0")
+    return Window(strides, window_padding(padding, size, kernel, strides, dilations), dilations, groups)
 
 
-def add_bias(b: GraphBuilder, y: SSAValue, weight: Shape) -> SSAValue:
-    """y and a bias of one number a channel, whose bound is that of a weight of this shape."""
-    type = tensor_type(y)
-    _, channels, *size = type.get_shape()
-    shift = b.param("bias", [channels], type.element_type, bound=prod(weight[1:]) ** -0.5)
-    column = tensor_of(type.element_type, [channels, *(1 for _ in size)])
-    return b.emit(AddOp(y, b.emit(ReshapeOp(shift, results=[column])).out)).out
+def add_bias(b: GraphBuilder, y: SSAValue, weight: Value) -> SSAValue:
+    """y and a bias of one number a channel, whose bound is that of the weight."""
+    _, channels, *size = shape_of(y)
+    bound = prod(shape_of(weight)[1:]) ** -0.5
+    shift = b.param("bias", [channels], tensor_type(y).element_type, bound=bound)
+    return b.emit(AddOp(y, view(shift, [channels, *(1 for _ in size)], b.emit))).out
 
 
 def _conv(
     b: GraphBuilder,
     op: type[ForwardOp],
     x: Value,
-    channels: OptInt,
-    kernel: OptInts,
-    weight: OptValue,
+    weight: tuple[OptInt, OptInts, OptValue],
+    window: tuple[IntOrInts, Padding, IntOrInts, int],
     bias: bool,
-    **window: Any,
 ) -> SSAValue:
-    """A convolution layer; `window` are the arguments stride, padding, dilation and groups as given."""
-    axes, groups = op.AXES, window["groups"]
-    shape = input_shape(x, axes)
-    if weight is None:
-        out = check_channels(channels)
-        check_groups(groups, shape[1], out)
-        size = per_axis("kernel", 1 if kernel is None else kernel, axes)
-        weight = b.param("weight", [out, shape[1] // groups, *size], tensor_type(x).element_type)
-    else:
-        out = (*shape_of(weight), 0)[0]
-        check_weight(weight, axes, f"[out, in / groups{', kernel' * axes}]", channels, out, kernel)
-        check_groups(groups, shape[1], out)
-    strides = per_axis("stride", window["stride"], axes)
-    dilations = per_axis("dilation", window["dilation"], axes)
-    check_padding(window["padding"])
-    kernels = shape_of(weight)
-    pads = window_padding(window["padding"], shape[2:], kernels[2:], strides, dilations)
-    y = b.emit(op(x, weight, stride=strides, padding=pads, dilation=dilations, groups=groups)).out
-    return add_bias(b, y, kernels) if bias else y
+    """A layer; `weight` are channels, kernel and shared weight, `window` stride, padding, dilation and groups."""
+    channels, kernel, shared = weight
+    w, _ = weight_and_channels(b, op, x, channels, kernel, window[-1], shared)
+    y = b.emit(op(x, w, **asdict(window_over(x, w, *window)))).out
+    return add_bias(b, y, w) if bias else y
 
 
 def conv1d(
@@ -236,8 +215,7 @@ def conv1d(
 
     `padding` is one integer, [left, right], "same" or "valid".
     """
-    window: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return _conv(b, Conv1dOp, x, channels, kernel, weight, bias, **window)
+    return _conv(b, Conv1dOp, x, (channels, kernel, weight), (stride, padding, dilation, groups), bias)
 
 
 def conv2d(
@@ -258,8 +236,7 @@ def conv2d(
     `padding` is one integer, [top, bottom, left, right], "same" or "valid"; `groups` equal to the input channels is
     depthwise.
     """
-    window: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return _conv(b, Conv2dOp, x, channels, kernel, weight, bias, **window)
+    return _conv(b, Conv2dOp, x, (channels, kernel, weight), (stride, padding, dilation, groups), bias)
 
 
 def conv3d(
@@ -279,8 +256,7 @@ def conv3d(
 
     `padding` is one integer, [front, back, top, bottom, left, right], "same" or "valid".
     """
-    window: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return _conv(b, Conv3dOp, x, channels, kernel, weight, bias, **window)
+    return _conv(b, Conv3dOp, x, (channels, kernel, weight), (stride, padding, dilation, groups), bias)
 
 
 def _layers(forward: type[ForwardOp], dx: type[DxOp], dw: type[DwOp]) -> tuple[ConvLayer, ConvDxLayer, ConvDwLayer]:

@@ -1,26 +1,22 @@
 """Transposed convolution over one or two axes: the products of a convolution in other roles."""
 
-from typing import Any
+from dataclasses import asdict
 
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import ArgumentError, Array, IntOrInts, OptInt, OptInts, OptValue, Value
+from npuc.compiler.layers.arguments import ArgumentError, IntOrInts, OptInt, OptInts, OptValue, Value, per_axis
+from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.conv import (
     ForwardLayer,
     ProductLayer,
     add_bias,
-    check_channels,
-    check_groups,
-    check_padding,
-    check_weight,
-    input_shape,
-    per_axis,
+    weight_and_channels,
+    window_over,
 )
 from npuc.compiler.layers.conv_arrays import correlate, spread, weigh
-from npuc.compiler.layers.window import window_padding
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
-from npuc.dialects.train.conv import DwOp, DxOp, Window
+from npuc.dialects.train.conv import DwOp, DxOp
 from npuc.dialects.train.conv_transpose import (
     ConvTranspose1dDwOp,
     ConvTranspose1dDxOp,
@@ -61,45 +57,28 @@ def _conv_transpose(
     b: GraphBuilder,
     op: type[TransposedForwardOp],
     x: Value,
-    channels: OptInt,
-    kernel: OptInts,
-    weight: OptValue,
-    bias: bool,
+    weight: tuple[OptInt, OptInts, OptValue],
+    window: tuple[IntOrInts, IntOrInts, IntOrInts, int],
     output_padding: IntOrInts,
-    **given: Any,
+    bias: bool,
 ) -> SSAValue:
-    """A transposed layer; `given` are the arguments stride, padding, dilation and groups as given."""
-    axes, groups, element = op.AXES, given["groups"], tensor_type(x).element_type
-    shape = input_shape(x, axes)
-    if weight is None:
-        out = check_channels(channels)
-        check_groups(groups, shape[1], out)
-        size = per_axis("kernel", 1 if kernel is None else kernel, axes)
-        weight = b.param("weight", [shape[1], out // groups, *size], element)
-    else:
-        out = (*shape_of(weight), 0, 0)[1] * groups
-        check_weight(weight, axes, f"[in, out / groups{', kernel' * axes}]", channels, out, kernel)
-        check_groups(groups, shape[1], out)
-    kernels = shape_of(weight)
-    strides, dilations = per_axis("stride", given["stride"], axes), per_axis("dilation", given["dilation"], axes)
-    check_padding(given["padding"])
-    pads = window_padding(given["padding"], shape[2:], kernels[2:], strides, dilations)
-    window = Window(strides, pads, dilations, groups)
-    spare = per_axis("output_padding", output_padding, axes, least=0)
-    for extra, s, d in zip(spare, strides, dilations, strict=True):
-        if extra >= max(s, d):
-            raise ArgumentError(
-                "output_padding", f"found {output_padding}, expected less than the stride or the dilation"
-            )
-    size = [n + extra for n, extra in zip(smallest_output(shape[2:], kernels[2:], window), spare, strict=True)]
+    """A layer; `weight` are channels, kernel and shared weight, `window` stride, padding, dilation and groups."""
+    channels, kernel, shared = weight
+    w, out = weight_and_channels(b, op, x, channels, kernel, window[-1], shared)
+    moved = window_over(x, w, *window)
+    spare = per_axis("output_padding", output_padding, op.AXES)
+    if min(spare) < 0:
+        raise ArgumentError("output_padding", f"found {output_padding}, expected at least 0")
+    if any(extra >= max(s, d) for extra, s, d in zip(spare, moved.stride, moved.dilation, strict=True)):
+        raise ArgumentError("output_padding", f"found {output_padding}, expected less than the stride or the dilation")
+    least = smallest_output(shape_of(x)[2:], shape_of(w)[2:], moved)
+    size = [n + extra for n, extra in zip(least, spare, strict=True)]
     if min(size) < 1:
-        raise ArgumentError(
-            "padding", f"found {given['padding']}, which leaves nothing of the output: {'x'.join(map(str, size))}"
-        )
-    result = tensor_of(element, (shape[0], out, *size))
-    params: dict[str, Any] = {"stride": strides, "padding": pads, "dilation": dilations, "groups": groups}
-    y = b.emit(op(x, weight, results=[result], **params)).out
-    return add_bias(b, y, kernels) if bias else y
+        shown = "x".join(map(str, size))
+        raise ArgumentError("padding", f"found {window[1]}, which leaves nothing of the output: {shown}")
+    result = tensor_of(tensor_type(x).element_type, (shape_of(x)[0], out, *size))
+    y = b.emit(op(x, w, results=[result], **asdict(moved))).out
+    return add_bias(b, y, w) if bias else y
 
 
 def conv_transpose1d(
@@ -120,8 +99,8 @@ def conv_transpose1d(
 
     `padding`, one integer or [left, right], is taken off the output; `output_padding` adds to its end.
     """
-    window: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return _conv_transpose(b, ConvTranspose1dOp, x, channels, kernel, weight, bias, output_padding, **window)
+    window = (stride, padding, dilation, groups)
+    return _conv_transpose(b, ConvTranspose1dOp, x, (channels, kernel, weight), window, output_padding, bias)
 
 
 def conv_transpose2d(
@@ -143,8 +122,8 @@ def conv_transpose2d(
     `padding`, one integer or [top, bottom, left, right], is taken off the output; `output_padding` adds to its bottom
     and right.
     """
-    window: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    return _conv_transpose(b, ConvTranspose2dOp, x, channels, kernel, weight, bias, output_padding, **window)
+    window = (stride, padding, dilation, groups)
+    return _conv_transpose(b, ConvTranspose2dOp, x, (channels, kernel, weight), window, output_padding, bias)
 
 
 LAYERS = (

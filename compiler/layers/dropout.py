@@ -7,11 +7,12 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import ArgumentError, Array, Emit, Gradients, Layer, Value, Work, result_elements
+from npuc.compiler.layers.arguments import ArgumentError, Value
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, derivative
 from npuc.dialects.train.dropout import DropoutOp
 
 
-class DropoutLayer(Layer[DropoutOp]):
+class DropoutLayer(PerElementLayer[DropoutOp]):
     """x / (1 - p) where a mask that depends on seed and step alone keeps it (Philox counters, Salmon et al. 2011)."""
 
     op = DropoutOp
@@ -26,10 +27,7 @@ class DropoutLayer(Layer[DropoutOp]):
     def vjp(self, op: DropoutOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(DropoutOp(g, op.step, p=op.p.value.data, seed=int(op.seed.value.data))).out, None]
-
-    def work(self, op: DropoutOp) -> Work:
-        return Work(vector_ops=result_elements(op))
+        return [emit(derivative(DropoutOp, op, g, op.step)).out, None]
 
 
 def dropout(b: GraphBuilder, x: Value, p: float = 0.5) -> SSAValue:

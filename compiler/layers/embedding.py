@@ -7,21 +7,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
-    ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    Kind,
-    Layer,
-    OptInt,
-    OptValue,
-    Value,
-    Work,
-    element_type,
-    elements,
-    result_elements,
-)
+from npuc.compiler.layers.arguments import ArgumentError, OptInt, OptValue, Value, element_type
+from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, elements, result_elements
 from npuc.compiler.layers.index import checked_indices
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.embedding import EmbeddingDwOp, EmbeddingOp

@@ -3,56 +3,45 @@ The largest and smallest elements over axes, and their places: one vector operat
 the extreme, share dy).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import Array, Emit, Gradients, OptInt, OptInts, Value, elements, normal_axis
-from npuc.compiler.layers.reduction import PerElement, finished, over_axes
+from npuc.compiler.layers.arguments import OptInt, OptInts, Value, normal_axis
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, elements
+from npuc.compiler.layers.reduction import finished, over_axes
 from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.extreme import AmaxOp, AminOp, ArgmaxOp, ArgminOp, ExtremeGradOp
 
 
-class AmaxLayer(PerElement[AmaxOp]):
-    """The largest element."""
+class ExtremeLayer(PerElementLayer[AmaxOp | AminOp]):
+    """The largest or smallest element over axes, which `compute` finds."""
 
-    op = AmaxOp
+    def __init__(self, op: type[AmaxOp | AminOp], compute: Callable[..., Array]):
+        self.op = op
+        self.compute = compute
 
-    def evaluate(self, op: AmaxOp, *arrays: Array) -> tuple[Array, ...]:
-        (x,) = arrays
-        return (np.max(x, axis=ints(op.axes), keepdims=True),)
+    def evaluate(self, op: AmaxOp | AminOp, *arrays: Array) -> tuple[Array, ...]:
+        return (self.compute(*arrays, axis=ints(op.axes), keepdims=True),)
 
-    def vjp(self, op: AmaxOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+    def vjp(
+        self, op: AmaxOp | AminOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
         (g,) = grads
         assert g is not None
         return [emit(ExtremeGradOp(g, op.x, op.out)).dx]
 
 
-class AminLayer(PerElement[AminOp]):
-    """The smallest element."""
-
-    op = AminOp
-
-    def evaluate(self, op: AminOp, *arrays: Array) -> tuple[Array, ...]:
-        (x,) = arrays
-        return (np.min(x, axis=ints(op.axes), keepdims=True),)
-
-    def vjp(self, op: AminOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        (g,) = grads
-        assert g is not None
-        return [emit(ExtremeGradOp(g, op.x, op.out)).dx]
-
-
-class ExtremeGradLayer(PerElement[ExtremeGradOp]):
+class ExtremeGradLayer(PerElementLayer[ExtremeGradOp]):
     """dy in equal shares to the elements that are the extreme."""
 
     op = ExtremeGradOp
-    OPS = 2
+    steps = 2
 
     def evaluate(self, op: ExtremeGradOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, y = arrays
@@ -62,24 +51,15 @@ class ExtremeGradLayer(PerElement[ExtremeGradOp]):
         return (np.where(chosen, dy / shares, 0),)
 
 
-class ArgmaxLayer(PerElement[ArgmaxOp]):
-    """The place of the first largest element."""
+class PlaceLayer(PerElementLayer[ArgmaxOp | ArgminOp]):
+    """The place of the first largest or smallest element along an axis, which `compute` finds."""
 
-    op = ArgmaxOp
+    def __init__(self, op: type[ArgmaxOp | ArgminOp], compute: Callable[..., Array]):
+        self.op = op
+        self.compute = compute
 
-    def evaluate(self, op: ArgmaxOp, *arrays: Array) -> tuple[Array, ...]:
-        (x,) = arrays
-        return (np.argmax(x, axis=int(op.axis.value.data), keepdims=True),)
-
-
-class ArgminLayer(PerElement[ArgminOp]):
-    """The place of the first smallest element."""
-
-    op = ArgminOp
-
-    def evaluate(self, op: ArgminOp, *arrays: Array) -> tuple[Array, ...]:
-        (x,) = arrays
-        return (np.argmin(x, axis=int(op.axis.value.data), keepdims=True),)
+    def evaluate(self, op: ArgmaxOp | ArgminOp, *arrays: Array) -> tuple[Array, ...]:
+        return (self.compute(*arrays, axis=int(op.axis.value.data), keepdims=True),)
 
 
 def amax(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False) -> SSAValue:
@@ -111,5 +91,11 @@ def argmin(b: GraphBuilder, x: Value, axis: OptInt = None, keepdim: bool = False
     return _place(b, ArgminOp, x, axis, keepdim)
 
 
-LAYERS = (AmaxLayer(), AminLayer(), ExtremeGradLayer(), ArgmaxLayer(), ArgminLayer())
+LAYERS = (
+    ExtremeLayer(AmaxOp, np.max),
+    ExtremeLayer(AminOp, np.min),
+    ExtremeGradLayer(),
+    PlaceLayer(ArgmaxOp, np.argmax),
+    PlaceLayer(ArgminOp, np.argmin),
+)
 FUNCTIONS = (amax, amin, argmax, argmin)

@@ -12,8 +12,9 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import ArgumentError, Array, Emit, Gradients, Value, channels_of, rank_at_least
-from npuc.compiler.layers.norm import NormLayer, epsilon, norm_vjp, scale_and_shift
+from npuc.compiler.layers.arguments import ArgumentError, Value, channels_of, check_not_negative, rank_at_least
+from npuc.compiler.layers.base import Array, Emit, Gradients
+from npuc.compiler.layers.norm import NormLayer, norm_vjp, scale_and_shift
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.group_norm import GroupNormDwOp, GroupNormDxOp, GroupNormOp
 
@@ -49,7 +50,7 @@ class GroupNormLayer(NormLayer[GroupNormOp]):
     def vjp(
         self, op: GroupNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
-        return norm_vjp(op, grads, needs, emit, GroupNormDxOp, GroupNormDwOp, groups=int(op.groups.value.data))
+        return norm_vjp(op, grads, needs, emit, GroupNormDxOp, GroupNormDwOp)
 
 
 class GroupNormDxLayer(NormLayer[GroupNormDxOp]):
@@ -91,8 +92,9 @@ def group_norm(b: GraphBuilder, x: Value, groups: int, eps: float = 1e-5, affine
     channels = channels_of("x", x)
     if groups < 1 or channels % groups:
         raise ArgumentError("groups", f"found {groups}, expected a divisor of the {channels} channels")
+    check_not_negative("eps", eps)
     params = scale_and_shift(b, [channels], x) if affine else []
-    return b.emit(GroupNormOp(x, *params, groups=groups, eps=epsilon(eps))).y
+    return b.emit(GroupNormOp(x, *params, groups=groups, eps=float(eps))).y
 
 
 def instance_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, affine: bool = False) -> SSAValue:

@@ -1,32 +1,28 @@
 """Lookups by index move the elements they pick; their derivatives add into a dense tensor."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.arguments import ArgumentError, IndexOrInts, Value, check_positive, element_type, normal_axis
 from npuc.compiler.layers.base import (
-    ArgumentError,
     Array,
     Emit,
     Gradients,
     Kind,
     Layer,
-    Value,
     Work,
-    element_type,
+    derivative,
     elements,
-    normal_axis,
     result_elements,
+    told_of,
 )
 from npuc.compiler.layers.constant import integers
-from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.index import GatherDxOp, GatherOp, IndexSelectDxOp, IndexSelectOp, OneHotOp
-
-IndexOrInts: TypeAlias = SSAValue | Sequence[int]
 
 
 def checked_indices(op: Operation, argument: str, index: Array, count: int) -> Array:
@@ -35,8 +31,9 @@ def checked_indices(op: Operation, argument: str, index: Array, count: int) -> A
     if wrong.any():
         at = [int(place[0]) for place in np.nonzero(wrong)]
         where = f" at {at}" if at else ""
-        of = f"layer '{layer_of(op)}': " if layer_of(op) else ""
-        raise ValueError(f"{of}argument '{argument}' holds {index[wrong][0]}{where}, expected 0 to {count - 1}")
+        raise ValueError(
+            f"{told_of(op)}argument '{argument}' holds {index[wrong][0]}{where}, expected 0 to {count - 1}"
+        )
     return index
 
 
@@ -56,7 +53,7 @@ class IndexSelectLayer(Layer[IndexSelectOp]):
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(IndexSelectDxOp(g, op.index, results=[op.x.type], axis=int(op.axis.value.data))).dx, None]
+        return [emit(derivative(IndexSelectDxOp, op, g, op.index, results=[op.x.type])).dx, None]
 
     def work(self, op: IndexSelectOp) -> Work:
         return Work(reads=(result_elements(op), elements(op.index)))
@@ -103,7 +100,7 @@ class GatherLayer(Layer[GatherOp]):
     def vjp(self, op: GatherOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(GatherDxOp(g, op.index, results=[op.x.type], axis=int(op.axis.value.data))).dx, None]
+        return [emit(derivative(GatherDxOp, op, g, op.index, results=[op.x.type])).dx, None]
 
     def work(self, op: GatherOp) -> Work:
         return Work(reads=(result_elements(op), elements(op.index)))
@@ -164,8 +161,7 @@ def gather(b: GraphBuilder, x: Value, index: Value, axis: int) -> SSAValue:
 
 def one_hot(b: GraphBuilder, ids: Value, classes: int, dtype: str = "f32") -> SSAValue:
     """A new last axis of `classes` elements, 1 at each index and 0 elsewhere."""
-    if classes < 1:
-        raise ArgumentError("classes", f"found {classes}, expected at least 1")
+    check_positive("classes", classes)
     result = tensor_of(element_type("dtype", dtype), [*shape_of(ids), classes])
     return b.emit(OneHotOp(ids, results=[result])).out
 

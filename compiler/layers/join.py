@@ -11,20 +11,18 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
+from npuc.compiler.layers.arguments import (
     ArgumentError,
-    Array,
-    Emit,
-    Gradients,
     IntOrInts,
-    Kind,
-    Layer,
     Value,
     Values,
+    new_axis,
     normal_axis,
     rank_at_least,
+    short,
 )
-from npuc.compiler.layers.shape import new_axis, shaped, short, view
+from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer
+from npuc.compiler.layers.shape import shaped, view
 from npuc.dialects.tensors import Tensor, shape_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import ints

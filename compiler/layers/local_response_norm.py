@@ -13,24 +13,15 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
-    ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    Layer,
-    Value,
-    Work,
-    channels_of,
-    result_elements,
-)
+from npuc.compiler.layers.arguments import Value, channels_of, check_not_negative, check_positive
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, derivative
 from npuc.dialects.train.local_response_norm import (
     LocalResponseNormBase,
     LocalResponseNormGradOp,
     LocalResponseNormOp,
 )
 
-_OPS_BESIDE = 4
+_STEPS_BESIDE = 4
 
 
 def _window_sum(values: Array, before: int, behind: int) -> Array:
@@ -48,7 +39,7 @@ def _divisor(op: LocalResponseNormBase, x: Array) -> Array:
     return op.k.value.data + op.alpha.value.data / size * _window_sum(x * x, size // 2, (size - 1) // 2)
 
 
-class LocalResponseNormLayer(Layer[LocalResponseNormOp]):
+class LocalResponseNormLayer(PerElementLayer[LocalResponseNormOp]):
     """Each channel divided by a power of its neighbours' energy."""
 
     op = LocalResponseNormOp
@@ -62,14 +53,13 @@ class LocalResponseNormLayer(Layer[LocalResponseNormOp]):
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        params: dict[str, Any] = {"alpha": op.alpha.value.data, "beta": op.beta.value.data, "k": op.k.value.data}
-        return [emit(LocalResponseNormGradOp(g, op.x, size=int(op.size.value.data), **params)).dx]
+        return [emit(derivative(LocalResponseNormGradOp, op, g, op.x)).dx]
 
-    def work(self, op: LocalResponseNormOp) -> Work:
-        return Work(vector_ops=(int(op.size.value.data) + _OPS_BESIDE) * result_elements(op))
+    def steps_of(self, op: LocalResponseNormOp) -> int:
+        return int(op.size.value.data) + _STEPS_BESIDE
 
 
-class LocalResponseNormGradLayer(Layer[LocalResponseNormGradOp]):
+class LocalResponseNormGradLayer(PerElementLayer[LocalResponseNormGradOp]):
     """The gradient of the input."""
 
     op = LocalResponseNormGradOp
@@ -82,8 +72,8 @@ class LocalResponseNormGradLayer(Layer[LocalResponseNormGradOp]):
         through = _window_sum(dy * x / divisor ** (beta + 1), (size - 1) // 2, size // 2)
         return (dy / divisor**beta - 2 * alpha * beta / size * x * through,)
 
-    def work(self, op: LocalResponseNormGradOp) -> Work:
-        return Work(vector_ops=(2 * int(op.size.value.data) + _OPS_BESIDE) * result_elements(op))
+    def steps_of(self, op: LocalResponseNormGradOp) -> int:
+        return 2 * int(op.size.value.data) + _STEPS_BESIDE
 
 
 def local_response_norm(
@@ -95,11 +85,9 @@ def local_response_norm(
     The window reaches from size // 2 channels before to (size - 1) // 2 behind.
     """
     channels_of("x", x)
-    if size < 1:
-        raise ArgumentError("size", f"found {size}, expected at least 1")
+    check_positive("size", size)
     for name, value in (("alpha", alpha), ("k", k)):
-        if not value >= 0:
-            raise ArgumentError(name, f"found {value}, expected a number of at least 0")
+        check_not_negative(name, value)
     return b.emit(LocalResponseNormOp(x, size=size, alpha=float(alpha), beta=float(beta), k=float(k))).y
 
 

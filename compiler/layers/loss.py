@@ -9,26 +9,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.arguments import OptInt, Value, check_share, check_word
 from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import (
-    ArgumentError,
     Array,
     Emit,
     Gradients,
     Layer,
     OpT,
-    OptInt,
-    Value,
+    PerElementLayer,
     Work,
+    derivative,
     elements,
     result_elements,
 )
 from npuc.compiler.layers.softmax import softmax_of
 from npuc.dialects.tensors import shape_of
-from npuc.dialects.train.base import Param, TrainOp, decode
+from npuc.dialects.train.base import Param
 from npuc.dialects.train.loss import (
     REDUCTIONS,
     ClassesBase,
@@ -42,19 +42,8 @@ from npuc.dialects.train.loss import (
 
 def checked_reduction(reduction: str, known: Sequence[str] = REDUCTIONS) -> dict[str, Param]:
     """The property for an argument `reduction`, none for the mean, or an error if it is not among the known."""
-    if reduction not in known:
-        raise ArgumentError("reduction", f"found '{reduction}', expected {_either(known)}")
+    check_word("reduction", reduction, known)
     return {} if reduction == "mean" else {"reduction": reduction}
-
-
-def _either(words: Sequence[str]) -> str:
-    quoted = [f"'{word}'" for word in words]
-    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
-
-
-def derivative(kind: type[OpT], op: TrainOp, *operands: SSAValue, results: Sequence[Attribute] | None = None) -> OpT:
-    """The operation of a loss's derivative, which has the properties of the loss."""
-    return kind(*operands, results=results, **{name: decode(attr) for name, attr in op.properties.items()})
 
 
 def _counted_rows(op: ClassesBase | NllLossGradOp, labels: Array, classes: int) -> tuple[Array, Array]:
@@ -78,7 +67,7 @@ def _reduced(op: ClassesBase, terms: Array) -> Array:
     return terms.mean() if terms.size else np.asarray(np.nan, dtype=terms.dtype)
 
 
-class CrossEntropyLayer(Layer[CrossEntropyOp]):
+class CrossEntropyLayer(PerElementLayer[CrossEntropyOp]):
     """Mean over rows of log(sum(exp(logits))) - logits[label], or minus a smoothed mean of the logits."""
 
     op = CrossEntropyOp
@@ -103,14 +92,14 @@ class CrossEntropyLayer(Layer[CrossEntropyOp]):
         assert g is not None
         return [scaled(g, emit(derivative(CrossEntropyGradOp, op, op.logits, op.labels)).dlogits, emit), None]
 
-    def work(self, op: CrossEntropyOp) -> Work:
-        return Work(vector_ops=(5 + _smooths(op)) * elements(op.logits))
+    def steps_of(self, op: CrossEntropyOp) -> int:
+        return 5 + _smooths(op)
 
     def index_limit(self, op: CrossEntropyOp, operand: int) -> int | None:
         return shape_of(op.logits)[-1] if operand == 1 else None
 
 
-class CrossEntropyGradLayer(Layer[CrossEntropyGradOp]):
+class CrossEntropyGradLayer(PerElementLayer[CrossEntropyGradOp]):
     """(softmax(logits) - smoothed one hot) / rows, zero in ignored rows."""
 
     op = CrossEntropyGradOp
@@ -131,22 +120,24 @@ class CrossEntropyGradLayer(Layer[CrossEntropyGradOp]):
             rows = rows / max(counted.size, 1)
         return (rows.reshape(logits.shape),)
 
-    def work(self, op: CrossEntropyGradOp) -> Work:
-        return Work(vector_ops=(2 + _smooths(op)) * elements(op.logits))
+    def steps_of(self, op: CrossEntropyGradOp) -> int:
+        return 2 + _smooths(op)
 
 
 def _smooths(op: CrossEntropyBase) -> bool:
     return op.label_smoothing.value.data != 0.0
 
 
-class _Nll(Layer[OpT]):
+class _NllLayer(Layer[OpT]):
+    """One vector operation a row; the loss reads one score a row."""
+
     def work(self, op: OpT) -> Work:
         assert isinstance(op, NllLossOp | NllLossGradOp)
         rows = elements(op.labels)
         return Work(vector_ops=rows, reads=(rows, rows) if isinstance(op, NllLossOp) else None)
 
 
-class NllLossLayer(_Nll[NllLossOp]):
+class NllLossLayer(_NllLayer[NllLossOp]):
     """Mean over rows of -log_probs[label]."""
 
     op = NllLossOp
@@ -166,7 +157,7 @@ class NllLossLayer(_Nll[NllLossOp]):
         return shape_of(op.logits)[-1] if operand == 1 else None
 
 
-class NllLossGradLayer(_Nll[NllLossGradOp]):
+class NllLossGradLayer(_NllLayer[NllLossGradOp]):
     """-1 / rows at the label of each row that counts."""
 
     op = NllLossGradOp
@@ -194,8 +185,7 @@ def cross_entropy(
     `label_smoothing` spreads that share of the target evenly over all classes; rows whose label is `ignore_index` do
     not count; `reduction="sum"` adds the rows.
     """
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise ArgumentError("label_smoothing", f"found {label_smoothing}, expected 0 to 1")
+    check_share("label_smoothing", label_smoothing)
     params = checked_reduction(reduction) | _ignoring(ignore_index)
     if label_smoothing:
         params["label_smoothing"] = float(label_smoothing)

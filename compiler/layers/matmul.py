@@ -13,19 +13,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
-    ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    Kind,
-    Layer,
-    OptInt,
-    OptValue,
-    Value,
-    Work,
-    rank_at_least,
-)
+from npuc.compiler.layers.arguments import ArgumentError, OptInt, OptValue, Value, check_positive, rank_at_least
+from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work
 from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
@@ -53,10 +42,9 @@ class MatmulLayer(Layer[MatmulOp]):
         b = np.swapaxes(b, -1, -2) if op.transpose_rhs else b
         target = shape_of(op.out)
         if len(target) == 2 and a.ndim == b.ndim > 2 and a.shape[:-2] == b.shape[:-2]:
-            rows, columns = (
-                np.moveaxis(a, -2, 0).reshape(a.shape[-2], -1),
-                np.moveaxis(b, -1, 0).reshape(b.shape[-1], -1),
-            )
+            # a weight's gradient summed over the batch: one product, its inner axis the batch and the rows
+            rows = np.moveaxis(a, -2, 0).reshape(a.shape[-2], -1)
+            columns = np.moveaxis(b, -1, 0).reshape(b.shape[-1], -1)
             return (rows @ columns.T,)
         full = a @ b
         lead = full.ndim - len(target)
@@ -135,7 +123,7 @@ def linear(b: GraphBuilder, x: Value, features: OptInt = None, bias: bool = True
     """x W + bias over the last axis of x. The weight is [in, features]; `weight=` shares one made by `param`."""
     shape = rank_at_least("x", x, 1, "[…, features]")
     element = tensor_type(x).element_type
-    width = _width("features", features, None if weight is None else shape_of(weight), 1)
+    width = _width(features, weight)
     if weight is None:
         weight = b.param("weight", [shape[-1], width], element)
     if len(shape) == 1:
@@ -147,19 +135,19 @@ def linear(b: GraphBuilder, x: Value, features: OptInt = None, bias: bool = True
     return y
 
 
-def _width(argument: str, given: int | None, weight: tuple[int, ...] | None, axis: int) -> int:
-    """The output size of a layer, from the argument or the shared weight."""
+def _width(features: OptInt, weight: OptValue) -> int:
+    """The number of output features, from the argument or the shared weight."""
     if weight is None:
-        if given is None:
-            raise ArgumentError(argument, "missing, expected the number of output features, or weight=")
-        if given < 1:
-            raise ArgumentError(argument, f"found {given}, expected at least 1")
-        return given
-    if len(weight) <= axis:
-        raise ArgumentError("weight", f"found a weight of rank {len(weight)}, expected rank {axis + 1} or more")
-    if given is not None and given != weight[axis]:
-        raise ArgumentError(argument, f"found {given}, the weight has {weight[axis]}")
-    return weight[axis]
+        if features is None:
+            raise ArgumentError("features", "missing, expected the number of output features, or weight=")
+        check_positive("features", features)
+        return features
+    shape = shape_of(weight)
+    if len(shape) < 2:
+        raise ArgumentError("weight", f"found a weight of rank {len(shape)}, expected rank 2 or more")
+    if features is not None and features != shape[1]:
+        raise ArgumentError("features", f"found {features}, the weight has {shape[1]}")
+    return shape[1]
 
 
 def matmul(b: GraphBuilder, x: Value, y: Value, transpose_a: bool = False, transpose_b: bool = False) -> SSAValue:

@@ -8,27 +8,30 @@ means). Without scale and shift gamma is 1 and beta 0.
 Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters.
 """
 
-from collections.abc import Callable, Sequence
-from math import inf, prod
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
+from npuc.compiler.layers.arguments import (
     ArgumentError,
+    Value,
+    channels_of,
+    check_not_negative,
+    check_share,
+    rank_at_least,
+)
+from npuc.compiler.layers.base import (
     Array,
     Emit,
     Gradients,
-    Layer,
     OpT,
-    Value,
-    Work,
-    channels_of,
-    elements,
-    rank_at_least,
-    result_elements,
+    PerElementLayer,
+    derivative,
 )
+from npuc.compiler.layers.channels import columns, over_channels
 from npuc.dialects.provenance import Role
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.norm import (
@@ -45,31 +48,19 @@ from npuc.dialects.train.norm import (
     NormDxBase,
 )
 
-_OPS_PER_ELEMENT = 4
 
+class NormLayer(PerElementLayer[OpT]):
+    """Four vector operations an element of the normalised tensor."""
 
-class NormLayer(Layer[OpT]):
-    """Work proportional to the elements of the normalised tensor, which is the first operand."""
-
-    def work(self, op: OpT) -> Work:
-        return Work(vector_ops=_OPS_PER_ELEMENT * elements(op.operands[0]))
-
-
-def _over_channels(x: Array) -> tuple[int, ...]:
-    return (0, *range(2, x.ndim))
-
-
-def _columns(values: Array, x: Array) -> Array:
-    """One value a channel, shaped to broadcast against x."""
-    return values.reshape(1, -1, *(1,) * (x.ndim - 2))
+    steps = 4
 
 
 def _normalized(x: Array, affine: Sequence[Array], mean: Array, var: Array, eps: float) -> Array:
     deviation = (var + eps) ** 0.5
     if not affine:
-        return (x - _columns(mean, x)) / _columns(deviation, x)
+        return (x - columns(mean, x)) / columns(deviation, x)
     gamma, beta = affine
-    return (x - _columns(mean, x)) * _columns(gamma / deviation, x) + _columns(beta, x)
+    return (x - columns(mean, x)) * columns(gamma / deviation, x) + columns(beta, x)
 
 
 def norm_vjp(
@@ -77,22 +68,20 @@ def norm_vjp(
     grads: Sequence[SSAValue | None],
     needs: Sequence[bool],
     emit: Emit[Any],
-    dx_op: Callable[..., NormDxBase],
-    dw_op: Callable[..., NormDwBase],
-    **params: int,
+    dx_op: type[NormDxBase],
+    dw_op: type[NormDwBase],
 ) -> Gradients:
     """The derivative of a normalisation by its two derivative operations; the statistics have no gradient."""
     g = grads[0]
     if g is None:
         return [None] * len(op.operands)
-    eps = op.eps.value.data
     dx: SSAValue | None = None
     if needs[0]:
-        dx = emit(dx_op(g, op.x, *op.affine[:1], op.mean, op.var, eps=eps, **params)).dx
+        dx = emit(derivative(dx_op, op, g, op.x, *op.affine[:1], op.mean, op.var)).dx
     if not any(needs[1:]):
         return [dx, *[None] * len(op.affine)]
     types = [value.type for value in op.affine]
-    return [dx, *emit(dw_op(g, op.x, op.mean, op.var, results=types, eps=eps, **params)).results]
+    return [dx, *emit(derivative(dw_op, op, g, op.x, op.mean, op.var, results=types)).results]
 
 
 class BatchNormLayer(NormLayer[BatchNormOp]):
@@ -102,7 +91,7 @@ class BatchNormLayer(NormLayer[BatchNormOp]):
 
     def evaluate(self, op: BatchNormOp, *arrays: Array) -> tuple[Array, ...]:
         x, *affine = arrays
-        mean, var = x.mean(axis=_over_channels(x)), x.var(axis=_over_channels(x))
+        mean, var = x.mean(axis=over_channels(x)), x.var(axis=over_channels(x))
         return _normalized(x, affine, mean, var, op.eps.value.data), mean, var
 
     def vjp(
@@ -118,11 +107,11 @@ class BatchNormDxLayer(NormLayer[BatchNormDxOp]):
 
     def evaluate(self, op: BatchNormDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, *gamma, mean, var = arrays
-        axes = _over_channels(x)
+        axes = over_channels(x)
         deviation = (var + op.eps.value.data) ** 0.5
-        z = (x - _columns(mean, x)) / _columns(deviation, x)
-        centred = dy - _columns(dy.mean(axis=axes), x) - z * _columns((dy * z).mean(axis=axes), x)
-        return (centred * _columns((gamma[0] if gamma else 1) / deviation, x),)
+        z = (x - columns(mean, x)) / columns(deviation, x)
+        centred = dy - columns(dy.mean(axis=axes), x) - z * columns((dy * z).mean(axis=axes), x)
+        return (centred * columns((gamma[0] if gamma else 1) / deviation, x),)
 
 
 class BatchNormDwLayer(NormLayer[BatchNormDwOp]):
@@ -132,8 +121,8 @@ class BatchNormDwLayer(NormLayer[BatchNormDwOp]):
 
     def evaluate(self, op: BatchNormDwOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, mean, var = arrays
-        z = (x - _columns(mean, x)) / _columns((var + op.eps.value.data) ** 0.5, x)
-        return (dy * z).sum(axis=_over_channels(x)), dy.sum(axis=_over_channels(x))
+        z = (x - columns(mean, x)) / columns((var + op.eps.value.data) ** 0.5, x)
+        return (dy * z).sum(axis=over_channels(x)), dy.sum(axis=over_channels(x))
 
 
 class NormalizeLayer(NormLayer[NormalizeOp]):
@@ -146,18 +135,16 @@ class NormalizeLayer(NormLayer[NormalizeOp]):
         return (_normalized(x, affine, mean, var, op.eps.value.data),)
 
 
-class EmaLayer(Layer[EmaOp]):
+class EmaLayer(PerElementLayer[EmaOp]):
     """An exponential running average; three vector operations an element."""
 
     op = EmaOp
+    steps = 3
 
     def evaluate(self, op: EmaOp, *arrays: Array) -> tuple[Array, ...]:
         running, new = arrays
         momentum = running.dtype.type(op.momentum.value.data)
         return ((1 - momentum) * running + momentum * (running.dtype.type(op.scale.value.data) * new),)
-
-    def work(self, op: EmaOp) -> Work:
-        return Work(vector_ops=3 * result_elements(op))
 
 
 class LayerNormLayer(NormLayer[LayerNormOp]):
@@ -208,13 +195,6 @@ class LayerNormDwLayer(NormLayer[LayerNormDwOp]):
         return tuple(total.reshape(shape_of(out)) for total, out in zip(sums, op.results, strict=False))
 
 
-def epsilon(eps: float) -> float:
-    """The eps argument of a normalisation: at least 0."""
-    if not 0 <= eps < inf:
-        raise ArgumentError("eps", f"found {eps}, expected a number of at least 0")
-    return float(eps)
-
-
 def last_axes(x: SSAValue, axes: int) -> tuple[int, ...]:
     """The sizes of the last `axes` axes of x, which a row normalisation covers."""
     shape = rank_at_least("x", x, 1, "at least one axis")
@@ -238,14 +218,14 @@ def batch_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, momentum: float = 0
     `affine=false` leaves the scale and shift out.
     """
     channels, element = channels_of("x", x), tensor_type(x).element_type
-    if not 0 <= momentum <= 1:
-        raise ArgumentError("momentum", f"found {momentum}, expected 0 to 1")
+    check_share("momentum", momentum)
+    check_not_negative("eps", eps)
     params = scale_and_shift(b, [channels], x) if affine else []
     running_mean = b.stat("running_mean", [channels], element, fill=0.0)
     running_var = b.stat("running_var", [channels], element, fill=1.0)
     if not b.training:
-        return b.emit(NormalizeOp(x, *params, running_mean, running_var, eps=epsilon(eps))).y
-    norm = b.emit(BatchNormOp(x, *params, eps=epsilon(eps)))
+        return b.emit(NormalizeOp(x, *params, running_mean, running_var, eps=float(eps))).y
+    norm = b.emit(BatchNormOp(x, *params, eps=float(eps)))
     count = prod(shape_of(x)) // channels
     unbiased = count / (count - 1) if count > 1 else 1.0
     for running, new, scale in ((running_mean, norm.mean, 1.0), (running_var, norm.var, unbiased)):
@@ -256,8 +236,10 @@ def batch_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, momentum: float = 0
 
 def layer_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, axes: int = 1, bias: bool = True) -> SSAValue:
     """Normalise the last `axes` axes of x together, then scale and shift; `bias=false` leaves the shift out."""
-    params = scale_and_shift(b, last_axes(x, axes), x, bias=bias)
-    return b.emit(LayerNormOp(x, *params, eps=epsilon(eps))).y
+    sizes = last_axes(x, axes)
+    check_not_negative("eps", eps)
+    params = scale_and_shift(b, sizes, x, bias=bias)
+    return b.emit(LayerNormOp(x, *params, eps=float(eps))).y
 
 
 LAYERS = (

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from npuc.compiler.layers.base import Array, Layer, OpT, Work, result_elements
+from npuc.compiler.layers.base import Array, OpT, PerElementLayer
 from npuc.dialects.train.adaptive_optimizer import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.optimizer import AdamBase, AdamOp, AdamwOp, IncrementOp, SgdOp
@@ -129,7 +129,7 @@ OPTIMIZERS: dict[str, OptimizerRule] = {
 }
 
 
-class SgdLayer(Layer[SgdOp]):
+class SgdLayer(PerElementLayer[SgdOp]):
     """Gradient descent with momentum and weight decay, as PyTorch's SGD."""
 
     op = SgdOp
@@ -148,10 +148,10 @@ class SgdLayer(Layer[SgdOp]):
             v = momentum * velocity + (real(1.0 - dampening) * g if dampening else g)
         return (w - lr * (g + momentum * v if op.nesterov is not None else v), v)
 
-    def work(self, op: SgdOp) -> Work:
+    def steps_of(self, op: SgdOp) -> int:
         steps = 2 + 2 * (op.momentum.value.data != 0.0) + 2 * (op.weight_decay.value.data != 0.0)
         steps += (op.dampening.value.data != 0.0 and op.momentum.value.data != 0.0) + 2 * (op.nesterov is not None)
-        return Work(vector_ops=steps * result_elements(op))
+        return steps
 
 
 def decayed(grad: Array, w: Array, weight_decay: float) -> Array:
@@ -159,13 +159,12 @@ def decayed(grad: Array, w: Array, weight_decay: float) -> Array:
     return grad + w.dtype.type(weight_decay) * w if weight_decay else grad
 
 
-class _Adam(Layer[OpT]):
+class _AdamLayer(PerElementLayer[OpT]):
     """What adam and adamw share."""
 
-    def work(self, op: OpT) -> Work:
+    def steps_of(self, op: OpT) -> int:
         assert isinstance(op, AdamBase)
-        steps = 12 + 2 * (op.weight_decay.value.data != 0.0) + (op.amsgrad is not None)
-        return Work(vector_ops=steps * result_elements(op))
+        return 12 + 2 * (op.weight_decay.value.data != 0.0) + (op.amsgrad is not None)
 
 
 def _adam(op: AdamBase, w: Array, g: Array, *state: Array) -> tuple[Array, ...]:
@@ -181,7 +180,7 @@ def _adam(op: AdamBase, w: Array, g: Array, *state: Array) -> tuple[Array, ...]:
     return w - size * m / deviation, m, s, *kept
 
 
-class AdamLayer(_Adam[AdamOp]):
+class AdamLayer(_AdamLayer[AdamOp]):
     """Adam (Kingma, Ba 2015); weight decay is added to the gradient."""
 
     op = AdamOp
@@ -191,7 +190,7 @@ class AdamLayer(_Adam[AdamOp]):
         return _adam(op, w, decayed(g, w, op.weight_decay.value.data), *state)
 
 
-class AdamwLayer(_Adam[AdamwOp]):
+class AdamwLayer(_AdamLayer[AdamwOp]):
     """AdamW (Loshchilov, Hutter 2019); weight decay shrinks the parameter itself."""
 
     op = AdamwOp
@@ -202,7 +201,7 @@ class AdamwLayer(_Adam[AdamwOp]):
         return _adam(op, w * shrink, g, *state)
 
 
-class IncrementLayer(Layer[IncrementOp]):
+class IncrementLayer(PerElementLayer[IncrementOp]):
     """step + 1."""
 
     op = IncrementOp
@@ -210,9 +209,6 @@ class IncrementLayer(Layer[IncrementOp]):
     def evaluate(self, op: IncrementOp, *arrays: Array) -> tuple[Array, ...]:
         (step,) = arrays
         return (step + 1,)
-
-    def work(self, op: IncrementOp) -> Work:
-        return Work(vector_ops=1)
 
 
 LAYERS = (SgdLayer(), AdamLayer(), AdamwLayer(), IncrementLayer())

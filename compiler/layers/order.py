@@ -7,21 +7,16 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
+from npuc.compiler.layers.arguments import (
     ArgumentError,
-    Array,
-    Emit,
-    Gradients,
     IntOrInts,
-    Kind,
-    Layer,
     Value,
-    Work,
+    normal_axes,
     normal_axis,
     rank_at_least,
-    result_elements,
+    short,
 )
-from npuc.compiler.layers.shape import normal_axes, short
+from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, derivative, result_elements
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.order import FlipOp, RollOp, TriangleOp
@@ -40,7 +35,7 @@ class FlipLayer(Layer[FlipOp]):
     def vjp(self, op: FlipOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(FlipOp(g, axes=ints(op.axes))).out]
+        return [emit(derivative(FlipOp, op, g)).out]
 
 
 class RollLayer(Layer[RollOp]):
@@ -75,7 +70,7 @@ class TriangleLayer(Layer[TriangleOp]):
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(TriangleOp(g, diagonal=int(op.diagonal.value.data), upper=op.upper is not None)).out]
+        return [emit(derivative(TriangleOp, op, g)).out]
 
     def work(self, op: TriangleOp) -> Work:
         rows, columns = shape_of(op.out)[-2:]

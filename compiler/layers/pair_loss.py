@@ -7,14 +7,15 @@ and 2.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.arguments import ArgumentError, Value
 from npuc.compiler.layers.arithmetic import negated, scaled
-from npuc.compiler.layers.base import ArgumentError, Array, Emit, Gradients, Layer, Value, Work, elements
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
 from npuc.compiler.layers.loss import checked_reduction, derivative
 from npuc.dialects.train.base import Param
 from npuc.dialects.train.pair_loss import (
@@ -48,10 +49,8 @@ def shared(reduction: str, slopes: Array) -> Array:
     return slopes if part == 1.0 else slopes * slopes.dtype.type(part)
 
 
-class PairLossLayer(Layer[PairT], ABC):
-    """A loss that reduces the terms of all elements; `steps` are the vector operations an element."""
-
-    steps: ClassVar[int]
+class PairLossLayer(PerElementLayer[PairT], ABC):
+    """A loss that reduces the terms of all elements."""
 
     @abstractmethod
     def terms(self, op: PairT, y: Array, target: Array) -> Array:
@@ -67,14 +66,11 @@ class PairLossLayer(Layer[PairT], ABC):
             case _:
                 return (terms.sum(),)
 
-    def work(self, op: PairT) -> Work:
-        return Work(vector_ops=self.steps * elements(op.y))
 
-
-class PairGradLayer(Layer[GradT], ABC):
+class PairGradLayer(PerElementLayer[GradT], ABC):
     """A derivative, from the slopes of the terms."""
 
-    steps: ClassVar[int] = 2
+    steps = 2
 
     @abstractmethod
     def slopes(self, op: GradT, y: Array, target: Array) -> Array:
@@ -82,9 +78,6 @@ class PairGradLayer(Layer[GradT], ABC):
 
     def evaluate(self, op: GradT, *arrays: Array) -> tuple[Array, ...]:
         return (shared(op.reduction.data, self.slopes(op, *arrays)),)
-
-    def work(self, op: GradT) -> Work:
-        return Work(vector_ops=self.steps * elements(op.out))
 
 
 class _DifferenceLossLayer(PairLossLayer[PairT]):
@@ -186,10 +179,11 @@ class HuberLossGradLayer(PairGradLayer[HuberLossGradOp]):
         return np.clip(y - target, -op.delta.value.data, op.delta.value.data)
 
 
-class DotLossLayer(Layer[DotLossOp]):
+class DotLossLayer(PerElementLayer[DotLossOp]):
     """The sum of y * target."""
 
     op = DotLossOp
+    steps = 2
 
     def evaluate(self, op: DotLossOp, *arrays: Array) -> tuple[Array, ...]:
         y, target = arrays
@@ -200,9 +194,6 @@ class DotLossLayer(Layer[DotLossOp]):
         assert g is not None
         dy = scaled(g, op.target, emit) if needs[0] else None
         return [dy, scaled(g, op.y, emit) if needs[1] else None]
-
-    def work(self, op: DotLossOp) -> Work:
-        return Work(vector_ops=2 * elements(op.y))
 
 
 def mse(b: GraphBuilder, y: Value, target: Value, reduction: str = "mean") -> SSAValue:

@@ -13,9 +13,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.arithmetic import ElementwiseLayer, binary, negated, reduce_to
-from npuc.compiler.layers.base import Array, Emit, Gradients, Operand, Value
-from npuc.compiler.layers.constant import check_value
+from npuc.compiler.layers.arguments import Operand, Value, check_value
+from npuc.compiler.layers.arithmetic import binary, negated, reduce_to
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
 from npuc.compiler.layers.smooth import erf_of
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.tensors import tensor_type
@@ -49,7 +49,7 @@ from npuc.dialects.train.pointwise import (
 from npuc.dialects.train.rules import check_numbers
 
 
-class ExpLayer(ElementwiseLayer[ExpOp]):
+class ExpLayer(PerElementLayer[ExpOp]):
     """exp(x), whose derivative is itself."""
 
     op = ExpOp
@@ -63,7 +63,7 @@ class ExpLayer(ElementwiseLayer[ExpOp]):
         return [emit(MulOp(g, op.out)).out]
 
 
-class LogLayer(ElementwiseLayer[LogOp]):
+class LogLayer(PerElementLayer[LogOp]):
     """log(x), whose derivative is 1 / x."""
 
     op = LogOp
@@ -77,7 +77,7 @@ class LogLayer(ElementwiseLayer[LogOp]):
         return [emit(DivOp(g, op.x)).out]
 
 
-class PowLayer(ElementwiseLayer[PowOp]):
+class PowLayer(PerElementLayer[PowOp]):
     """a^b of two tensors."""
 
     op = PowOp
@@ -93,7 +93,7 @@ class PowLayer(ElementwiseLayer[PowOp]):
         return [da, db]
 
 
-class PowDbaseLayer(ElementwiseLayer[PowDbaseOp]):
+class PowDbaseLayer(PerElementLayer[PowDbaseOp]):
     """dy b a^(b - 1)."""
 
     op = PowDbaseOp
@@ -103,7 +103,7 @@ class PowDbaseLayer(ElementwiseLayer[PowDbaseOp]):
         return (np.where(b == 0, 0, dy * (b * np.power(a, b - 1))),)
 
 
-class PowDexponentLayer(ElementwiseLayer[PowDexponentOp]):
+class PowDexponentLayer(PerElementLayer[PowDexponentOp]):
     """dy a^b log(a)."""
 
     op = PowDexponentOp
@@ -113,7 +113,7 @@ class PowDexponentLayer(ElementwiseLayer[PowDexponentOp]):
         return (dy * np.where((a == 0) & (b >= 0), 0, np.power(a, b) * np.log(a)),)
 
 
-class _ExtremeLayer(ElementwiseLayer[BinaryOp]):
+class _ExtremeLayer(PerElementLayer[BinaryOp]):
     """Elementwise max or min; `gradient` is the derivative with respect to its second operand."""
 
     def __init__(self, op: type[BinaryOp], compute: np.ufunc, gradient: type[BinaryGradOp]):
@@ -132,7 +132,7 @@ class _ExtremeLayer(ElementwiseLayer[BinaryOp]):
         return [da, db]
 
 
-class _ExtremeGradLayer(ElementwiseLayer[BinaryGradOp]):
+class _ExtremeGradLayer(PerElementLayer[BinaryGradOp]):
     """The gradient of the first of two tensors: all of it unless the comparison `loses`, half where they are equal."""
 
     def __init__(self, op: type[BinaryGradOp], loses: np.ufunc):

@@ -8,23 +8,21 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
+from npuc.compiler.layers.arguments import (
+    IMAGE,
     ArgumentError,
-    Array,
-    Emit,
-    Gradients,
     IntOrInts,
-    Layer,
     OptInts,
     Padding,
     Value,
-    Work,
-    elements,
-    pair,
+    check_positive,
+    per_axis,
     rank_at_least,
 )
-from npuc.compiler.layers.window import window_padding, windows
-from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.compiler.layers.base import Array, Emit, Gradients, Layer, Work, derivative, elements
+from npuc.compiler.layers.shape import view
+from npuc.compiler.layers.window import window_padding, window_places
+from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.pool import (
     AvgPoolBase,
@@ -35,16 +33,6 @@ from npuc.dialects.train.pool import (
     MaxPoolOp,
     PoolBase,
 )
-from npuc.dialects.train.shape import ReshapeOp
-
-
-def _params(op: PoolBase) -> dict[str, Any]:
-    params: dict[str, Any] = {"kernel": ints(op.kernel), "stride": ints(op.stride), "padding": ints(op.padding)}
-    if isinstance(op, MaxPoolBase):
-        params["dilation"] = ints(op.dilation)
-    if isinstance(op, AvgPoolBase):
-        params["exclude"] = op.exclude is not None
-    return params | {"ceil": op.ceil is not None}
 
 
 def _dilation(op: PoolBase) -> tuple[int, ...]:
@@ -53,7 +41,7 @@ def _dilation(op: PoolBase) -> tuple[int, ...]:
 
 def _views(op: PoolBase, out: Sequence[int]) -> Iterator[tuple[slice, slice]]:
     """The rows and columns of the padded input for each position in the window, in row-major order."""
-    for _, _, rows, columns in windows(ints(op.kernel), tuple(out), ints(op.stride), _dilation(op)):
+    for _, (rows, columns) in window_places(ints(op.kernel), out, ints(op.stride), _dilation(op)):
         yield rows, columns
 
 
@@ -131,7 +119,7 @@ class MaxPoolLayer(Layer[MaxPoolOp]):
     def vjp(self, op: MaxPoolOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(MaxPoolGradOp(g, op.x, **_params(op))).dx]
+        return [emit(derivative(MaxPoolGradOp, op, g, op.x)).dx]
 
     def work(self, op: MaxPoolOp) -> Work:
         return _work(op, op.x, op.out)
@@ -181,7 +169,7 @@ class AvgPoolLayer(Layer[AvgPoolOp]):
     def vjp(self, op: AvgPoolOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(AvgPoolGradOp(g, results=[op.x.type], **_params(op))).dx]
+        return [emit(derivative(AvgPoolGradOp, op, g, results=[op.x.type])).dx]
 
     def work(self, op: AvgPoolOp) -> Work:
         return _work(op, op.x, op.out)
@@ -215,12 +203,11 @@ def _pool(
     dilation: IntOrInts = 1,
     **marks: Any,
 ) -> SSAValue:
-    shape = rank_at_least("x", x, 4, "[batch, channels, height, width]")
-    size, spread = pair("kernel", kernel), pair("dilation", dilation)
-    strides = size if stride is None else pair("stride", stride)
+    shape = rank_at_least("x", x, 4, IMAGE)
+    size, spread = per_axis("kernel", kernel, 2), per_axis("dilation", dilation, 2)
+    strides = size if stride is None else per_axis("stride", stride, 2)
     for name, values in (("kernel", size), ("stride", strides), ("dilation", spread)):
-        if min(values) < 1:
-            raise ArgumentError(name, f"found {min(values)}, expected at least 1")
+        check_positive(name, min(values))
     pads = window_padding(padding, (shape[2], shape[3]), size, strides, spread)
     for number, side in enumerate(pads):
         most = (spread[number // 2] * (size[number // 2] - 1) + 1) // 2
@@ -273,17 +260,12 @@ def as_image(b: GraphBuilder, x: SSAValue) -> tuple[SSAValue, tuple[int, int, in
         raise ArgumentError("x", f"found a tensor of rank {len(shape)}, expected rank 3 or 4")
     batch, channels, length = shape
     sizes = (batch, channels, 1, length)
-    return reshaped(b, x, sizes), sizes
-
-
-def reshaped(b: GraphBuilder, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-    """A view of x under another shape."""
-    return b.emit(ReshapeOp(x, results=[tensor_of(tensor_type(x).element_type, shape)])).out
+    return view(x, sizes, b.emit), sizes
 
 
 def _global(b: GraphBuilder, op: type[MaxPoolOp | AvgPoolOp], x: Value) -> SSAValue:
     image, (batch, channels, height, width) = as_image(b, x)
-    return reshaped(b, _pool(b, op, image, [height, width], None, 0), [batch, channels])
+    return view(_pool(b, op, image, [height, width], None, 0), [batch, channels], b.emit)
 
 
 def global_avg_pool(b: GraphBuilder, x: Value) -> SSAValue:

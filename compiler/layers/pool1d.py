@@ -5,8 +5,9 @@ from collections.abc import Callable
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import ArgumentError, OptInt, Padding, Value
-from npuc.compiler.layers.pool import as_image, avg_pool, max_pool, reshaped
+from npuc.compiler.layers.arguments import ArgumentError, OptInt, Padding, Value, rank_exactly
+from npuc.compiler.layers.pool import as_image, avg_pool, max_pool
+from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of
 
 
@@ -22,12 +23,11 @@ def _sides(padding: Padding) -> Padding:
 
 
 def _pool1d(b: GraphBuilder, x: SSAValue, pool: Callable[[SSAValue], SSAValue]) -> SSAValue:
-    if len(shape_of(x)) != 3:
-        raise ArgumentError("x", f"found a tensor of rank {len(shape_of(x))}, expected [batch, channels, length]")
+    rank_exactly("x", x, 3, "[batch, channels, length]")
     image, _ = as_image(b, x)
     y = pool(image)
     batch, channels, _, length = shape_of(y)
-    return reshaped(b, y, [batch, channels, length])
+    return view(y, [batch, channels, length], b.emit)
 
 
 def max_pool1d(

@@ -9,14 +9,15 @@ exponential or sigmoid is one.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import inf
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.arguments import ArgumentError, Value
 from npuc.compiler.layers.arithmetic import scaled
-from npuc.compiler.layers.base import ArgumentError, Array, Emit, Gradients, Layer, Value, Work, elements
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
 from npuc.compiler.layers.loss import checked_reduction, derivative
 from npuc.compiler.layers.pair_loss import PairGradLayer, PairLossLayer, shared
 from npuc.compiler.layers.smooth import sigmoid_of, softplus_of
@@ -71,10 +72,8 @@ class _ProbabilityLossLayer(PairLossLayer[PairT]):
         return [dy, scaled(g, emit(self.by_target(op)).out, emit) if needs[1] else None]
 
 
-class _OneOperandGradLayer(Layer[OneT], ABC):
+class _OneOperandGradLayer(PerElementLayer[OneT], ABC):
     """A derivative that reads one operand."""
-
-    steps: ClassVar[int]
 
     @abstractmethod
     def slopes(self, op: OneT, x: Array) -> Array:
@@ -82,9 +81,6 @@ class _OneOperandGradLayer(Layer[OneT], ABC):
 
     def evaluate(self, op: OneT, *arrays: Array) -> tuple[Array, ...]:
         return (shared(op.reduction.data, self.slopes(op, *arrays)),)
-
-    def work(self, op: OneT) -> Work:
-        return Work(vector_ops=self.steps * elements(op.x))
 
 
 class BinaryCrossEntropyLayer(_ProbabilityLossLayer[BinaryCrossEntropyOp]):
@@ -144,8 +140,8 @@ class LogitsLossLayer(_ProbabilityLossLayer[LogitsLossOp]):
     def by_target(self, op: LogitsLossOp) -> LogitsLossTargetGradOp:
         return derivative(LogitsLossTargetGradOp, op, op.y)
 
-    def work(self, op: LogitsLossOp) -> Work:
-        return Work(vector_ops=(self.steps + _weighing(op)) * elements(op.y))
+    def steps_of(self, op: LogitsLossOp) -> int:
+        return self.steps + _weighing(op)
 
 
 class LogitsLossGradLayer(PairGradLayer[LogitsLossGradOp]):
@@ -156,8 +152,8 @@ class LogitsLossGradLayer(PairGradLayer[LogitsLossGradOp]):
     def slopes(self, op: LogitsLossGradOp, y: Array, target: Array) -> Array:
         return (1 - target) * sigmoid_of(y) - op.pos_weight.value.data * target * sigmoid_of(-y)
 
-    def work(self, op: LogitsLossGradOp) -> Work:
-        return Work(vector_ops=(self.steps + _weighing(op)) * elements(op.y))
+    def steps_of(self, op: LogitsLossGradOp) -> int:
+        return self.steps + _weighing(op)
 
 
 class LogitsLossTargetGradLayer(_OneOperandGradLayer[LogitsLossTargetGradOp]):
@@ -170,8 +166,8 @@ class LogitsLossTargetGradLayer(_OneOperandGradLayer[LogitsLossTargetGradOp]):
         extra = op.pos_weight.value.data - 1.0
         return extra * softplus_of(-x) - x if extra else -x
 
-    def work(self, op: LogitsLossTargetGradOp) -> Work:
-        return Work(vector_ops=(self.steps + _weighing(op)) * elements(op.x))
+    def steps_of(self, op: LogitsLossTargetGradOp) -> int:
+        return self.steps + _weighing(op)
 
 
 def _weighing(op: LogitsLossOp | LogitsLossGradOp | LogitsLossTargetGradOp) -> int:
@@ -206,8 +202,8 @@ class KlDivGradLayer(_OneOperandGradLayer[KlDivGradOp]):
     def slopes(self, op: KlDivGradOp, x: Array) -> Array:
         return -np.exp(x) if op.log_target is not None else -x
 
-    def work(self, op: KlDivGradOp) -> Work:
-        return Work(vector_ops=(self.steps + (op.log_target is not None)) * elements(op.x))
+    def steps_of(self, op: KlDivGradOp) -> int:
+        return self.steps + (op.log_target is not None)
 
 
 class KlDivTargetGradLayer(PairGradLayer[KlDivTargetGradOp]):

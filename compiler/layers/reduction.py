@@ -14,20 +14,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
-    ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    Layer,
-    OpT,
-    OptInts,
-    Value,
-    Work,
-    elements,
-    normal_axis,
-)
-from npuc.compiler.layers.shape import normal_axes, shaped, view
+from npuc.compiler.layers.arguments import ArgumentError, OptInts, Value, normal_axes, normal_axis
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, derivative, elements
+from npuc.compiler.layers.shape import shaped, view
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AffineOp, ReduceOp
 from npuc.dialects.train.base import ints
@@ -43,17 +32,7 @@ from npuc.dialects.train.reduction import (
 from npuc.dialects.train.rules import check_float, check_numbers
 
 
-class PerElement(Layer[OpT]):
-    """Base of layers with OPS vector operations an element of x, the operand that is not dy."""
-
-    OPS = 1
-
-    def work(self, op: OpT) -> Work:
-        x = op.operands[1] if len(op.operands) > 1 else op.operands[0]
-        return Work(vector_ops=self.OPS * elements(x))
-
-
-class ProdLayer(PerElement[ProdOp]):
+class ProdLayer(PerElementLayer[ProdOp]):
     """The product."""
 
     op = ProdOp
@@ -65,14 +44,14 @@ class ProdLayer(PerElement[ProdOp]):
     def vjp(self, op: ProdOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(ProdGradOp(g, op.x, axes=ints(op.axes))).dx]
+        return [emit(derivative(ProdGradOp, op, g, op.x)).dx]
 
 
-class ProdGradLayer(PerElement[ProdGradOp]):
+class ProdGradLayer(PerElementLayer[ProdGradOp]):
     """dy times the product of the others: no division, so that zeros are no exception."""
 
     op = ProdGradOp
-    OPS = 4
+    steps = 4
 
     def evaluate(self, op: ProdGradOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x = arrays
@@ -87,11 +66,11 @@ class ProdGradLayer(PerElement[ProdGradOp]):
         return (dy * others,)
 
 
-class VarLayer(PerElement[VarOp]):
+class VarLayer(PerElementLayer[VarOp]):
     """The sum of squared distances from the mean by n - correction."""
 
     op = VarOp
-    OPS = 4
+    steps = 4
 
     def evaluate(self, op: VarOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
@@ -102,14 +81,14 @@ class VarLayer(PerElement[VarOp]):
     def vjp(self, op: VarOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(VarGradOp(g, op.x, axes=ints(op.axes), correction=op.correction.value.data)).dx]
+        return [emit(derivative(VarGradOp, op, g, op.x)).dx]
 
 
-class VarGradLayer(PerElement[VarGradOp]):
+class VarGradLayer(PerElementLayer[VarGradOp]):
     """2 (x - mean) / (n - correction) dy; the mean's own part adds up to zero."""
 
     op = VarGradOp
-    OPS = 3
+    steps = 3
 
     def evaluate(self, op: VarGradOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x = arrays
@@ -122,7 +101,7 @@ def _freedom(op: VarOp | VarGradOp, x: Array) -> Any:
     return x.dtype.type(count - op.correction.value.data)
 
 
-class CumsumLayer(PerElement[CumsumOp]):
+class CumsumLayer(PerElementLayer[CumsumOp]):
     """Running sums from one end."""
 
     op = CumsumOp

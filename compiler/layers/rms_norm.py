@@ -11,8 +11,9 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import Array, Emit, Gradients, Value
-from npuc.compiler.layers.norm import NormLayer, epsilon, last_axes, scale_and_shift
+from npuc.compiler.layers.arguments import Value, check_not_negative
+from npuc.compiler.layers.base import Array, Emit, Gradients, derivative
+from npuc.compiler.layers.norm import NormLayer, last_axes, scale_and_shift
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.rms_norm import RmsNormBase, RmsNormDwOp, RmsNormDxOp, RmsNormOp
 
@@ -37,10 +38,9 @@ class RmsNormLayer(NormLayer[RmsNormOp]):
         g = grads[0]
         if g is None:
             return [None] * len(op.operands)
-        params: dict[str, Any] = {"axes": int(op.axes.value.data), "eps": op.eps.value.data}
         gamma = [] if op.gamma is None else [op.gamma]
-        dx = emit(RmsNormDxOp(g, op.x, op.square, *gamma, **params)).dx if needs[0] else None
-        return [dx, *(emit(RmsNormDwOp(g, op.x, op.square, **params)).dgamma if n else None for n in needs[1:])]
+        dx = emit(derivative(RmsNormDxOp, op, g, op.x, op.square, *gamma)).dx if needs[0] else None
+        return [dx, *(emit(derivative(RmsNormDwOp, op, g, op.x, op.square)).dgamma if n else None for n in needs[1:])]
 
 
 class RmsNormDxLayer(NormLayer[RmsNormDxOp]):
@@ -76,8 +76,9 @@ def rms_norm(b: GraphBuilder, x: Value, eps: float = 1e-6, axes: int = 1, affine
     PyTorch's eps is by default the machine epsilon of the element type; it is 1e-6 here for all types.
     """
     sizes = last_axes(x, axes)
+    check_not_negative("eps", eps)
     params = scale_and_shift(b, sizes, x, bias=False) if affine else []
-    return b.emit(RmsNormOp(x, *params, axes=axes, eps=epsilon(eps))).y
+    return b.emit(RmsNormOp(x, *params, axes=axes, eps=float(eps))).y
 
 
 LAYERS = (RmsNormLayer(), RmsNormDxLayer(), RmsNormDwLayer())

@@ -14,19 +14,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
-    ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    IntOrInts,
-    Layer,
-    Value,
-    Work,
-    elements,
-    pair,
-)
-from npuc.dialects.provenance import layer_of
+from npuc.compiler.layers.arguments import IMAGE, ArgumentError, IntOrInts, Value, image_size, rank_exactly
+from npuc.compiler.layers.base import Array, Emit, Gradients, Layer, Work, derivative, elements, told_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.roi_align import RoiAlignBase, RoiAlignGradOp, RoiAlignOp
@@ -53,10 +42,8 @@ def _regions(op: RoiAlignBase, rois: Array, image: Sequence[int]) -> Iterator[tu
     (height, width), ratio, scale = ints(op.size), int(op.ratio.value.data), op.scale.value.data
     for number, region in enumerate(rois.astype(np.float64)):
         if not 0 <= np.rint(region[0]) < image[0]:
-            of = f"layer '{layer_of(op)}': " if layer_of(op) else ""
-            raise ValueError(
-                f"{of}argument 'rois' has image {region[0]:g} in region {number}, expected 0 to {image[0] - 1}"
-            )
+            found = f"argument 'rois' has image {region[0]:g} in region {number}"
+            raise ValueError(f"{told_of(op)}{found}, expected 0 to {image[0] - 1}")
         left, top, right, bottom = region[1:] * scale - (0.5 if op.aligned is not None else 0.0)
         rows, columns = bottom - top, right - left
         if op.aligned is None:  # torchvision's older rule keeps a region at least a pixel large
@@ -88,13 +75,7 @@ class RoiAlignLayer(Layer[RoiAlignOp]):
         (g,) = grads
         if g is None or not needs[0]:
             return [None, None]
-        params: dict[str, Any] = {
-            "size": ints(op.size),
-            "scale": op.scale.value.data,
-            "ratio": int(op.ratio.value.data),
-            "aligned": op.aligned is not None,
-        }
-        return [emit(RoiAlignGradOp(g, op.rois, results=[op.x.type], **params)).dx, None]
+        return [emit(derivative(RoiAlignGradOp, op, g, op.rois, results=[op.x.type])).dx, None]
 
     def index_limit(self, op: RoiAlignOp, operand: int) -> int | None:
         return shape_of(op.x)[0] if operand == 1 else None
@@ -136,15 +117,10 @@ def roi_align(
     `sampling_ratio` squared bilinear samples. With `aligned` coordinate 0 is the border of pixel 0, else its centre.
     The regions get no gradient.
     """
-    if len(shape_of(x)) != 4:
-        raise ArgumentError(
-            "x", f"found a tensor of rank {len(shape_of(x))}, expected [batch, channels, height, width]"
-        )
+    rank_exactly("x", x, 4, IMAGE)
     if len(shape_of(rois)) != 2 or shape_of(rois)[1] != 5:
         raise ArgumentError("rois", f"found the shape {list(shape_of(rois))}, expected [regions, 5]")
-    sizes = pair("size", size)
-    if min(sizes) < 1:
-        raise ArgumentError("size", f"found {min(sizes)}, expected at least 1")
+    sizes = image_size("size", size)
     if not 0 < scale < inf:
         raise ArgumentError("scale", f"found {scale}, expected a number above 0")
     if sampling_ratio < 1:

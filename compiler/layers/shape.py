@@ -11,19 +11,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
-    ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    Ints,
-    Kind,
-    Layer,
-    OptInts,
-    Value,
-    elements,
-    normal_axis,
-)
+from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInts, Value, new_axis, normal_axes, normal_axis
+from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, elements
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import ReduceOp
 from npuc.dialects.train.base import ints
@@ -40,32 +29,6 @@ def view(value: SSAValue, shape: Sequence[int], emit: Emit[Any]) -> SSAValue:
     if shape_of(value) == tuple(shape):
         return value
     return emit(ReshapeOp(value, results=[shaped(value, shape)])).out
-
-
-def new_axis(argument: str, axis: int, rank: int) -> int:
-    """The place of one more axis in a tensor of a rank; it may count from the end of the result."""
-    if not -rank - 1 <= axis <= rank:
-        message = f"found {axis}, expected {-rank - 1} to {rank} for a new axis of a tensor of rank {rank}"
-        raise ArgumentError(argument, message)
-    return axis % (rank + 1)
-
-
-def short(numbers: Sequence[int]) -> str:
-    """A list of numbers as messages show it, not too long."""
-    return f"[{', '.join(map(str, numbers[:8]))}{', …' if len(numbers) > 8 else ''}]"
-
-
-def normal_axes(argument: str, axes: OptInts, rank: int) -> tuple[int, ...]:
-    """Different axes in ascending order, from one axis, several, which may count from the end, or none: all."""
-    if axes is None:
-        return tuple(range(rank))
-    listed = [axes] if isinstance(axes, int) else list(axes)
-    found = sorted({normal_axis(argument, axis, rank) for axis in listed})
-    if len(found) != len(listed):
-        raise ArgumentError(argument, f"found {listed}, which names an axis twice")
-    if not found:
-        raise ArgumentError(argument, "found an empty list, expected at least one axis")
-    return tuple(found)
 
 
 class ReshapeLayer(Layer[ReshapeOp]):

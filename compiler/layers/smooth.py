@@ -6,7 +6,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import ArgumentError, Array, Value
+from npuc.compiler.layers.arguments import Value, check_word
+from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.train.smooth import (
     EluGradOp,
@@ -111,8 +112,7 @@ def _elu_grad(dy: Array, x: Array, alpha: float) -> Array:
 
 def gelu(b: GraphBuilder, x: Value, approximate: str = "none") -> SSAValue:
     """x times the normal distribution function of x; `approximate="tanh"` for the usual approximation."""
-    if approximate not in ("none", "tanh"):
-        raise ArgumentError("approximate", f"found '{approximate}', expected 'none' or 'tanh'")
+    check_word("approximate", approximate, ("none", "tanh"))
     return b.emit(GeluOp(x, tanh=approximate == "tanh")).out
 
 

@@ -9,27 +9,26 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.layers.arguments import Value, normal_axis
 from npuc.compiler.layers.base import (
     Array,
     Emit,
     Gradients,
-    Layer,
     OpT,
-    Value,
-    Work,
-    normal_axis,
-    result_elements,
+    PerElementLayer,
+    derivative,
 )
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.softmax import LogSoftmaxGradOp, LogSoftmaxOp, SoftmaxGradOp, SoftmaxOp
 
 
-class _Softmax(Layer[OpT]):
-    def work(self, op: OpT) -> Work:
-        return Work(vector_ops=5 * result_elements(op))
+class _SoftmaxLayer(PerElementLayer[OpT]):
+    """Five vector operations an element."""
+
+    steps = 5
 
 
-class SoftmaxLayer(_Softmax[SoftmaxOp]):
+class SoftmaxLayer(_SoftmaxLayer[SoftmaxOp]):
     """exp(x - max) over its sum along the axis."""
 
     op = SoftmaxOp
@@ -41,10 +40,10 @@ class SoftmaxLayer(_Softmax[SoftmaxOp]):
     def vjp(self, op: SoftmaxOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(SoftmaxGradOp(g, op.out, axis=int(op.axis.value.data))).dx]
+        return [emit(derivative(SoftmaxGradOp, op, g, op.out)).dx]
 
 
-class SoftmaxGradLayer(_Softmax[SoftmaxGradOp]):
+class SoftmaxGradLayer(_SoftmaxLayer[SoftmaxGradOp]):
     """y (dy - sum(dy y)) along the axis; the Jacobian is never built."""
 
     op = SoftmaxGradOp
@@ -54,7 +53,7 @@ class SoftmaxGradLayer(_Softmax[SoftmaxGradOp]):
         return (y * (dy - (dy * y).sum(axis=int(op.axis.value.data), keepdims=True)),)
 
 
-class LogSoftmaxLayer(_Softmax[LogSoftmaxOp]):
+class LogSoftmaxLayer(_SoftmaxLayer[LogSoftmaxOp]):
     """x - max - log(sum(exp(x - max))) along the axis, which keeps small probabilities."""
 
     op = LogSoftmaxOp
@@ -70,10 +69,10 @@ class LogSoftmaxLayer(_Softmax[LogSoftmaxOp]):
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(LogSoftmaxGradOp(g, op.out, axis=int(op.axis.value.data))).dx]
+        return [emit(derivative(LogSoftmaxGradOp, op, g, op.out)).dx]
 
 
-class LogSoftmaxGradLayer(_Softmax[LogSoftmaxGradOp]):
+class LogSoftmaxGradLayer(_SoftmaxLayer[LogSoftmaxGradOp]):
     """dy - exp(y) sum(dy) along the axis."""
 
     op = LogSoftmaxGradOp

@@ -5,21 +5,14 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.layers.arithmetic import ElementwiseLayer
-from npuc.compiler.layers.base import Array, Emit, Gradients
-from npuc.dialects.train.base import decode
+from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, derivative, params_of
 from npuc.dialects.train.unary import UnaryGradOp, UnaryOp
 
 Compute = Callable[..., Array]
 """Arrays and the operation's properties by name -> the result."""
 
 
-def _params(op: UnaryOp | UnaryGradOp) -> dict[str, Any]:
-    """The properties of an operation by name."""
-    return {name: decode(attr) for name, attr in op.properties.items()}
-
-
-class UnaryLayer(ElementwiseLayer[UnaryOp]):
+class UnaryLayer(PerElementLayer[UnaryOp]):
     """
     A function of one tensor, which `compute` evaluates.
 
@@ -34,15 +27,15 @@ class UnaryLayer(ElementwiseLayer[UnaryOp]):
         self.of_result = of_result
 
     def evaluate(self, op: UnaryOp, *arrays: Array) -> tuple[Array, ...]:
-        return (self.compute(*arrays, **_params(op)),)
+        return (self.compute(*arrays, **params_of(op)),)
 
     def vjp(self, op: UnaryOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(self.gradient(g, op.out if self.of_result else op.x, **_params(op))).dx]
+        return [emit(derivative(self.gradient, op, g, op.out if self.of_result else op.x)).dx]
 
 
-class UnaryGradLayer(ElementwiseLayer[UnaryGradOp]):
+class UnaryGradLayer(PerElementLayer[UnaryGradOp]):
     """The derivative of a function of one tensor, which `compute` evaluates."""
 
     def __init__(self, op: type[UnaryGradOp], compute: Compute):
@@ -50,4 +43,4 @@ class UnaryGradLayer(ElementwiseLayer[UnaryGradOp]):
         self.compute = compute
 
     def evaluate(self, op: UnaryGradOp, *arrays: Array) -> tuple[Array, ...]:
-        return (self.compute(*arrays, **_params(op)),)
+        return (self.compute(*arrays, **params_of(op)),)

@@ -13,21 +13,18 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.base import (
+from npuc.compiler.layers.arguments import (
+    IMAGE,
     ArgumentError,
-    Array,
-    Emit,
-    Gradients,
-    Kind,
-    Layer,
     OptInts,
+    OptNumbers,
     Value,
-    Work,
-    elements,
-    pair,
-    result_elements,
+    check_word,
+    image_size,
+    rank_exactly,
 )
-from npuc.compiler.layers.pool import reshaped
+from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, derivative, elements, result_elements
+from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.shape import TransposeOp
 from npuc.dialects.train.upsample import (
@@ -38,14 +35,9 @@ from npuc.dialects.train.upsample import (
     UpsampleNearestOp,
 )
 
-OptNumbers: TypeAlias = float | Sequence[float] | None
 Taps: TypeAlias = Sequence[tuple[Array, Array]]
 """For the positions of one axis of the output: positions in the input and their weights, once for each neighbour."""
 _TAPS = 4
-
-
-def _scales(op: ResizeBase) -> dict[str, float]:
-    return {"scale_h": op.scale_h.value.data, "scale_w": op.scale_w.value.data}
 
 
 def _nearest(size: int, out: int, scale: float) -> Array:
@@ -98,8 +90,7 @@ class UpsampleNearestLayer(Layer[UpsampleNearestOp]):
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        params: dict[str, Any] = dict(_scales(op))
-        return [emit(UpsampleNearestGradOp(g, results=[op.x.type], **params)).dx]
+        return [emit(derivative(UpsampleNearestGradOp, op, g, results=[op.x.type])).dx]
 
     def work(self, op: UpsampleNearestOp) -> Work:
         batch, channels, *_ = shape = shape_of(op.x)
@@ -164,8 +155,7 @@ class UpsampleBilinearLayer(Layer[UpsampleBilinearOp]):
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        params: dict[str, Any] = _scales(op) | {"corners": op.corners is not None}
-        return [emit(UpsampleBilinearGradOp(g, results=[op.x.type], **params)).dx]
+        return [emit(derivative(UpsampleBilinearGradOp, op, g, results=[op.x.type])).dx]
 
     def work(self, op: UpsampleBilinearOp) -> Work:
         return Work(vector_ops=_TAPS * result_elements(op))
@@ -201,10 +191,7 @@ def _sizes(image: Sequence[int], scale: OptNumbers, size: OptInts) -> tuple[tupl
         found = "neither scale nor size" if scale is None else "both scale and size"
         raise ArgumentError("size", f"found {found}, expected one of them")
     if size is not None:
-        height, width = pair("size", size)
-        if min(height, width) < 1:
-            raise ArgumentError("size", f"found {min(height, width)}, expected at least 1")
-        return (height, width), (0.0, 0.0)
+        return image_size("size", size), (0.0, 0.0)
     scales = [scale, scale] if isinstance(scale, int | float) else list(scale or ())
     if len(scales) != 2:
         raise ArgumentError("scale", f"found a list of {len(scales)}, expected a number or a list of two")
@@ -227,9 +214,8 @@ def upsample(
     i, or i >> 1 where the size doubles, rounded in f32 as PyTorch does. `align_corners` lays the corner pixels of both
     images on each other, bilinear only.
     """
-    shape = _image(x)
-    if mode not in ("nearest", "bilinear"):
-        raise ArgumentError("mode", f"found '{mode}', expected 'nearest' or 'bilinear'")
+    shape = rank_exactly("x", x, 4, IMAGE)
+    check_word("mode", mode, ("nearest", "bilinear"))
     if align_corners and mode == "nearest":
         raise ArgumentError("align_corners", "found true, expected false where mode is 'nearest'")
     out, (scale_h, scale_w) = _sizes(shape, scale, size)
@@ -242,20 +228,13 @@ def upsample(
 
 def pixel_shuffle(b: GraphBuilder, x: Value, factor: int) -> SSAValue:
     """x [batch, channels r r, height, width] as [batch, channels, height r, width r], r = `factor`; moves elements."""
-    batch, channels, height, width = _image(x)
+    batch, channels, height, width = rank_exactly("x", x, 4, IMAGE)
     if factor < 1 or channels % factor**2:
         raise ArgumentError("factor", f"found {factor}, expected an integer whose square divides {channels} channels")
     deep = channels // factor**2
-    split = reshaped(b, x, [batch, deep, factor, factor, height, width])
+    split = view(x, [batch, deep, factor, factor, height, width], b.emit)
     moved = b.emit(TransposeOp(split, axes=(0, 1, 4, 2, 5, 3))).out
-    return reshaped(b, moved, [batch, deep, height * factor, width * factor])
-
-
-def _image(x: SSAValue) -> tuple[int, int, int, int]:
-    shape = shape_of(x)
-    if len(shape) != 4:
-        raise ArgumentError("x", f"found a tensor of rank {len(shape)}, expected [batch, channels, height, width]")
-    return shape
+    return view(moved, [batch, deep, height * factor, width * factor], b.emit)
 
 
 LAYERS = (UpsampleNearestLayer(), UpsampleNearestGradLayer(), UpsampleBilinearLayer(), UpsampleBilinearGradLayer())

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from npuc.compiler.layers.base import ArgumentError, Padding
+from npuc.compiler.layers.arguments import ArgumentError, Padding
 from npuc.dialects.train.window import SIDES
 
 
@@ -17,20 +17,12 @@ def window_places(
         yield offset, tuple(slice(start, start + (n - 1) * step + 1, step) for start, n, step in places)
 
 
-def windows(
-    kernel: tuple[int, ...], out: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...] = (1, 1)
-) -> Iterator[tuple[int, int, slice, slice]]:
-    """For each window position r, s in row-major order: the rows and columns of the padded input under it."""
-    for (r, s), (rows, columns) in window_places(kernel, out, stride, dilation):
-        yield r, s, rows, columns
-
-
 def window_padding(
     padding: Padding,
     size: Sequence[int],
     kernel: Sequence[int],
     stride: Sequence[int],
-    dilation: Sequence[int] | None = None,
+    dilation: Sequence[int],
 ) -> tuple[int, ...]:
     """
     The two paddings of each axis that an argument says: an integer, one or two integers an axis, "same" or "valid".
@@ -48,7 +40,7 @@ def window_padding(
                 "padding", f"found '{padding}', expected an integer, [{SIDES[axes]}], 'same' or 'valid'"
             )
         sides: list[int] = []
-        for n, k, step, dilate in zip(size, kernel, stride, dilation or (1,) * axes, strict=True):
+        for n, k, step, dilate in zip(size, kernel, stride, dilation, strict=True):
             total = max(0, (-(-n // step) - 1) * step + dilate * (k - 1) + 1 - n) if step > 0 else 0
             sides += [total // 2, total - total // 2]
         return tuple(sides)

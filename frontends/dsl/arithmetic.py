@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from npuc.frontends.dsl.values import MAX_INTEGER, Fault, Value, describe, joined
+from npuc.frontends.dsl.values import MAX_INTEGER, Fault, Value, describe, is_integer, is_number, joined
 
 Number: TypeAlias = int | float
 Function: TypeAlias = Callable[[list[Value]], Value]
@@ -65,7 +65,7 @@ def _equal(a: Value, b: Value) -> bool:
 
 
 def _number(value: Value, where: str) -> Number:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise Fault(f"found {describe(value)} {where}, expected a number")
     return value
 
@@ -107,7 +107,7 @@ def boolean(value: Value) -> bool:
 
 def integer(value: Value, what: str) -> int:
     """An integer; `what` says what it is for."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    if not is_integer(value):
         raise Fault(f"found {describe(value)} as {what}, expected an integer")
     return value
 

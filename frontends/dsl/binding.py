@@ -11,10 +11,11 @@ from typing import Any, Union, get_args, get_origin
 
 from xdsl.ir import SSAValue
 
+from npuc.compiler.errors import either
 from npuc.frontends.dsl.source import Source
 from npuc.frontends.dsl.spellings import argument_hint
 from npuc.frontends.dsl.syntax import Argument, Call
-from npuc.frontends.dsl.values import Fault, Value, describe, literal_text
+from npuc.frontends.dsl.values import Fault, Value, describe, is_integer, is_number, literal_text
 
 
 class Required:
@@ -129,16 +130,15 @@ def _accepts(value: Value, kind: object) -> bool:
         (item,) = get_args(kind)
         return isinstance(value, list) and all(_accepts(v, item) for v in value)
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number(value)
     if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+        return is_integer(value)
     return isinstance(kind, type) and isinstance(value, kind)
 
 
 def kind_text(kind: object) -> str:
     """What a parameter takes, in words: `an integer or a list of integers`."""
-    words = [_noun_phrase(one) for one in _alternatives(kind)]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return either([_noun_phrase(one) for one in _alternatives(kind)])
 
 
 def _noun_phrase(kind: object) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from npuc.compiler.builder import MAX_OPS
+from npuc.compiler.options import MAX_OPS
 from npuc.frontends.dsl.naming import Frame
 from npuc.frontends.dsl.source import Diagnostics, Place, Source
 

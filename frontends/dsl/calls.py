@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.compiler.builder import GraphBuilder, TooManyOps
 from npuc.compiler.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
-from npuc.compiler.layers.base import ELEMENT_TYPES, ArgumentError
+from npuc.compiler.layers.arguments import ELEMENT_TYPES, ArgumentError
 from npuc.dialects.tensors import element_text, shape_of, tensor_type
 from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
 from npuc.frontends.dsl.binding import (
@@ -38,6 +38,7 @@ from npuc.frontends.dsl.values import (
     Value,
     checked_list,
     describe,
+    is_integer,
     is_number,
     kind_of,
     literal_text,
@@ -275,7 +276,7 @@ def sizes_of(value: Value, expr: Expr, frame: Frame) -> list[int]:
     """The sizes of a tensor, the value of `expr`: positive integers."""
     sizes: list[int] = []
     for number, size in enumerate(value if isinstance(value, list) else []):
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        if not is_integer(size) or size < 1:
             at = expr.items[number].at if isinstance(expr, ListOf) else expr.at
             raise frame.source.error(at, f"found {describe(size)} as the size of an axis, expected a positive integer")
         sizes.append(size)

@@ -10,11 +10,11 @@ from npuc.frontends.dsl.syntax import (
     Call,
     Declaration,
     Loss,
-    Name,
     Optimizer,
     Output,
     Return,
     Statement,
+    reads,
     walk,
 )
 
@@ -29,11 +29,9 @@ def check(program: Program, functions: Collection[str], diagnostics: Diagnostics
     return _check_recursion(program, diagnostics)
 
 
-def _reads(routine: Routine) -> set[str]:
+def _reads(routine: Routine) -> frozenset[str]:
     """The names that a definition uses."""
-    definition = routine.definition
-    defaults = (p.default for p in definition.parameters if p.default is not None)
-    return {node.text for node in walk(*defaults, *definition.body) if isinstance(node, Name)}
+    return reads(*routine.definition.defaults, *routine.definition.body)
 
 
 def _check_parameters(routine: Routine, diagnostics: Diagnostics) -> None:
@@ -87,9 +85,8 @@ def _check_calls(routine: Routine, program: Program, functions: Collection[str],
 def _calls(routine: Routine) -> Iterator[Call]:
     """The calls of layers and blocks in a definition; the optimizer is none."""
     definition = routine.definition
-    defaults = (p.default for p in definition.parameters if p.default is not None)
     optimizers: set[int] = set()
-    for node in walk(*defaults, *definition.body):
+    for node in walk(*definition.defaults, *definition.body):
         if isinstance(node, Optimizer):
             optimizers.add(id(node.call))
         elif isinstance(node, Call) and id(node) not in optimizers:

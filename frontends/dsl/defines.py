@@ -8,7 +8,7 @@ from math import isfinite
 from typing import cast
 
 from npuc.compiler.errors import UsageError, nearest
-from npuc.frontends.dsl.values import MAX_INTEGER, Value, describe, kind_of
+from npuc.frontends.dsl.values import MAX_INTEGER, Value, describe, is_integer, kind_of
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
@@ -74,7 +74,7 @@ def fitting(name: str, value: Value, default: Value) -> Value:
     if isinstance(value, tuple):
         value = list(value)
     if isinstance(default, str):
-        if isinstance(value, int) and not isinstance(value, bool):
+        if is_integer(value):
             value = str(value)
     elif isinstance(value, str):
         value = _parse_value(value.strip())
@@ -82,9 +82,9 @@ def fitting(name: str, value: Value, default: Value) -> Value:
         raise UsageError(f"network parameter '{name}': found {value!r}, expected numbers, strings, booleans or lists")
     if default is None or kind_of(value) == kind_of(default):
         return value
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(default, float) and is_integer(value):
         return float(value)
-    article = "an" if isinstance(default, int) and not isinstance(default, bool) else "a"
+    article = "an" if is_integer(default) else "a"
     raise UsageError(f"network parameter '{name}': found {describe(value)}, expected {article} {kind_of(default)}")
 
 

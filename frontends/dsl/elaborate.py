@@ -8,10 +8,11 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp, TensorType, i32, i64
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import MAX_OPS, GraphBuilder, Optimizer
+from npuc.compiler.builder import GraphBuilder, Optimizer
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.optimizer import OPTIMIZERS, option_problem, options_problem
+from npuc.compiler.options import MAX_OPS
 from npuc.dialects.tensors import element_text, tensor_type
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature, convert, match_arguments

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lark import Token
 
-from npuc.compiler.errors import nearest
+from npuc.compiler.errors import either, nearest
 from npuc.frontends.dsl.tokens import END, unclosed_bracket
 
 _EXPRESSION = frozenset({"NAME", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "NONE", "LPAR", "LSQB", "FROZEN"})
@@ -70,9 +70,7 @@ def _alternatives(accepted: frozenset[str]) -> list[str]:
 
 def message_for(token: Token, accepted: frozenset[str]) -> str:
     """What was found and what could stand there."""
-    words = _alternatives(accepted)
-    expected = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-    return f"found {found(token)}, expected {expected}"
+    return f"found {found(token)}, expected {either(_alternatives(accepted))}"
 
 
 def hint_for(token: Token, before: Sequence[Token], accepted: frozenset[str]) -> str | None:

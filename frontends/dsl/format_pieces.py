@@ -13,12 +13,11 @@ from lark import Token
 
 from npuc.frontends.dsl.parser import lex
 from npuc.frontends.dsl.source import Diagnostics, Place, Source
-from npuc.frontends.dsl.tokens import END, prepare
+from npuc.frontends.dsl.tokens import CLOSING, END, OPENING, prepare
 
 MAX_NESTING = 100
-CLOSING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
-OPENING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _BRACKETS = ("LPAR", "LSQB")
+_CLOSED = ("RPAR", "RSQB")
 _OPERAND_ENDS = frozenset({"NAME", "RPAR", "RSQB", "INT", "FLOAT", "STRING", "TRUE", "FALSE", "NONE"})
 _NEVER_AFTER_BLANK = frozenset({"RPAR", "RSQB", "COMMA", "COLON", "RANGE"})
 _NEVER_BEFORE_BLANK = frozenset({"LPAR", "LSQB", "RANGE"})
@@ -103,7 +102,7 @@ def _matches(items: Sequence[Piece]) -> dict[int, int]:
     for k, piece in enumerate(items):
         if piece.kind in _BRACKETS:
             open_at.append(k)
-        elif OPENING.get(piece.kind) in _BRACKETS:
+        elif piece.kind in _CLOSED:
             found[open_at.pop()] = k
     return found
 
@@ -113,7 +112,7 @@ def _depths(items: Sequence[Piece]) -> list[int]:
     depths: list[int] = []
     depth = 0
     for piece in items:
-        depth -= OPENING.get(piece.kind) in _BRACKETS
+        depth -= piece.kind in _CLOSED
         depths.append(depth)
         depth += piece.kind in _BRACKETS
     return depths
@@ -130,7 +129,7 @@ def read_pieces(source: Source) -> Pieces:
             items[-1].ends = True
             continue
         items.append(Piece(token.type, str(token), token.line or 1))
-        nesting += (token.type in CLOSING) - (token.type in OPENING)
+        nesting += (token.type in OPENING) - (token.type in CLOSING)
         if nesting > MAX_NESTING:
             at = Place(token.line or 1, token.column or 1)
             raise source.error(at, f"found brackets nested more than {MAX_NESTING} deep")
@@ -173,7 +172,7 @@ def _without_last_commas(items: Sequence[Piece]) -> list[Piece]:
     """The pieces without commas before a closing bracket; the comments of one stay behind the piece before it."""
     kept: list[Piece] = []
     for piece in items:
-        if piece.kind in ("RPAR", "RSQB") and kept[-1].kind == "COMMA":
+        if piece.kind in _CLOSED and kept[-1].kind == "COMMA":
             comments = kept.pop().comments
             kept[-1].comments = comments
         kept.append(piece)

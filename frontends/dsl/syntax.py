@@ -215,6 +215,11 @@ class Definition:
     parameters: tuple[Parameter, ...]
     body: tuple[Statement, ...]
 
+    @property
+    def defaults(self) -> tuple[Expr, ...]:
+        """The defaults of its parameters."""
+        return tuple(p.default for p in self.parameters if p.default is not None)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Import:
@@ -276,6 +281,11 @@ def walk(*roots: Node) -> Iterator[Node]:
         node = stack.pop()
         yield node
         stack.extend(reversed(_children(node)))
+
+
+def reads(*roots: Node) -> frozenset[str]:
+    """The names that expressions and statements use."""
+    return frozenset(node.text for node in walk(*roots) if isinstance(node, Name))
 
 
 def assigned(*roots: Statement) -> Iterator[Name]:

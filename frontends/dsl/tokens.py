@@ -18,8 +18,8 @@ MAX_BRACKETS = 1000
 SOFT_WORDS = ("NETWORK", "BLOCK", "IMPORT", "INPUT", "LABELS", "LOSS", "OUTPUT", "OPTIMIZER", "ERROR", "FROZEN")
 _NAME_LIKE = frozenset({"NAME", *SOFT_WORDS})
 _HARD_STATEMENTS = frozenset({"FOR", "RETURN"})
-_OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
-_CLOSING = frozenset(_OPENING.values())
+OPENING = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
+CLOSING = frozenset(OPENING.values())
 _CONTINUED = frozenset({"PLUS", "MINUS", "PRODUCT", "POWER", "COMPARE", "AND", "OR", "COMMA"})
 _BEGINNING = frozenset({END, "LBRACE", "RBRACE"})
 
@@ -69,7 +69,7 @@ def _report_bad(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) 
     run_end, depth = -1, 0
     for token in raw:
         at, text = place(token), str(token)
-        depth = max(0, depth + (token.type in _OPENING) - (token.type in _CLOSING))
+        depth = max(0, depth + (token.type in OPENING) - (token.type in CLOSING))
         if depth > MAX_BRACKETS:
             diagnostics.add(source.error(at, f"brackets are nested more than {MAX_BRACKETS:,} deep"))
             return Tokens([], frozenset())
@@ -134,9 +134,9 @@ def prepare(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) -> T
                 brackets.pop()
         if token.type == "RBRACE" and not begins:
             tokens.append(_like(token, END, str(token)))
-        if token.type in _OPENING:
+        if token.type in OPENING:
             brackets.append(token.type)
-        elif brackets and token.type == _OPENING[brackets[-1]]:
+        elif brackets and token.type == OPENING[brackets[-1]]:
             brackets.pop()
         tokens.append(token)
     if tokens and tokens[-1].type not in _BEGINNING:
@@ -165,9 +165,9 @@ def unclosed_bracket(tokens: Sequence[Token]) -> Token | None:
     """The innermost bracket that `tokens` leave open."""
     brackets: list[Token] = []
     for token in tokens:
-        if token.type in _OPENING:
+        if token.type in OPENING:
             brackets.append(token)
-        elif brackets and token.type == _OPENING[brackets[-1].type]:
+        elif brackets and token.type == OPENING[brackets[-1].type]:
             brackets.pop()
     return brackets[-1] if brackets else None
 

@@ -1,7 +1,7 @@
 """What expressions of the language evaluate to, and how messages name it."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -91,9 +91,14 @@ def kind_of(value: Value) -> str:
             return "none"
 
 
-def is_number(value: Value) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     """True for integers and floats; booleans are no numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """True for integers; booleans are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class Items(list[Value]):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import cast
 
-from npuc.compiler.builder import MAX_OPS
+from npuc.compiler.options import MAX_OPS
 from npuc.dialects.train.signature import training_functions
 from npuc.frontends import read_source
 from npuc.frontends.dsl.budget import MAX_NESTING

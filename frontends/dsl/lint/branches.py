@@ -11,8 +11,7 @@ from npuc.frontends.dsl.syntax import Conditional, Error, Expr, For, If, ListOf,
 
 def _conditions(subject: Subject) -> Iterator[Remark]:
     for definition in subject.definitions:
-        defaults = (p.default for p in definition.parameters if p.default is not None)
-        for node in walk(*defaults, *definition.body):
+        for node in walk(*definition.defaults, *definition.body):
             if isinstance(node, If):
                 otherwise = node.otherwise[0].at if node.otherwise else None
                 yield from _chain([condition for condition, _ in node.cases], otherwise)

@@ -13,8 +13,8 @@ from npuc.frontends.dsl.syntax import Call, Definition, walk
 
 def _called(definition: Definition) -> frozenset[str]:
     """The functions and blocks that a definition calls."""
-    defaults = (p.default for p in definition.parameters if p.default is not None)
-    return frozenset(node.function for node in walk(*defaults, *definition.body) if isinstance(node, Call))
+    nodes = walk(*definition.defaults, *definition.body)
+    return frozenset(node.function for node in nodes if isinstance(node, Call))
 
 
 def _unused_blocks(subject: Subject) -> Iterator[Remark]:

@@ -13,25 +13,17 @@ from npuc.frontends.dsl.syntax import (
     Assignment,
     Declaration,
     Definition,
-    Expr,
     For,
     If,
-    Loss,
-    Name,
-    Optimizer,
     Output,
     Return,
     Statement,
+    reads,
     walk,
 )
 
 Names = frozenset[str]
 _NONE: Names = frozenset()
-
-
-def reads(*nodes: Expr | Statement) -> Names:
-    """The names that nodes use."""
-    return frozenset(node.text for node in walk(*nodes) if isinstance(node, Name))
 
 
 @dataclass
@@ -74,8 +66,6 @@ class Liveness:
                 return _NONE.union(*before) | reads(*(condition for condition, _ in statement.cases))
             case For():
                 return self._loop(statement, after)
-            case Loss() | Optimizer():
-                return after | reads(statement)
             case _:
                 return after | reads(statement)
 

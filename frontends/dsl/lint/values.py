@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from npuc.frontends.dsl.lint.findings import Remark, Rule, Subject
-from npuc.frontends.dsl.lint.liveness import assignments, liveness, reads
-from npuc.frontends.dsl.syntax import Assignment, Definition, For, walk
+from npuc.frontends.dsl.lint.liveness import assignments, liveness
+from npuc.frontends.dsl.syntax import Assignment, Definition, For, reads, walk
 
 
 def _deliberate(statement: Assignment) -> bool:
@@ -18,8 +18,7 @@ def _shown(statement: Assignment) -> str:
 
 
 def _read_somewhere(definition: Definition) -> frozenset[str]:
-    defaults = (p.default for p in definition.parameters if p.default is not None)
-    return reads(*defaults, *definition.body)
+    return reads(*definition.defaults, *definition.body)
 
 
 def _unused(subject: Subject) -> Iterator[Remark]:
@@ -59,7 +58,7 @@ def _names_a_loop(definition: Definition, statement: Assignment) -> bool:
 
 
 def _overwritten_parameters(definition: Definition, not_live: frozenset[str]) -> Iterator[Remark]:
-    defaults = reads(*(p.default for p in definition.parameters if p.default is not None))
+    defaults = reads(*definition.defaults)
     for parameter in definition.parameters:
         if parameter.name in not_live - defaults:
             message = f"the value given for parameter '{parameter.name}' is never used: the name gets another one first"

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from npuc.compiler.layers.base import ELEMENT_TYPES
+from npuc.compiler.layers.arguments import ELEMENT_TYPES
 from npuc.frontends import read_text, sample_names
 from npuc.frontends.dsl.parser import lex, parse
 from npuc.frontends.dsl.source import Diagnostics, Source
