@@ -1,4 +1,4 @@
-"""Random calls of convolution over one and three axes, and of padding that two axes share with them."""
+"""Random calls of convolution over one, two and three axes."""
 
 from typing import Any
 
@@ -65,6 +65,32 @@ def _conv1d_same(data: st.DataObject) -> Call:
     return Call("conv1d", {"x": x}, arguments)
 
 
+def _image_window(data: st.DataObject, x: Shape) -> dict[str, Any]:
+    return {
+        "stride": list(sizes(data, (1, 2), (1, 3))),
+        "padding": list(sizes(data, (0, 2), (0, 2), (0, 2), (0, 2))),
+        "dilation": list(sizes(data, (1, 1), (1, 1)) if min(x[2:]) < 5 else sizes(data, (1, 2), (1, 2))),
+    }
+
+
+def _conv2d(*, shared: bool = False) -> Draw:
+    def draw(data: st.DataObject) -> Call:
+        x = image(data)
+        groups = divisor(data, x[1])
+        out, kernel = groups * data.draw(st.integers(1, 2)), sizes(data, (1, 3), (1, 3))
+        arguments = {"groups": groups, "bias": data.draw(st.booleans())} | _image_window(data, x)
+        if shared:
+            return Call("conv2d", {"x": x, "weight": (out, x[1] // groups, *kernel)}, arguments)
+        return Call("conv2d", {"x": x}, {"channels": out, "kernel": list(kernel)} | arguments)
+
+    return draw
+
+
+def _conv2d_same(data: st.DataObject) -> Call:
+    kernel = list(sizes(data, (1, 4), (1, 4)))
+    return Call("conv2d", {"x": image(data)}, {"channels": 2, "kernel": kernel, "padding": "same"})
+
+
 def _conv2d_valid(data: st.DataObject) -> Call:
     return Call("conv2d", {"x": image(data)}, {"channels": 2, "kernel": each(data, 2, 1, 3), "padding": "valid"})
 
@@ -74,6 +100,9 @@ CALLS: dict[str, Draw] = {
     "conv1d shared": _conv(1, shared=True),
     "conv1d same": _conv1d_same,
     "conv1d valid": _conv(1, padding="valid"),
+    "conv2d": _conv2d(),
+    "conv2d shared": _conv2d(shared=True),
+    "conv2d same": _conv2d_same,
     "conv2d valid": _conv2d_valid,
     "conv3d": _conv(3),
     "conv3d same": _conv(3, padding="same"),

@@ -17,10 +17,10 @@ from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.train.conv import ConvOp
-from tests.calls import Draw, conv, conv2d, conv_transpose
+from tests.calls import Draw, conv, conv_transpose
 from tests.networks import Net, dot_loss, integer_data
 
-CALLS: dict[str, Draw] = conv2d.CALLS | conv.CALLS | conv_transpose.CALLS
+CALLS: dict[str, Draw] = conv.CALLS | conv_transpose.CALLS
 
 
 @st.composite

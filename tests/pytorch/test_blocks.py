@@ -13,7 +13,7 @@ from torch.func import functional_call
 
 from npuc.compiler.layers.base import Array
 from npuc.compiler.run import run_source
-from tests.calls.compare import assert_close
+from tests.calls.close import assert_close
 
 torch.set_num_threads(1)
 FEW = settings(max_examples=12, deadline=None)

@@ -11,7 +11,7 @@ from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers import get_functions
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from tests.calls import all_calls
-from tests.calls.compare import assert_close
+from tests.calls.close import assert_close
 from tests.calls.values import build, random_values
 from tests.pytorch.counterparts import RANDOM, counterparts, judge
 

@@ -8,7 +8,6 @@ import pytest
 from xdsl.context import Context
 
 from npuc.compiler.analysis.gemm import forward_sizes
-from npuc.compiler.errors import NpucError
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
@@ -17,21 +16,15 @@ from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp
 from npuc.dialects.provenance import layer_of, role_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.signature import arguments_of
-from npuc.frontends import read_source
 from tests.networks import Net, dot_loss
+from tests.unit.layers.wrong_call import message_of
 
 GROUPS = "expected a divisor of 6 input and 4 output channels"
 PADDING = "expected an integer, [left, right], 'same' or 'valid'"
 
 
-def message(call: str) -> str:
-    """The error of a call as `column: message`; v is [2, 6, 9], x [2, 6, 9, 9], u [2, 6, 9, 9, 9]."""
-    head = "network t() { input v: f32[2, 6, 9]; input x: f32[2, 6, 9, 9]; input u: f32[2, 6, 9, 9, 9]\n"
-    with pytest.raises(NpucError) as caught:
-        read_source(f"{head}{call}\nloss mse(h, x); use = v; also = u }}\n", filename="f")
-    error = caught.value
-    assert error.location is not None
-    return f"{error.location.col}: {error.message}"
+BEFORE = "network t() { input v: f32[2, 6, 9]; input x: f32[2, 6, 9, 9]; input u: f32[2, 6, 9, 9, 9]"
+AFTER = "loss mse(h, x); use = v; also = u }"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +72,9 @@ def message(call: str) -> str:
     ],
 )
 def test_a_wrong_argument_is_named(call: str, argument: str, expected: str) -> None:
-    assert f"argument '{argument}' of {call.split('(')[0]} (layer 'h'): {expected}" in message(f"h = {call}")
+    assert f"argument '{argument}' of {call.split('(')[0]} (layer 'h'): {expected}" in message_of(
+        f"h = {call}", before=BEFORE, after=AFTER
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +92,7 @@ def test_a_wrong_argument_is_named(call: str, argument: str, expected: str) -> N
     ],
 )
 def test_a_shared_weight_must_fit(call: str, expected: str) -> None:
-    assert expected in message(f"w = param([4, 6, 3]); h = {call}")
+    assert expected in message_of(f"w = param([4, 6, 3]); h = {call}", before=BEFORE, after=AFTER)
 
 
 @pytest.mark.parametrize(

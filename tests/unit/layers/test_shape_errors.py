@@ -2,25 +2,7 @@
 
 import pytest
 
-from npuc.compiler.errors import NpucError, SourceErrors
-from npuc.frontends import read_source
-
-HEAD = (
-    "network t() { input x: f32[4, 8]; input i: i32[4]; input s: f32[]; labels y: i32[4]; "
-    "m = causal_mask(4); k = sum(i); q = s * 1.0\n"
-)
-TAIL = "\nloss cross_entropy(linear(x, 4), y) }"
-
-
-def message(statement: str) -> str:
-    """The one error of a statement as `col: message`, with a hint that is not the signature."""
-    with pytest.raises(NpucError) as caught:
-        read_source(HEAD + statement + TAIL, filename="f")
-    (error,) = caught.value.errors if isinstance(caught.value, SourceErrors) else (caught.value,)
-    assert error.location is not None
-    assert error.location.line == 2
-    hint = "" if error.hint is None or error.hint.startswith("signature") else f" | {error.hint}"
-    return f"{error.location.col}: {error.message}{hint}"
+from tests.unit.layers.wrong_call import message_of
 
 
 @pytest.mark.parametrize(
@@ -251,4 +233,4 @@ def message(statement: str) -> str:
     ],
 )
 def test_a_wrong_argument_is_reported(statement: str, expected: str) -> None:
-    assert message(statement) == expected
+    assert message_of(statement) == expected

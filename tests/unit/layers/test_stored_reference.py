@@ -10,7 +10,7 @@ from xdsl.context import Context
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers import get_functions
 from npuc.compiler.transforms.autodiff import AutodiffPass
-from tests.calls.compare import assert_close
+from tests.calls.close import assert_close
 from tests.calls.stored import FOLDER, Stored
 from tests.calls.values import build
 
