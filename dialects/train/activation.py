@@ -83,7 +83,7 @@ class HardSigmoidGradOp(UnaryGradOp):
 
 @irdl_op_definition
 class HardSwishOp(FloatUnaryOp):
-    """`train.hard_swish %x`: x hard_sigmoid(x)."""
+    """`train.hard_swish %x`: x hard_sigmoid(x). Source: Howard et al. (2019)."""
 
     name = "train.hard_swish"
 
@@ -132,7 +132,11 @@ def _check_slopes(x: Tensor, weight: Tensor) -> None:
 
 @irdl_op_definition
 class PreluOp(TrainOp):
-    """`train.prelu %x, %w`: x where x > 0, else w x, w one slope a channel of x [batch, channels, …]."""
+    """
+    `train.prelu %x, %w`: x where x > 0, else w x, w one slope a channel of x [batch, channels, …].
+
+    Source: He, Zhang, Ren, Sun (2015).
+    """
 
     name = "train.prelu"
 

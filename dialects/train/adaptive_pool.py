@@ -1,4 +1,8 @@
-"""Pooling to a given size: window i of n over a length l reaches from floor(i l / n) to ceil((i + 1) l / n)."""
+"""
+Pooling to a given size: window i of n over a length l reaches from floor(i l / n) to ceil((i + 1) l / n).
+
+Source of the windows: PyTorch's adaptive pooling.
+"""
 
 from typing import ClassVar
 

@@ -16,6 +16,7 @@ class DropoutOp(TrainOp):
     `train.dropout %x, %step p 0.1 seed 3`: x / (1 - p) where a random mask keeps it, else 0.
 
     The mask is a function of seed and step alone, so the same operation on the gradient is the derivative.
+    Source: Srivastava et al. (2014).
     """
 
     name = "train.dropout"

@@ -33,7 +33,7 @@ class GroupNormOp(NormBase):
     `%y, %mean, %var = train.group_norm %x, %gamma, %beta groups 4`: normalise each group of channels of each image.
 
     x is [batch, channels, …]; a group is channels / groups neighbouring channels. Mean and var are [batch, groups];
-    the scale and shift, one value a channel, may be left out.
+    the scale and shift, one value a channel, may be left out. Source: Wu, He (2018).
     """
 
     name = "train.group_norm"

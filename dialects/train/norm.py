@@ -122,7 +122,8 @@ class BatchNormOp(NormBase):
     `%y, %mean, %var = train.batch_norm %x, %gamma, %beta eps 1e-05`: normalise each channel by the statistics of the
     batch.
 
-    x is [batch, channels, …]; mean and var are the batch's (var divided by the count), one value a channel.
+    x is [batch, channels, …]; mean and var are the batch's (var divided by the count), one value a channel. Source:
+    Ioffe, Szegedy (2015).
     """
 
     name = "train.batch_norm"
@@ -226,7 +227,8 @@ class LayerNormOp(NormBase):
     """
     `%y, %mean, %var = train.layer_norm %x, %gamma, %beta`: normalise over the last axes; statistics a row.
 
-    The scale has the shape of the axes that are normalised; the shift may be left out.
+    The scale has the shape of the axes that are normalised; the shift may be left out. Source: Ba, Kiros, Hinton
+    (2016).
     """
 
     name = "train.layer_norm"

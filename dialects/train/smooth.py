@@ -13,7 +13,7 @@ _ALPHA = encode(1.0)
 
 @irdl_op_definition
 class GeluOp(FloatUnaryOp):
-    """`train.gelu %x`: x Phi(x), exact through erf; `tanh` marks the usual approximation."""
+    """`train.gelu %x`: x Phi(x), exact through erf, or with `tanh` its approximation (Hendrycks, Gimpel 2016)."""
 
     name = "train.gelu"
 
@@ -70,7 +70,7 @@ class TanhGradOp(UnaryGradOp):
 
 @irdl_op_definition
 class SiluOp(FloatUnaryOp):
-    """`train.silu %x`: x sigmoid(x)."""
+    """`train.silu %x`: x sigmoid(x). Source: Elfwing, Uchibe, Doya (2018)."""
 
     name = "train.silu"
 
@@ -98,7 +98,7 @@ class SoftplusGradOp(UnaryGradOp):
 
 @irdl_op_definition
 class MishOp(FloatUnaryOp):
-    """`train.mish %x`: x tanh(softplus(x))."""
+    """`train.mish %x`: x tanh(softplus(x)). Source: Misra (2019)."""
 
     name = "train.mish"
 
@@ -112,7 +112,7 @@ class MishGradOp(UnaryGradOp):
 
 @irdl_op_definition
 class EluOp(FloatUnaryOp):
-    """`train.elu %x alpha 1.0`: x where x > 0, else alpha (exp(x) - 1)."""
+    """`train.elu %x alpha 1.0`: x where x > 0, else alpha (exp(x) - 1). Source: Clevert et al. (2015)."""
 
     name = "train.elu"
 
