@@ -1,6 +1,6 @@
 """Tensors that are known at compile time; they cost nothing."""
 
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i32
@@ -64,6 +64,26 @@ def arange(b: GraphBuilder, stop: float, start: float = 0, step: float = 1, dtyp
     return b.emit(ArangeOp(results=[tensor_of(element, [count])], start=float(start), step=float(step))).out
 
 
+def full(b: GraphBuilder, shape: Ints, value: float, dtype: str = "f32") -> SSAValue:
+    """A constant tensor with one value everywhere."""
+    element = element_type("dtype", dtype)
+    if any(size < 1 for size in shape) or prod(shape) > MAX_ELEMENTS:
+        message = f"found {list(shape)}, expected sizes of at least 1 and at most {MAX_ELEMENTS:,} elements"
+        raise ArgumentError("shape", message)
+    check_value("value", value, element)
+    return b.constant(tensor_of(element, shape), value)
+
+
+def zeros(b: GraphBuilder, shape: Ints, dtype: str = "f32") -> SSAValue:
+    """A constant tensor of zeros."""
+    return full(b, shape, 0, dtype)
+
+
+def ones(b: GraphBuilder, shape: Ints, dtype: str = "f32") -> SSAValue:
+    """A constant tensor of ones."""
+    return full(b, shape, 1, dtype)
+
+
 def causal_mask(b: GraphBuilder, rows: int, columns: OptInt = None, offset: int = 0) -> SSAValue:
     """The constant boolean matrix that is true where column <= row + offset: where a query (row) may look."""
     for name, size in (("rows", rows), ("columns", columns)):
@@ -74,4 +94,4 @@ def causal_mask(b: GraphBuilder, rows: int, columns: OptInt = None, offset: int 
 
 
 LAYERS = (ArangeLayer(), IntegersLayer(), CausalMaskLayer())
-FUNCTIONS = (arange, causal_mask)
+FUNCTIONS = (arange, full, zeros, ones, causal_mask)

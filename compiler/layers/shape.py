@@ -16,7 +16,7 @@ from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, eleme
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import ReduceOp
 from npuc.dialects.train.base import ints
-from npuc.dialects.train.shape import ExpandOp, ReshapeOp, TransposeOp
+from npuc.dialects.train.shape import DetachOp, ExpandOp, ReshapeOp, TransposeOp
 
 
 def shaped(value: SSAValue, shape: Sequence[int]) -> Tensor:
@@ -45,6 +45,19 @@ class ReshapeLayer(Layer[ReshapeOp]):
         (g,) = grads
         assert g is not None
         return [emit(ReshapeOp(g, results=[op.x.type])).out]
+
+
+class DetachLayer(Layer[DetachOp]):
+    """The same tensor; its gradient ends here."""
+
+    op = DetachOp
+    kind = Kind.VIEW
+
+    def evaluate(self, op: DetachOp, *arrays: Array) -> tuple[Array, ...]:
+        return (arrays[0],)
+
+    def vjp(self, op: DetachOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        return [None]
 
 
 class TransposeLayer(Layer[TransposeOp]):
@@ -156,5 +169,10 @@ def repeat(b: GraphBuilder, x: Value, repeats: Ints) -> SSAValue:
     return view(copies, [size * count for size, count in zip(own, repeats, strict=True)], b.emit)
 
 
-LAYERS = (ReshapeLayer(), TransposeLayer(), ExpandLayer())
-FUNCTIONS = (reshape, flatten, transpose, squeeze, unsqueeze, expand, repeat)
+def detach(b: GraphBuilder, x: Value) -> SSAValue:
+    """x as a constant: the loss's gradient does not pass (PyTorch's `detach`, elsewhere stop_gradient)."""
+    return b.emit(DetachOp(x)).out
+
+
+LAYERS = (ReshapeLayer(), DetachLayer(), TransposeLayer(), ExpandLayer())
+FUNCTIONS = (reshape, flatten, transpose, squeeze, unsqueeze, expand, repeat, detach)

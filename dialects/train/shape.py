@@ -37,6 +37,22 @@ class ReshapeOp(TrainOp):
 
 
 @irdl_op_definition
+class DetachOp(TrainOp):
+    """`train.detach %x`: x, as a value that no gradient passes."""
+
+    name = "train.detach"
+
+    x = operand_def(TensorType)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor) -> Types:
+        """The type of the operand."""
+        return (x,)
+
+
+@irdl_op_definition
 class TransposeOp(TrainOp):
     """`train.transpose %x axes [0, 2, 1]`: axis i of the result is axis axes[i] of x."""
 

@@ -29,20 +29,17 @@ _LAYERS: Mapping[str, str] = {
     "narrow": "slice(x, axis, start, stop)",
     "nll": "nll_loss(log_probs, labels)",
     "norm": "sqrt(sum(x ** 2, axis))",
-    "ones": "expand(arange(1), shape) + 1",
-    "oneslike": "expand(arange(1), shape(x)) + 1",
+    "nograd": "detach(x)",
+    "oneslike": "ones(shape(x))",
     "permute": "transpose(x, axes)",
     "range": "0..n in a for; arange(stop) is a tensor",
+    "stopgradient": "detach(x)",
     "std": "sqrt(var(x, axis))",
     "swish": "silu(x)",
     "view": "reshape(x, shape)",
-    "zeros": "expand(arange(1), shape)",
-    "zeroslike": "expand(arange(1), shape(x))",
+    "zeroslike": "zeros(shape(x))",
 }
 """By the name in small letters, without `_`, `2d` at its end, and `layer` or `loss` where the name stands without."""
-
-_NO_STOP = "a gradient cannot be stopped; 'frozen' before a call keeps the weights that it makes from being trained"
-_ABSENT = {"detach": _NO_STOP, "nograd": _NO_STOP, "stopgradient": _NO_STOP}
 
 _ARGUMENTS: Mapping[str, Sequence[str]] = {
     "alpha": ("negative_slope",),
@@ -81,8 +78,6 @@ def layer_hint(name: str, known: Collection[str]) -> str:
             return f"did you mean '{same}'?"
         if form in _LAYERS:
             return f"write {_LAYERS[form]}"
-        if form in _ABSENT:
-            return _ABSENT[form]
     match = nearest(name, sorted(known))
     return f"did you mean '{match}'?" if match else "'npuc list layers' shows what there is"
 

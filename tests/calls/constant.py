@@ -21,4 +21,24 @@ def _causal_mask(data: st.DataObject) -> Call:
     return Call("causal_mask", arguments=arguments | data.draw(st.sampled_from([{}, {"columns": columns}])))
 
 
-CALLS: dict[str, Draw] = {"arange": _arange, "causal_mask": _causal_mask}
+def _full(data: st.DataObject) -> Call:
+    dtype = data.draw(st.sampled_from(["f32", "f64", "i32", "bool"]))
+    value = data.draw(st.sampled_from([0, 1] if dtype == "bool" else [-2, 0, 3]))
+    return Call("full", arguments={"shape": list(sizes(data, (1, 3), (1, 3))), "value": value, "dtype": dtype})
+
+
+def _filled(function: str) -> Draw:
+    def draw(data: st.DataObject) -> Call:
+        shape = list(sizes(data, *[(1, 3)] * data.draw(st.integers(0, 3))))
+        return Call(function, arguments={"shape": shape, "dtype": data.draw(st.sampled_from(["f32", "f64", "i64"]))})
+
+    return draw
+
+
+CALLS: dict[str, Draw] = {
+    "arange": _arange,
+    "causal_mask": _causal_mask,
+    "full": _full,
+    "zeros": _filled("zeros"),
+    "ones": _filled("ones"),
+}

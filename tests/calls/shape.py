@@ -51,4 +51,5 @@ CALLS: dict[str, Draw] = {
     "unsqueeze": _unsqueeze,
     "expand": _expand,
     "repeat": _repeat,
+    "detach": unary("detach"),
 }

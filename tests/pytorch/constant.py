@@ -15,4 +15,10 @@ def _causal_mask(rows: int, columns: int | None = None, offset: int = 0) -> torc
     return torch.ones(rows, rows if columns is None else columns, dtype=torch.bool).tril(offset)
 
 
-TORCH: dict[str, Callable[..., torch.Tensor]] = {"arange": _arange, "causal_mask": _causal_mask}
+TORCH: dict[str, Callable[..., torch.Tensor]] = {
+    "arange": _arange,
+    "causal_mask": _causal_mask,
+    "full": lambda shape, value, dtype="f32": torch.full(shape, value, dtype=TYPES[dtype]),
+    "zeros": lambda shape, dtype="f32": torch.zeros(shape, dtype=TYPES[dtype]),
+    "ones": lambda shape, dtype="f32": torch.ones(shape, dtype=TYPES[dtype]),
+}

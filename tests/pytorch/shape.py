@@ -13,5 +13,6 @@ TORCH: dict[str, Callable[..., torch.Tensor]] = {
     ),
     "unsqueeze": lambda x, axis: torch.unsqueeze(x, axis),
     "expand": lambda x, shape: x.expand(shape),
+    "detach": lambda x: x.detach(),
     "repeat": lambda x, repeats: x.repeat(repeats),
 }

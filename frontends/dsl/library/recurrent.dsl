@@ -73,21 +73,21 @@ block _layers(kind, x, hidden, layers, bias, dropout, bidirectional, h, c, weigh
       if len(one) != 2 and len(one) != 4 { error "found ", weight, ", expected 2 or 4 in each list" }
     }
   }
-  if h == none or c == none { zeros = expand(arange(1, dtype=type(x)), [batch, hidden]) }
+  if h == none or c == none { zero = zeros([batch, hidden], type(x)) }
   first_h = [] if h == none else unbind(h, 0)
   first_c = [] if c == none else unbind(c, 0)
   last_h, last_c = [[], []]
   forward = none
   for i in 0..layers {
     number = i * directions
-    start = [zeros if h == none else first_h[number], zeros if c == none else first_c[number]]
+    start = [zero if h == none else first_h[number], zero if c == none else first_c[number]]
     forward = _pass(kind, x, hidden, start, bias, none if weight == none else weight[number], false)
     output = forward[0]
     last_h = last_h + [forward[1]]
     last_c = last_c + [forward[2]]
     if bidirectional {
       number = number + 1
-      start = [zeros if h == none else first_h[number], zeros if c == none else first_c[number]]
+      start = [zero if h == none else first_h[number], zero if c == none else first_c[number]]
       reverse = _pass(kind, x, hidden, start, bias, none if weight == none else weight[number], true)
       both = concat([output, reverse[0]], 2)
       output = both

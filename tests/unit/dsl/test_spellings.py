@@ -37,10 +37,8 @@ def mistake(statement: str) -> tuple[str, str | None]:
         ("ConvTranspose2d(x, 4, 3)", "did you mean 'conv_transpose2d'?"),
         ("deconv2d(x, 4, 3)", "write conv_transpose2d(x, channels, kernel)"),
         ("range(3)", "write 0..n in a for; arange(stop) is a tensor"),
-        (
-            "detach(x)",
-            "a gradient cannot be stopped; 'frozen' before a call keeps the weights that it makes from being trained",
-        ),
+        ("stop_gradient(x)", "write detach(x)"),
+        ("zeros_like(x)", "write zeros(shape(x))"),
     ],
 )
 def test_layer(call: str, hint: str) -> None:

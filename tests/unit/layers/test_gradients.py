@@ -16,6 +16,8 @@ from tests.calls import all_calls
 from tests.calls.values import build, random_values
 
 STEP = 1e-5
+STOPPED = frozenset({"detach"})
+"""Functions whose gradient is not the derivative of what they compute."""
 
 
 def test_every_function_of_the_language_is_called() -> None:
@@ -31,7 +33,7 @@ def _numeric_gradient(module: ModuleOp, values: dict[str, Array], name: str, at:
     return (losses[0] - losses[1]) / (2 * STEP)
 
 
-@pytest.mark.parametrize("name", all_calls())
+@pytest.mark.parametrize("name", [name for name in all_calls() if name not in STOPPED])
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_gradient_equals_central_differences(name: str, data: st.DataObject) -> None:

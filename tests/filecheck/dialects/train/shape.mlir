@@ -12,5 +12,7 @@ func.func @operations(%a: tensor<2x3xf32>, %s: tensor<3x1xf32>, %z: tensor<f32>)
   // CHECK: %r2 = train.reshape %a : (tensor<2x3xf32>) -> tensor<1x6x1xf32>
   %r3 = train.transpose %a axes [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
   // CHECK: %r3 = train.transpose %a axes [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %r4 = train.detach %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  // CHECK: %r4 = train.detach %a : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return
 }
