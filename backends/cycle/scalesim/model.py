@@ -8,7 +8,7 @@ cycle. There are never stalls in CALC mode (see `writes.py`), so stamps are line
 from npuc.backends.cycle.scalesim.compute import Folds, compute, cut
 from npuc.backends.cycle.scalesim.images import Windows, image_epochs
 from npuc.backends.cycle.scalesim.layer import Configuration, Layer
-from npuc.backends.cycle.scalesim.reads import Buffer, Transfers, panels, sweeps, transfers
+from npuc.backends.cycle.scalesim.reads import Buffer, Epochs, Transfers, panels, sweeps, transfers
 from npuc.backends.cycle.scalesim.sparsity import storage
 from npuc.backends.cycle.scalesim.streams import Stream, streams
 from npuc.backends.cycle.scalesim.writes import write_transfers
@@ -55,8 +55,10 @@ def _add_memory(columns: Columns, layer: Layer, folds: Folds, config: Configurat
     """The columns of the memory model: times, DRAM accesses, bandwidths, stamps."""
     requests = streams(folds)
     ifmap, ifmap_last = _ifmap(layer, folds, requests.ifmap, Buffer(config.ifmap_sram_kb))
-    filters = _filter(layer, folds, requests.filter, Buffer(config.filter_sram_kb))
-    ofmap = write_transfers(requests.ofmap, config.ofmap_sram_kb)
+    buffer = Buffer(config.filter_sram_kb)
+    epochs = filter_epochs(layer, requests.filter, buffer.capacity)
+    filters = transfers(epochs, requests.filter.line_of(0), buffer)
+    ofmap = write_transfers(requests.ofmap, 1024 * config.ofmap_sram_kb)
     columns["stall_cycles"] = 0
     columns["total_cycles"] = total = folds.lines - 1
     columns["total_cycles_incl_prefetch"] = ofmap.stop - min(ifmap.start, filters.start)
@@ -80,20 +82,24 @@ def _add_memory(columns: Columns, layer: Layer, folds: Folds, config: Configurat
 
 def _ifmap(layer: Layer, folds: Folds, stream: Stream, buffer: Buffer) -> tuple[Transfers, int]:
     """The DRAM reads of the ifmap, and the last line that asks for a word of it."""
-    if layer.image is None:
-        epochs = sweeps(stream, layer.m * layer.rows, buffer.capacity)
-        last = stream.line_of(stream.words - 1)
+    windows = None if layer.image is None else Windows(layer, layer.image, folds)
+    epochs = ifmap_epochs(layer, windows, stream, buffer.capacity)
+    if windows is not None and windows.image.overhangs:
+        last = windows.last_line()
     else:
-        windows = Windows(layer, layer.image, folds)
-        epochs = image_epochs(windows, layer, stream, buffer.capacity)
-        last = windows.last_line() if layer.image.overhangs else stream.line_of(stream.words - 1)
+        last = stream.line_of(stream.words - 1)
     return transfers(epochs, stream.line_of(0), buffer), last
 
 
-def _filter(layer: Layer, folds: Folds, stream: Stream, buffer: Buffer) -> Transfers:
-    """The DRAM reads of the filter."""
-    if folds.dataflow == "os":
-        epochs = panels(stream, buffer.capacity)
-    else:
-        epochs = sweeps(stream, layer.rows * layer.n, buffer.capacity)
-    return transfers(epochs, stream.line_of(0), buffer)
+def ifmap_epochs(layer: Layer, windows: Windows | None, stream: Stream, capacity: int) -> Epochs:
+    """The epochs of the ifmap."""
+    if windows is None:
+        return sweeps(stream, layer.m * layer.rows, capacity)
+    return image_epochs(windows, layer, stream, capacity)
+
+
+def filter_epochs(layer: Layer, stream: Stream, capacity: int) -> Epochs:
+    """The epochs of the filter."""
+    if stream.folds.dataflow == "os":
+        return panels(stream, capacity)
+    return sweeps(stream, layer.rows * layer.n, capacity)

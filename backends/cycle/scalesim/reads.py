@@ -1,9 +1,9 @@
 """
 SCALE-Sim's DRAM reads of an operand in CALC mode: epochs over the demanded words.
 
-A buffer of S words is cut in 100 sets of floor(S / 100); half of them hold an epoch (`capacity`). Words are taken in the
-order of the lines, lanes in order within a line. A word that the epoch does not hold is one DRAM read and enters it;
-when the epoch is full, all of it is thrown away (even if the operand fits exactly). Reads never stall.
+A buffer of S words is cut in 100 sets of floor(S / 100); half of them hold an epoch (`capacity`). Words are taken in
+the order of the lines, lanes in order within a line. A word that the epoch does not hold is one DRAM read and enters
+it; when the epoch is full, all of it is thrown away (even if the operand fits exactly). Reads never stall.
 
 Quirks: 10 words a cycle are assumed for the first fetch, whatever the hardware; what is read after the last full epoch
 is charged to that epoch's time.

@@ -1,8 +1,8 @@
 """
 The requests of an operand line by line: which word comes in which line.
 
-In every fold an operand asks for one block of words, either skewed (lane p is p lines late: a systolic stream) or row by
-row (what stays in the array is loaded). Both ways between the number of a word and its line are closed forms.
+In every fold an operand asks for one block of words, either skewed (lane p is p lines late: a systolic stream) or row
+by row (what stays in the array is loaded). Both ways between the number of a word and its line are closed forms.
 """
 
 from dataclasses import dataclass

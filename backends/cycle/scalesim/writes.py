@@ -7,7 +7,7 @@ the same cycle. At the end all that is left leaves from the last line on, whethe
 
 Quirk: of every drain only the last row is counted by its words; rows forced out in the middle count as full. The same
 count frees the space, so more words than S are held over time. In CALC mode there is never a stall: a drain frees its
-D >= (rows - 1) C + 1 words at once, leaving S / 2 - 1 + D free, and fewer than (rows - 1) C + 1 words arrive while it runs.
+D > (rows - 1) C words at once, leaving S / 2 - 1 + D free, and at most (rows - 1) C words arrive while it runs.
 """
 
 from collections import deque
@@ -16,9 +16,9 @@ from npuc.backends.cycle.scalesim.reads import Transfers
 from npuc.backends.cycle.scalesim.streams import Stream
 
 
-def write_transfers(stream: Stream, kb: int) -> Transfers:
-    """The DRAM writes of the ofmap, through a buffer of `kb` kB."""
-    half, width = 512 * kb, stream.folds.cols
+def write_transfers(stream: Stream, size: int) -> Transfers:
+    """The DRAM writes of the ofmap, through a buffer of `size` words, an even number."""
+    half, width = size // 2, stream.folds.cols
     fifo = _Fifo(width, -(-half // width))
     words, word = stream.words, 0
     start: int | None = None
