@@ -43,7 +43,7 @@ SMALL: dict[str, dict[str, Value]] = {
     "transformer": {"batch": 2, "length": 5, "layers": 2, "width": 16, "heads": 4, "hidden": 32},
     "googlenet": SMALL_IMAGES | {"image": 80, "auxiliary_dropout": 0.0},
     "squeezenet": SMALL_IMAGES | {"image": 49},
-    "densenet121": SMALL_IMAGES | {"depths": [2, 2, 2, 2]},
+    "densenet121": {**SMALL_IMAGES, "depths": [2, 2, 2, 2]},
     "shufflenet_v2": SMALL_IMAGES,
     "efficientnet_b0": SMALL_IMAGES,
     "unet": {"image": 32, "width": 16, "padding": 1, "dropout": 0.0},
