@@ -1,5 +1,5 @@
 """
-SCALE-Sim's model on whole networks, 64 kB an operand. SCALE-Sim itself takes 328 s and 2.65 GB for AlexNet (32 x 32, ws).
+SCALE-Sim's model on whole networks, 64 kB an operand. SCALE-Sim itself: 328 s and 2.65 GB for AlexNet (32 x 32, ws).
 
     pytest benchmarks/test_scalesim.py --benchmark-columns=mean,stddev
 """

@@ -5,8 +5,8 @@ The address of element (m, k) of the windows' matrix is a sum: where window m be
 pixels being stored row by row with channels innermost. So a fold asks for `stream[t] + lanes[p]` in line t + p, and its
 lines come from two vectors. Elements that hang over the edge are counted as SRAM reads, but never fetched.
 
-In closed form: an input that fits, and one whose words come again only after an epoch's worth of others. Else folds are
-taken in stretches of as many requests as the epoch still needs, where the new ones are found all at once.
+In closed form: an input that fits, and one whose words come again only after an epoch's worth of others. Else folds
+are taken in stretches of as many requests as the epoch still needs, where the new ones are found all at once.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from npuc.backends.cycle.scalesim.compute import Folds
 from npuc.backends.cycle.scalesim.layer import Image, Layer
-from npuc.backends.cycle.scalesim.reads import Epochs, every_word, sweeps
+from npuc.backends.cycle.scalesim.reads import Epochs, every_word
 from npuc.backends.cycle.scalesim.streams import Stream
 from npuc.compiler.analysis.array import Numbers
 
@@ -67,6 +67,7 @@ class Windows:
         self.places: Numbers = k // run * row + k % run
         self.sweeps = 1 if folds.dataflow == "is" else folds.col_folds
         self.blocks = folds.count // self.sweeps
+        self.sweep_lines = self.blocks * folds.lines_of_fold
 
     @cached_property
     def marks(self) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
@@ -97,11 +98,24 @@ class Windows:
         """The last line with a request that is not outside."""
         for number in reversed(range(self.blocks)):
             block = self.block(number)
-            inside = self.marks.take(block.stretch(0, block.requests), mode="clip") == 0
-            if inside.any():
-                line = block.first + (inside.size - 1 - int(inside[::-1].argmax())) // block.lanes.size
-                return (self.sweeps - 1) * self.blocks * self.folds.lines_of_fold + line
+            slots = self._inside(block)
+            if slots.size:
+                return (self.sweeps - 1) * self.sweep_lines + block.first + int(slots[-1]) // block.lanes.size
         raise AssertionError("the first window lies inside the image")
+
+    def line_of(self, word: int) -> int:
+        """The line of a request of the first sweep, counted from 0 among those that are not outside."""
+        for number in range(self.blocks):
+            block = self.block(number)
+            slots = self._inside(block)
+            if word < slots.size:
+                return block.first + int(slots[word]) // block.lanes.size
+            word -= slots.size
+        raise AssertionError("a sweep has more requests")
+
+    def _inside(self, block: Block) -> Numbers:
+        """The slots of a block whose requests are not outside."""
+        return np.flatnonzero(self.marks.take(block.stretch(0, block.requests), mode="clip") == 0)
 
     @cached_property
     def _padded(self) -> Numbers:
@@ -117,11 +131,14 @@ def image_epochs(windows: Windows, layer: Layer, stream: Stream, capacity: int) 
         distinct = _touched(image)
         if distinct < capacity:
             return Epochs(distinct, None)
-        if not image.overhangs:
-            if not image.overlaps:
-                return sweeps(stream, distinct, capacity)
-            if windows.folds.dataflow == "ws" and _distance(layer, image, windows.folds) >= capacity:
-                return every_word(stream, capacity)
+        apart = not image.overlaps or _distance(layer, image, windows.folds) >= capacity
+        if apart and not image.overhangs:
+            return every_word(stream, capacity)
+        if not image.overlaps:
+            # Every sweep asks for each word once, in the same order: none is ever held when it comes again.
+            reads = distinct * windows.sweeps
+            sweep, word = divmod(reads // capacity * capacity - 1, distinct)
+            return Epochs(reads, sweep * windows.sweep_lines + windows.line_of(word))
     return _walk(windows, capacity)
 
 
@@ -139,11 +156,13 @@ def _touched(image: Image) -> int:
 
 def _distance(layer: Layer, image: Image, folds: Folds) -> int:
     """
-    A lower bound of the requests between two of the same word, in ws.
+    A lower bound of the requests between two of the same word, in ws; 0 for the other dataflows, where it is small.
 
     A word comes again in a later column of the windows' matrix, at least `gap` columns on (with the sweep's end joined
     to the next one's beginning). So whole folds lie between; the one at the end of a sweep may be smaller.
     """
+    if folds.dataflow != "ws":
+        return 0
     gaps = [image.channels] if folds.col_folds > 1 else []
     if image.stride_w < image.filter_width:
         gaps.append(image.stride_w * image.channels)
@@ -163,7 +182,7 @@ def _walk(windows: Windows, capacity: int) -> Epochs:
     repeats, and whole periods are skipped.
     """
     marks, firsts = windows.marks.copy(), np.empty(windows.end + 1, np.int32)
-    sweep_lines = windows.blocks * windows.folds.lines_of_fold
+    shortest = min(capacity, SHORTEST)
     full, needed, sweep = 0, capacity, 0
     filled: int | None = None
     begun: dict[tuple[int, int], tuple[int, int]] = {}
@@ -171,7 +190,7 @@ def _walk(windows: Windows, capacity: int) -> Epochs:
         for number in range(windows.blocks):
             block, slot = windows.block(number), 0
             while slot < block.requests:
-                wanted = block.stretch(slot, min(max(needed, SHORTEST), LONGEST))
+                wanted = block.stretch(slot, min(max(needed, shortest), LONGEST))
                 # A read: not marked with this epoch, and the first of its address in the stretch.
                 unmarked = np.flatnonzero(marks.take(wanted, mode="clip") <= full)
                 addresses, order = wanted[unmarked], np.arange(unmarked.size, dtype=np.int32)
@@ -184,12 +203,12 @@ def _walk(windows: Windows, capacity: int) -> Epochs:
                     continue
                 slot += int(reads[needed - 1]) + 1
                 full, needed = full + 1, capacity
-                filled = sweep * sweep_lines + block.first + (slot - 1) // block.lanes.size
+                filled = sweep * windows.sweep_lines + block.first + (slot - 1) // block.lanes.size
                 before, count = begun.setdefault((number, slot), (sweep, full))
                 if before < sweep:
                     periods = (windows.sweeps - 1 - sweep) // (sweep - before)
                     full += periods * (full - count)
-                    filled += periods * (sweep - before) * sweep_lines
+                    filled += periods * (sweep - before) * windows.sweep_lines
                     sweep += periods * (sweep - before)
         sweep += 1
     return Epochs(full * capacity + capacity - needed, filled)
