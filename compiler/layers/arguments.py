@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, bf16, f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.errors import either
@@ -61,6 +61,14 @@ def element_type(argument: str, name: str) -> Attribute:
     if name not in ELEMENT_TYPES:
         raise ArgumentError(argument, f"found '{name}', expected one of {', '.join(ELEMENT_TYPES)}")
     return ELEMENT_TYPES[name]
+
+
+def weight_element(argument: str, element: Attribute) -> Attribute:
+    """The element type of weights that a layer makes, which is that of an argument: weights are trained, so floats."""
+    if not isinstance(element, AnyFloat):
+        found = element_text(element)
+        raise ArgumentError(argument, f"found {found}, expected floating point", "cast it, or look it up by embedding")
+    return element
 
 
 def check_word(argument: str, word: str, known: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from npuc.compiler.layers.arguments import (
     check_positive,
     per_axis,
     rank_exactly,
+    weight_element,
 )
 from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, derivative
 from npuc.compiler.layers.conv_arrays import correlate, spread, weigh
@@ -135,7 +136,8 @@ def weight_and_channels(
         _check_groups(groups, shape[1], out)
         size = positive_per_axis("kernel", 1 if kernel is None else kernel, op.AXES)
         first, second = (shape[1], out) if op.TRANSPOSED else (out, shape[1])
-        return b.param("weight", [first, second // groups, *size], tensor_type(x).element_type), out
+        element = weight_element("x", tensor_type(x).element_type)
+        return b.param("weight", [first, second // groups, *size], element), out
     lead = "in, out / groups" if op.TRANSPOSED else "out, in / groups"
     own = rank_exactly("weight", weight, op.AXES + 2, f"[{lead}{', kernel' * op.AXES}]")
     out = own[1] * groups if op.TRANSPOSED else own[0]

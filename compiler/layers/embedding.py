@@ -7,7 +7,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.arguments import ArgumentError, OptInt, OptValue, Value, element_type
+from npuc.compiler.layers.arguments import ArgumentError, OptInt, OptValue, Value, element_type, weight_element
 from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, elements, result_elements
 from npuc.compiler.layers.index import checked_indices
 from npuc.dialects.tensors import shape_of
@@ -69,7 +69,9 @@ def embedding(
                 raise ArgumentError(name, f"found {'nothing' if size is None else size}, expected a size of at least 1")
         assert entries is not None
         assert width is not None
-        weight = b.param("weight", [entries, width], element_type("dtype", dtype), bound=width**-0.5)
+        weight = b.param(
+            "weight", [entries, width], weight_element("dtype", element_type("dtype", dtype)), bound=width**-0.5
+        )
     for name, given, size in zip(("entries", "width"), (entries, width), shape_of(weight), strict=False):
         if given is not None and given != size:
             raise ArgumentError(name, f"found {given}, the weight has {size}")

@@ -13,7 +13,15 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.layers.arguments import ArgumentError, OptInt, OptValue, Value, check_positive, rank_at_least
+from npuc.compiler.layers.arguments import (
+    ArgumentError,
+    OptInt,
+    OptValue,
+    Value,
+    check_positive,
+    rank_at_least,
+    weight_element,
+)
 from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work
 from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.contract import ContractOp
@@ -125,7 +133,7 @@ def linear(b: GraphBuilder, x: Value, features: OptInt = None, bias: bool = True
     element = tensor_type(x).element_type
     width = _width(features, weight)
     if weight is None:
-        weight = b.param("weight", [shape[-1], width], element)
+        weight = b.param("weight", [shape[-1], width], weight_element("x", element))
     if len(shape) == 1:
         raise ArgumentError("x", "found a tensor of rank 1, expected [batch, features] or more axes")
     (out,) = product_type(tensor_type(x), tensor_type(weight))

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, element_text, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_float
 
 REDUCTIONS = ("mean", "sum")
 MEAN = encode("mean")
@@ -26,6 +27,7 @@ def check_reduction(reduction: str, known: tuple[str, ...] = REDUCTIONS) -> None
 
 
 def _check_classes(logits: Tensor, labels: Tensor, reduction: str, label_smoothing: float = 0.0) -> None:
+    check_float(logits)
     if labels.element_type == i1 or not isinstance(labels.element_type, IntegerType):
         raise VerifyException(f"the labels have element type {element_text(labels.element_type)}, expected i32 or i64")
     if not logits.get_shape() or logits.get_shape()[:-1] != labels.get_shape():

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
 
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
+
+MAX_BOUND = 1e30
+"""The widest that initial weights may be drawn."""
 
 
 class ArgumentKind(StrEnum):
@@ -64,10 +67,11 @@ class Result:
     output: str | None = None
 
 
-def _entries(attrs: object, index: int) -> Mapping[str, Attribute]:
-    data = getattr(attrs, "data", ())
-    entry = data[index] if index < len(data) else None
-    return entry.data if isinstance(entry, DictionaryAttr) else {}
+def _entries(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> Iterator[Mapping[str, Attribute]]:
+    """The attributes of each of `count` arguments or results."""
+    data = () if attrs is None else attrs.data
+    for index in range(count):
+        yield data[index].data if index < len(data) else {}
 
 
 def _float(entries: Mapping[str, Attribute], key: str) -> float | None:
@@ -83,8 +87,7 @@ def _int(entries: Mapping[str, Attribute], key: str) -> int | None:
 def arguments_of(func: FuncOp) -> list[Argument]:
     """The arguments that have a `train.*` name, in order."""
     found: list[Argument] = []
-    for index in range(len(func.function_type.inputs.data)):
-        entries = _entries(func.arg_attrs, index)
+    for index, entries in enumerate(_entries(func.arg_attrs, len(func.function_type.inputs.data))):
         key = next((k for k in entries if k in _KINDS), None)
         name = entries[key] if key is not None else None
         if key is None or not isinstance(name, StringAttr):
@@ -106,8 +109,7 @@ def arguments_of(func: FuncOp) -> list[Argument]:
 def results_of(func: FuncOp) -> list[Result]:
     """The results that have a `train.*` attribute, in order."""
     found: list[Result] = []
-    for index in range(len(func.function_type.outputs.data)):
-        entries = _entries(func.res_attrs, index)
+    for index, entries in enumerate(_entries(func.res_attrs, len(func.function_type.outputs.data))):
         output = entries.get("train.output")
         result = Result(
             index,
@@ -124,8 +126,14 @@ def results_of(func: FuncOp) -> list[Result]:
 def training_functions(module: ModuleOp) -> Iterator[FuncOp]:
     """The functions of a module that have a body and named arguments or results."""
     for op in module.ops:
-        if isinstance(op, FuncOp) and not op.is_declaration and (arguments_of(op) or results_of(op)):
+        if isinstance(op, FuncOp) and not op.is_declaration and (_is_named(op) or results_of(op)):
             yield op
+
+
+def _is_named(func: FuncOp) -> bool:
+    """Whether an argument of a function has a `train.*` name."""
+    count = len(func.function_type.inputs.data)
+    return any(key in _KINDS for entries in _entries(func.arg_attrs, count) for key in entries)
 
 
 def is_differentiated(func: FuncOp) -> bool:
@@ -160,6 +168,8 @@ def _argument_problems(func: FuncOp, inputs: Sequence[Attribute]) -> Iterator[st
             yield f"argument '{argument.name}' is {type}, expected a tensor"
         if argument.name in seen:
             yield f"two arguments are named '{argument.name}'"
+        if argument.bound is not None and not 0.0 <= argument.bound <= MAX_BOUND:
+            yield f"argument '{argument.name}' starts within ±{argument.bound}, expected 0 to {MAX_BOUND:g}"
         seen.add(argument.name)
 
 

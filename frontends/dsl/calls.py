@@ -16,6 +16,7 @@ from npuc.compiler.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
 from npuc.compiler.layers.arguments import ELEMENT_TYPES, ArgumentError
 from npuc.dialects.tensors import element_text, shape_of, tensor_type
+from npuc.dialects.train.signature import MAX_BOUND
 from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
 from npuc.frontends.dsl.binding import (
     Formal,
@@ -53,7 +54,6 @@ PARAM = Signature(
         Formal("bound", float | None, "none"),
     ),
 )
-MAX_BOUND = 1e30
 SHAPE = Signature("shape", (Formal("x", SSAValue),))
 TYPE = Signature("type", (Formal("x"),))
 _FACTS = {fact.function: fact for fact in (SHAPE, TYPE)}
