@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %x: tensor<2x4x8x8xf32>, %c: tensor<4xf32>) {
   %r0 = train.clip %a low -1.0 high 1.0 closed : (tensor<2x3xf32>) -> tensor<2x3xf32>

@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%a: tensor<2x3xf32>, %row: tensor<3xf32>, %m: tensor<2x3xi1>, %n: tensor<3xi1>, %ids: tensor<2x3xi32>) {
   %r0 = train.equal %a, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xi1>

@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 // Transposed convolution: the result says how much of the last stride belongs to it.
 

@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%x: tensor<2x4x3xf32>, %c: tensor<4xf32>, %s: tensor<2x2xf32>) {
   %y0, %m0, %v0 = train.group_norm %x, %c, %c groups 2 : (tensor<2x4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x3xf32>, tensor<2x2xf32>, tensor<2x2xf32>)

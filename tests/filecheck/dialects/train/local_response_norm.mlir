@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%x: tensor<2x4x3x3xf32>) {
   %r0 = train.local_response_norm %x size 5 : (tensor<2x4x3x3xf32>) -> tensor<2x4x3x3xf32>

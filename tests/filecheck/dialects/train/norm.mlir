@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%x: tensor<2x4x3x3xf32>, %c: tensor<4xf32>, %a: tensor<2x4x6xf32>, %g: tensor<4x6xf32>, %r: tensor<2xf32>) {
   %y0, %m0, %v0 = train.batch_norm %x : (tensor<2x4x3x3xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>)

@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%x: tensor<1x2x7x8xf32>, %p: tensor<1x2x4x4xf32>, %q: tensor<1x2x5x6xf32>) {
   %r0 = train.max_pool %x kernel [2, 2] stride [2, 2] ceil : (tensor<1x2x7x8xf32>) -> tensor<1x2x4x4xf32>

@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%x: tensor<2x4x6xf32>, %g: tensor<6xf32>, %s: tensor<2x4xf32>, %h: tensor<4x6xf32>, %t: tensor<2xf32>) {
   %y0, %s0 = train.rms_norm %x, %g : (tensor<2x4x6xf32>, tensor<6xf32>) -> (tensor<2x4x6xf32>, tensor<2x4xf32>)

@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%x: tensor<2x3x8x8xf32>, %rois: tensor<5x5xf32>, %y: tensor<5x3x2x4xf32>) {
   %r0 = train.roi_align %x, %rois size [2, 4] scale 0.25 ratio 3 aligned : (tensor<2x3x8x8xf32>, tensor<5x5xf32>) -> tensor<5x3x2x4xf32>

@@ -1,5 +1,4 @@
 // RUN: npuc opt %s | filecheck %s
-// RUN: npuc opt %s --print-op-generic | npuc opt -f mlir | filecheck %s
 
 func.func @operations(%x: tensor<1x2x3x4xf32>, %y: tensor<1x2x6x8xf32>, %z: tensor<1x2x4x6xf32>) {
   %r0 = train.upsample_nearest %x size [6, 8] : (tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32>
