@@ -42,7 +42,8 @@ class Backend(Protocol):
 
     `name` is what `--backend` takes. `level` is the IR that `score` expects: `train` (the graph of layers) or `npu`
     (contractions with schedules, vector and move work); the driver lowers no further than that. A backend may also
-    have a `default_hardware: str`, the preset that is taken when nobody names one.
+    have a `default_hardware: str`, the preset that is taken when nobody names one, and a method
+    `needs_schedules(hardware) -> bool` where it scores contractions without schedules on some machines.
     """
 
     name: str
@@ -86,6 +87,11 @@ class _Outside:
             raise SourceError(f"backend '{self.name}' returned {type(found).__name__}, expected a Report")
         return found
 
+    def needs_schedules(self, hardware: Hardware) -> bool:
+        """See `Backend`."""
+        with self._blamed():
+            return needs_schedules(self.backend, hardware)
+
     def _blamed(self) -> Foreign:
         return Foreign(lambda e: SourceError(f"backend '{self.name}' failed: {summary(e)}", hint="--debug shows where"))
 
@@ -126,6 +132,9 @@ def get_all_backends() -> dict[str, Callable[[], Backend]]:
 
 def get_backend(name: str) -> Backend:
     """The backend of that name. Raises `UsageError` with the nearest known name."""
+    own = built_in()
+    if name in own:  # then there is no need to look at what is installed
+        return _load(name, own[name])
     backends = get_all_backends()
     if name not in backends:
         raise UsageError(f"unknown backend '{name}'", hint=did_you_mean(name, list(backends)))
@@ -136,6 +145,12 @@ def about(backend: Backend) -> str:
     """The first line of a backend's documentation."""
     kind = type(backend.backend if isinstance(backend, _Outside) else backend)
     return cleandoc(kind.__doc__ or "").partition("\n")[0]
+
+
+def needs_schedules(backend: Backend, hardware: Hardware) -> bool:
+    """Whether a backend of level `npu` wants schedules on the contractions that it scores on `hardware`."""
+    asked = cast("Callable[[Hardware], bool] | None", getattr(backend, "needs_schedules", None))
+    return True if asked is None else asked(hardware)
 
 
 def default_hardware(backend: Backend) -> str:

@@ -20,6 +20,7 @@ from npuc.compiler.pipeline import (
     AUTODIFF,
     SCHEDULE,
     available_passes,
+    own_passes,
     preset,
     read_pipeline,
     run_pipeline,
@@ -48,9 +49,9 @@ def lower(
     say: Say,
 ) -> list[ModulePass]:
     """Run the passes that the options ask for, in place; returns them. Adds to `warnings`."""
-    available = available_passes(options.get("load", ()))
-    asked = options.get("pipeline")
-    text = asked if asked is not None else ",".join(_preset(module, model, options, warnings))
+    asked, load = options.get("pipeline"), options.get("load", ())
+    available = own_passes() if asked is None and not load else available_passes(load)
+    text = asked if asked is not None else ",".join(_preset(module, model, machine, options, warnings))
     passes = read_pipeline(text, available)
     trace = _trace(passes, module, model, machine, options, say)
     context = make_context()
@@ -63,7 +64,7 @@ def lower(
         run_pipeline(module, passes[whole:], context, sources, verify_each=verify_each, observe=trace)
     else:
         run_pipeline(module, passes, context, sources, verify_each=verify_each, observe=trace)
-    if asked is not None and model.level == "npu" and state_of(module).unscheduled:
+    if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
         (last,) = read_pipeline(SCHEDULE, available)
         say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
         run_pipeline(module, [last], context, sources, verify_each=verify_each, observe=trace)
@@ -76,7 +77,15 @@ def _through_autodiff(passes: Sequence[ModulePass]) -> int:
     return max((i + 1 for i, p in enumerate(passes) if p.name == AUTODIFF), default=0)
 
 
-def _preset(module: ModuleOp, model: Backend, options: CompileOptions, warnings: list[str]) -> list[str]:
+def _wants_schedules(model: Backend, machine: Hardware) -> bool:
+    from npuc.backends.base import needs_schedules
+
+    return model.level == "npu" and needs_schedules(model, machine)
+
+
+def _preset(
+    module: ModuleOp, model: Backend, machine: Hardware, options: CompileOptions, warnings: list[str]
+) -> list[str]:
     state = state_of(module)
     training = not options.get("inference")
     if state.has_train and training and not state.has_loss and not state.is_step:
@@ -84,9 +93,12 @@ def _preset(module: ModuleOp, model: Backend, options: CompileOptions, warnings:
             raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
         warnings.append("the program has no loss: forward pass only")
         training = False
-    if state.scheduled and model.level == "npu":
+    names = preset(state, model.level, training=training)
+    if not _wants_schedules(model, machine):
+        return [name for name in names if name != SCHEDULE]
+    if state.scheduled:
         warnings.append("-O leaves the schedules that the source sets as they are")
-    return preset(state, model.level, training=training)
+    return names
 
 
 def _trace(

@@ -71,16 +71,21 @@ def preset(state: State, level: str, *, training: bool) -> list[str]:
     return names
 
 
+def own_passes() -> dict[str, PassFactory]:
+    """npuc's passes and xDSL's clean-up passes by name."""
+    from xdsl.transforms import get_all_passes as get_upstream_passes
+
+    upstream = get_upstream_passes()
+    return {**{name: upstream[name] for name in UPSTREAM}, **get_all_passes()}
+
+
 def available_passes(load: Sequence[str] = ()) -> dict[str, PassFactory]:
     """
     All passes by name: npuc's, xDSL's clean-up passes, those of installed distributions, those of the files in `load`.
 
     Raises `UsageError` for a file that cannot be loaded and for a pass that takes the name of one of npuc's.
     """
-    from xdsl.transforms import get_all_passes as get_upstream_passes
-
-    upstream = get_upstream_passes()
-    own: dict[str, PassFactory] = {**{name: upstream[name] for name in UPSTREAM}, **get_all_passes()}
+    own = own_passes()
     result = {**installed_passes(), **own}
     for path in load:
         for name, factory in load_passes(path).items():

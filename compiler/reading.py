@@ -31,10 +31,9 @@ def read_program(
     """
     from npuc.compiler.verify import require_function, verify_module
 
-    if source.format == "csv":
-        module = _read_table(source, options, [] if remarks is None else remarks, channels=channels)
-    else:
-        module = _read_network(source, options)
+    if source.format == "csv":  # its reader makes no wrong operation, and very many
+        return _read_table(source, options, [] if remarks is None else remarks, channels=channels)
+    module = _read_network(source, options)
     verify_module(module, sources)
     require_function(module)
     return module

@@ -1,12 +1,13 @@
 """The backend `cycle`: one row an operation that has work, in program order."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
+from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.hardware import Hardware, machine_target
@@ -44,24 +45,36 @@ class CycleBackend:
         Raises `UsageError` for hardware that the model does not cover and for a contraction without a schedule,
         `CapacityError` for a schedule that does not fit the SPM.
         """
-        machine = cycle_machine(hardware)
-        rows: list[OpRow] = []
-        known: dict[Hashable, OpRow] = {}
-        for op in module.walk():
-            if not isinstance(op, (ContractOp, *STREAMED)):
-                continue
-            kind, row = _kind(op), None
-            if kind in known:
-                own = {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
-                row = replace(known[kind], index=len(rows), **own)
-            elif isinstance(op, ContractOp):
-                row = contract_row(op, machine, len(rows))
-            else:
-                row = stream_row(op, machine, len(rows))
-            if kind is not None:
-                known.setdefault(kind, row)
-            rows.append(row)
-        return make_report(self.name, hardware.as_dict(), rows)
+        _check_cores(hardware)
+        ops = [op for op in module.walk() if isinstance(op, (ContractOp, *STREAMED))]
+        if is_compat(hardware):
+            compat = compat_machine(hardware)
+            rows = [compat_row(op, compat, index) for index, op in enumerate(ops)]
+            return make_report(self.name, hardware.as_dict(), rows, warnings=compat_warnings(hardware, ops))
+        return make_report(self.name, hardware.as_dict(), _rows(ops, cycle_machine(hardware)))
+
+    def needs_schedules(self, hardware: Hardware) -> bool:
+        """SCALE-Sim has no schedules."""
+        return not is_compat(hardware)
+
+
+def _rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
+    """The rows of operations; of those that cost the same one is priced."""
+    rows: list[OpRow] = []
+    known: dict[Hashable, OpRow] = {}
+    for op in ops:
+        kind, row = _kind(op), None
+        if kind in known:
+            own = {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
+            row = replace(known[kind], index=len(rows), **own)
+        elif isinstance(op, ContractOp):
+            row = contract_row(op, machine, len(rows))
+        else:
+            row = stream_row(op, machine, len(rows))
+        if kind is not None:
+            known.setdefault(kind, row)
+        rows.append(row)
+    return rows
 
 
 def _kind(op: Operation) -> Hashable:
@@ -73,15 +86,19 @@ def _kind(op: Operation) -> Hashable:
     return kind, *(first[value] for value in op.operands)
 
 
-def cycle_machine(hardware: Hardware) -> Machine:
-    """The machine that a hardware description means to this backend. Raises `UsageError` for what it does not cover."""
+def _check_cores(hardware: Hardware) -> None:
     if hardware.require("array.cores", int, backend="cycle") > 1:
         raise UsageError(
             f"hardware '{hardware.name}' has several cores (array.cores), the backend 'cycle' models one",
             hint="--set array.cores=1",
         )
-    for key, value in (("memory.policy", "explicit"), ("cycle.compat", "none")):
-        found = hardware.get(key, str)
-        if found not in (None, value):
-            raise UsageError(f"the backend 'cycle' does not model {key} = '{found}'", hint=f"--set {key}={value}")
+
+
+def cycle_machine(hardware: Hardware) -> Machine:
+    """The machine that a hardware description means to this backend. Raises `UsageError` for what it does not cover."""
+    policy = hardware.get("memory.policy", str)
+    if policy not in (None, "explicit"):
+        raise UsageError(
+            f"the backend 'cycle' does not model memory.policy = '{policy}'", hint="--set memory.policy=explicit"
+        )
     return machine_from(machine_target(hardware, backend="cycle"))

@@ -1,5 +1,5 @@
 """
-Reading a hardware description: a preset's name, a TOML file, or a mapping, then overrides.
+Reading a hardware description: a preset's name, a TOML file, a SCALE-Sim configuration, or a mapping, then overrides.
 
 Everything is checked against the schema; the first thing wrong is a `UsageError` that names the file and the key,
 with the line and a caret where the key can be found.
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from npuc.backends.hardware.cfg import read_cfg
 from npuc.backends.hardware.machine import Hardware
 from npuc.backends.hardware.place import find_key
 from npuc.backends.hardware.schema import KEYS, TABLES, Rows, Text, Value, WrongValue
@@ -54,7 +55,8 @@ def load_hardware(
     hardware: str | os.PathLike[str] | Mapping[str, object], overrides: Mapping[str, object] | None = None
 ) -> Hardware:
     """
-    The machine that `hardware` names (a preset, a `.toml` file) or describes (a mapping, nested or with dotted keys).
+    The machine that `hardware` names (a preset, a `.toml` file, a SCALE-Sim `.cfg` file) or describes (a mapping,
+    nested or with dotted keys).
 
     `overrides` win over it, key by key. Raises `UsageError` for an unknown name, a file that cannot be read, and
     every value that the schema does not allow.
@@ -86,13 +88,15 @@ def parse_setting(text: str) -> tuple[str, object]:
 
 def _read(name: str) -> dict[str, Value]:
     """The values of a preset or file."""
+    if name.lower().endswith(".cfg"):
+        return read_cfg(_text(Path(name), name), name)
     if name in preset_names():
         path = PRESETS / f"{name}.toml"
     elif name.endswith(".toml"):
         path = Path(name)
     else:
         hint = did_you_mean(name, preset_names())
-        raise UsageError(f"unknown hardware '{name}', expected a preset or a .toml file", hint=hint)
+        raise UsageError(f"unknown hardware '{name}', expected a preset, a .toml or a .cfg file", hint=hint)
     text = _text(path, name)
     origin = _Origin(name, text)
     try:

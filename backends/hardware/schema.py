@@ -212,6 +212,7 @@ _ALL = (
     Key("scalesim.ofmap_bw", _BANDWIDTH, "output bandwidth, words a cycle (USER)"),
     Key("scalesim.memory", Flag(), "whether memory columns are computed"),
     Key("scalesim.sparsity", Flag(), "whether the N:M of the topology's layers is used"),
+    Key("scalesim.sparse_rep", Text(("ellpack_block", "csr", "csc")), "how sparse filters are stored"),
     Key("maestro.num_pes", _COUNT, "processing elements"),
     Key("maestro.noc_bw", _COUNT, "network bandwidth, elements a cycle"),
     Key("maestro.noc_hop_latency", Integer(0, 1 << 20), "network latency, cycles"),

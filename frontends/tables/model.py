@@ -16,6 +16,11 @@ class Product:
     n: int
     k: int
 
+    @property
+    def elements(self) -> tuple[int, int, int]:
+        """Elements of input, weight and output."""
+        return self.m * self.k, self.k * self.n, self.m * self.n
+
 
 @dataclass(frozen=True)
 class Convolution:
@@ -43,6 +48,15 @@ class Convolution:
     def out_width(self) -> int:
         """Positions of the window along the width."""
         return -(-(self.width - self.filter_width) // self.stride_width) + 1
+
+    @property
+    def elements(self) -> tuple[int, int, int]:
+        """Elements of input, weight and output."""
+        return (
+            self.height * self.width * self.channels,
+            self.filter_height * self.filter_width * self.channels * self.filters,
+            self.out_height * self.out_width * self.filters,
+        )
 
     @property
     def overhang(self) -> tuple[int, int]:

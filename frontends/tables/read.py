@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from npuc.compiler.errors import Location, SourceError, SourceErrors
+from npuc.dialects.train.base import MAX_ELEMENTS
 from npuc.frontends.tables.cells import Cell, Line, RowReader, lines_of
 from npuc.frontends.tables.model import Convolution, Product, Table, TableLayer
 
@@ -43,7 +44,7 @@ class _Columns:
     k: int
     count: int | None
     has_dx: int | None
-    sparsity: int | None
+    sparsity: int
 
 
 @dataclass
@@ -116,8 +117,9 @@ def _columns(header: Line, filename: str) -> _Columns | None:
             reader.fail(f"two columns are named '{header.cells[number].text}'", header.cells[number])
     _raise(reader.errors)
     where = {name: number for number, name in enumerate(names) if name in _NAMED}
-    sparsity = next((number for number, name in enumerate(names) if _SPARSITY.fullmatch(name)), None)
-    known = [*where.values(), *([] if sparsity is None else [sparsity])]
+    # SCALE-Sim takes the cell behind K for it, whatever the header says.
+    sparsity = next((number for number, name in enumerate(names) if _SPARSITY.fullmatch(name)), len(names))
+    known = [*where.values(), sparsity]
     prefix = range(where["layer"] + 1) if "layer" in where else range(min(known))
     prefix = tuple(number for number in prefix if number == where.get("layer") or number not in known)
     return _Columns(prefix, where["m"], where["n"], where["k"], where.get("count"), where.get("has_dx"), sparsity)
@@ -149,6 +151,8 @@ def _row(reader: RowReader, columns: _Columns | None, number: int) -> _Row:
         found = f"found {len(cells)} cell{'s' * (len(cells) != 1)}"
         reader.fail(f"{found}, expected 8 or 9 (a convolution) or 4 or 5 (name, M, N, K)", place, hint)
         layer = None
+    if layer is not None and not reader.errors and max(layer.work.elements) > MAX_ELEMENTS:
+        reader.fail(f"a tensor of {max(layer.work.elements):,} elements, expected at most {MAX_ELEMENTS:,}", cells[0])
     return _Row(name, None if reader.errors else layer, reader.errors)
 
 
@@ -160,7 +164,7 @@ def _product(reader: RowReader, columns: _Columns, name: str) -> TableLayer:
         Product(m, n, k),
         count=1 if columns.count is None else reader.whole(columns.count, "count"),
         has_dx=columns.has_dx is None or reader.flag(columns.has_dx, "has_dX"),
-        sparsity=None if columns.sparsity is None else reader.ratio(columns.sparsity),
+        sparsity=reader.ratio(columns.sparsity),
     )
 
 

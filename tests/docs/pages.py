@@ -16,8 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs"
-NAMES = ("cycle", "hardware", "cli", "report", "editor", "writing-a-pass", "writing-a-backend")
-LANGUAGES = ("console", "python", "text", "toml", "dsl", "mlir", "csv")
+NAMES = ("cycle", "scalesim", "hardware", "cli", "report", "editor", "writing-a-pass", "writing-a-backend")
+LANGUAGES = ("console", "python", "text", "toml", "dsl", "mlir", "csv", "cfg")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ network net(batch=4) {
   loss cross_entropy(linear(x, 4), y)
 }
 """
+TABLE = "layer,M,N,K,N:M\nfc,48,48,48,2:4\n"
 FULL: dict[str, object] = {
     "name": "full",
     "clock_mhz": 1000,
@@ -29,7 +30,10 @@ FULL: dict[str, object] = {
     "vector": {"lanes": 4},
     "compute": {"tflops": 1.0},
     "energy": {"mac_pj": 1.0, "spm_pj_per_byte": 1.0, "dram_pj_per_byte": 1.0},
+    "scalesim": {"ifmap_sram_kb": 1, "filter_sram_kb": 1, "ofmap_sram_kb": 1},
 }
+MODES: tuple[dict[str, object], ...] = ({}, {"cycle.compat": "scalesim3", "scalesim.sparsity": True})
+"""The modes of backends in which keys may count."""
 
 
 def begin(name: str) -> str:
@@ -95,7 +99,7 @@ def uses_of(backend: str) -> dict[str, str]:
     """
     uses: dict[str, str] = {}
     complete = load_hardware(FULL)
-    base = _scored(backend, {})
+    modes = [(mode, _scored(backend, mode)) for mode in MODES]
     for path in KEYS:
         if path == "name":
             continue
@@ -106,7 +110,7 @@ def uses_of(backend: str) -> dict[str, str]:
         read, refused = False, list[Value]()
         for value in others:
             try:
-                read |= _scored(backend, {path: value}) != base
+                read |= any(_scored(backend, mode | {path: value}) != base for mode, base in modes)
             except UsageError:
                 refused.append(value)
         if refused and len(refused) == len(others):
@@ -125,7 +129,7 @@ def _others(complete: Hardware, path: str) -> list[Value]:
         case Real():
             return [2 * value if isinstance(value, float) else 1.0]
         case Flag():
-            return [value is not True]
+            return [flag for flag in (True, False) if flag is not value]
         case Text() as kind:
             return [choice for choice in kind.choices if choice != value]
         case Rows():
@@ -143,8 +147,9 @@ def _fails(backend: str, path: str) -> bool:
 
 
 def _scored(backend: str, changed: dict[str, object]) -> object:
-    report = compile_source(NETWORK, backend=backend, hardware=FULL, overrides=changed)
-    return report.ops, report.totals
+    network = compile_source(NETWORK, backend=backend, hardware=FULL, overrides=changed)
+    table = compile_source(TABLE, "csv", backend=backend, hardware=FULL, overrides=changed)
+    return network.ops, network.totals, table.ops
 
 
 def preset_rows() -> Iterator[str]:

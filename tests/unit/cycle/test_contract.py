@@ -122,7 +122,6 @@ def test_too_large_for_the_memory(parse: Parse, hardware: Machine, schedule: str
     [
         ("array__cores", 2, "several cores"),
         ("memory__policy", "lru", "memory.policy = 'lru'"),
-        ("cycle__compat", "scalesim3", "cycle.compat = 'scalesim3'"),
         ("array__dataflow", "in-place", "array.dataflow = 'in-place'"),
     ],
 )

@@ -55,6 +55,7 @@ def test_gemm_topologies_as_files_have_them(text: str) -> None:
 def test_sparsity_of_a_gemm() -> None:
     found = layers("Layer, M, N, K, Sparsity,\na,1,2,3,2:4,\nb,1,2,3,1:1,\nc,1,2,3,,\nd,1,2,3\n")
     assert [layer.sparsity for layer in found] == [(2, 4), None, None, None]
+    assert layers(GEMM_HEADER + "a,1,2,3,2:4,\n")[0].sparsity == (2, 4)
     assert layers("name, rows, columns, inner, ratio,\na,1,2,3, 4 : 8 ,\n")[0].sparsity == (4, 8)
 
 
@@ -123,6 +124,7 @@ def test_a_first_line_that_is_a_layer_is_kept() -> None:
         ("M,N,K,M\n1,2,3,4\n", "1:7", "two columns are named 'M'"),
         ("layer,M,N,K,count\na,1,2,3,0\n", "2:9", "count: found '0'"),
         ("layer,M,N,K,has_dX\na,1,2,3,maybe\n", "2:9", "has_dX: found 'maybe', expected 1 or 0"),
+        (GEMM_HEADER + "a,1,2,3,4\n", "2:9", "the sparsity: found '4'"),
         ("layer,M,N,K,N:M\na,1,2,3,4:2\n", "2:9", "the sparsity: found '4:2'"),
         (CONV_HEADER + "a,9,9,3,3,4,5,0,\n", "2:15", "the stride: found '0'"),
         (CONV_HEADER + "a,9,9,3,3,4,5,0x1,\n", "2:15", "the stride: found '0x1'"),

@@ -1,0 +1,178 @@
+"""
+The compatibility mode, `cycle.compat = "scalesim3"`: every product scored as SCALE-Sim 3.0.0 does.
+
+A contraction is taken by its sizes alone; schedules, padding and element types do not exist there. `native` holds
+SCALE-Sim's columns of one product, the other fields of a row follow from them: a word is a byte, `cycles` a count
+(SCALE-Sim prints the index of the last cycle), and a batch of products is that many times one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast
+
+from xdsl.ir import Operation
+
+from npuc.backends.cycle.products import product_of
+from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity, simulate
+from npuc.backends.cycle.scalesim.layer import Representation
+from npuc.backends.hardware import Hardware
+from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.analysis.machine import Energy
+from npuc.compiler.errors import UsageError
+from npuc.compiler.report import OpRow, TensorBytes
+from npuc.compiler.verify import location_of
+from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, sparsity_of
+
+COMPAT = "scalesim3"
+_OPERANDS = ("ifmap", "filter", "ofmap")
+
+
+@dataclass(frozen=True)
+class CompatMachine:
+    """
+    What this mode takes from a hardware description.
+
+    `sparsity` says whether the N:M of layers counts; without `clock_mhz` there are no times, without `energy` no
+    energies.
+    """
+
+    config: Configuration
+    sparsity: bool
+    clock_mhz: float | None
+    energy: Energy | None
+
+    def seconds(self, cycles: int) -> float | None:
+        """The time of cycles."""
+        return None if self.clock_mhz is None else cycles / (self.clock_mhz * 1e6)
+
+
+def is_compat(hardware: Hardware) -> bool:
+    """Whether a hardware description asks for this mode."""
+    return hardware.get("cycle.compat", str) == COMPAT
+
+
+def compat_machine(hardware: Hardware) -> CompatMachine:
+    """The machine that a hardware description means in this mode. Raises `UsageError` for a key that is missing."""
+    dataflow = hardware.require("array.dataflow", str, backend="cycle")
+    if dataflow not in ("os", "ws", "is"):
+        hint = "--set array.dataflow=os, or ws or is"
+        raise UsageError(f"SCALE-Sim has no array.dataflow = '{dataflow}'", hint=hint)
+    memory = hardware.get("scalesim.memory", bool) is not False
+    sizes = [64, 64, 64]
+    if memory:
+        sizes = [hardware.require(f"scalesim.{operand}_sram_kb", int, backend="cycle") for operand in _OPERANDS]
+    config = Configuration(
+        hardware.require("array.rows", int, backend="cycle"),
+        hardware.require("array.cols", int, backend="cycle"),
+        dataflow,
+        *sizes,
+        memory=memory,
+        representation=cast(Representation, hardware.get("scalesim.sparse_rep", str) or "ellpack_block"),
+    )
+    keys = ("energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte")
+    prices = [price for price in (hardware.get(key, float) for key in keys) if price is not None]
+    energy = Energy(*prices) if len(prices) == len(keys) else None
+    sparsity = hardware.get("scalesim.sparsity", bool) is True
+    return CompatMachine(config, sparsity, hardware.get("clock_mhz", float), energy)
+
+
+def compat_warnings(hardware: Hardware, ops: Sequence[Operation]) -> list[str]:
+    """What of a program or a machine this mode leaves out."""
+    found: list[str] = []
+    if hardware.get("scalesim.bandwidth_mode", str) == "USER":
+        found.append("bandwidth mode USER is scored as CALC: reads never stall (docs/scalesim.md)")
+    others = sum(not isinstance(op, ContractOp) for op in ops)
+    if others:
+        found.append(f"SCALE-Sim has no vector unit: {others:,} rows without products have no cost")
+    sparse = sum(sparsity_of(op) is not None for op in ops if role_of(op) is Role.FORWARD)
+    if sparse and hardware.get("scalesim.sparsity", bool) is not True:
+        found.append(f"the N:M of {sparse:,} layers does not count: scalesim.sparsity is false")
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _simulate(layer: Layer, config: Configuration) -> Columns:
+    return simulate(layer, config)
+
+
+def compat_row(op: Operation, machine: CompatMachine, index: int) -> OpRow:
+    """The row of an operation: SCALE-Sim's numbers of a contraction, nothing of other work."""
+    if isinstance(op, ContractOp):
+        return _product_row(op, machine, index)
+    return OpRow(
+        index=index,
+        name=layer_of(op),
+        op=op.name,
+        loc=location_text(op),
+        phase=role_of(op).value,
+        kind="vector" if isinstance(op, VectorOp) else "data",
+        repeat=repeat_of(op),
+        macs=0,
+        vector_ops=op.ops if isinstance(op, VectorOp) else 0,
+    )
+
+
+def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
+    nest, role = op.nest, role_of(op)
+    if len(nest.statements) != 1:
+        message = "SCALE-Sim has no contraction with several statements"
+        raise UsageError(message, location=location_of(op), hint="leave out the pass that joined them")
+    ratio = sparsity_of(op) if machine.sparsity and role is Role.FORWARD else None
+    products, layer = product_of(nest, None if ratio is None else Sparsity(*ratio))
+    config = machine.config
+    columns = _simulate(layer, config)
+    cycles = products * (_count(columns, "compute_cycles") + 1)
+    moved = _moved(op, columns, products) if config.memory else {}
+    read = sum(t.read_bytes for t in moved.values()) if moved else None
+    written = sum(t.write_bytes for t in moved.values()) if moved else None
+    energy = None
+    if machine.energy is not None and read is not None and written is not None:
+        accesses = sum(columns[name] or 0 for name in ("ifmap_sram_reads", "filter_sram_reads", "ofmap_sram_writes"))
+        energy = machine.energy.joules(nest.macs, round(products * accesses) + read + written, read + written)
+    batch, m, n, k = forward_sizes(nest)
+    return OpRow(
+        index=index,
+        name=layer_of(op),
+        op=op.name,
+        loc=location_text(op),
+        phase=role.value,
+        kind="matrix",
+        repeat=repeat_of(op),
+        batch=batch,
+        m=m,
+        n=n,
+        k=k,
+        macs=nest.macs,
+        vector_ops=0,
+        cycles=cycles,
+        compute_cycles=cycles,
+        stall_cycles=0,
+        seconds=machine.seconds(cycles),
+        utilization=nest.macs / (config.rows * config.cols * cycles),
+        dram_read_bytes=read,
+        dram_write_bytes=written,
+        energy_j=energy,
+        limit="compute",
+        tensors=moved,
+        native={**columns, "products": products},
+    )
+
+
+def _count(columns: Columns, name: str) -> int:
+    value = columns[name]
+    assert isinstance(value, int), f"{name} is a count"
+    return value
+
+
+def _moved(op: ContractOp, columns: Columns, products: int) -> dict[str, TensorBytes]:
+    """DRAM traffic by tensor, in words of a byte: the operands of the product are ifmap and filter."""
+    statement = op.nest.statements[0]
+    return {
+        statement.lhs: TensorBytes(products * _count(columns, "ifmap_dram_reads"), 0),
+        statement.rhs: TensorBytes(products * _count(columns, "filter_dram_reads"), 0),
+        statement.out: TensorBytes(0, products * _count(columns, "ofmap_dram_writes")),
+    }
