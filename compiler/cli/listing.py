@@ -86,10 +86,13 @@ def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.compiler.layers import get_functions
     from npuc.frontends.dsl.binding import signature_of
     from npuc.frontends.dsl.blocks import described
-    from npuc.frontends.dsl.reference import first_sentence, summary
+    from npuc.frontends.dsl.calls import PARAM
+    from npuc.frontends.dsl.reference import first_sentence, optimizer_signatures, summary
 
     entries = [(signature_of(function).text, summary(function)) for function in get_functions().values()]
     entries += [(block.signature, first_sentence(block)) for blocks in described().values() for block in blocks]
+    entries.append((PARAM.text, "A weight of one's own, to give to several layers."))
+    entries += [(signature, "An optimizer.") for signature in optimizer_signatures()]
     yield from sorted(entries)
 
 

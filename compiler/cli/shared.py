@@ -27,7 +27,7 @@ OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optim
 Pipeline = Annotated[str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Passes instead of -O's.")]
 Inference = Annotated[bool | None, typer.Option("--inference/--training", help="The forward pass only.")]
 Load = Annotated[list[str] | None, typer.Option("--load", metavar="FILE.py", help="A file with passes of your own.")]
-MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", help="Most operations of a network.")]
+MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Most operations of a network.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and warnings.")]
 

@@ -50,7 +50,7 @@ def layer_table() -> str:
         rows[family].append((signature_of(function).text, summary(function)))
     for file, blocks in described().items():
         rows[family_of[file]] += [(block.signature, block.comment) for block in blocks]
-    rows[OPTIMIZER_FAMILY] = list(_optimizers())
+    rows[OPTIMIZER_FAMILY] = [(signature, "") for signature in optimizer_signatures()]
     return "\n\n".join(_table(family, entries) for family, entries in rows.items() if entries)
 
 
@@ -64,13 +64,14 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _optimizers() -> Iterator[tuple[str, str]]:
+def optimizer_signatures() -> Iterator[str]:
+    """The optimizers with their options."""
     for name, rule in OPTIMIZERS.items():
         options = ", ".join(
             option if default is None else f"{option}={literal_text(default)}"
             for option, default in rule.defaults.items()
         )
-        yield f"{name}({options})", ""
+        yield f"{name}({options})"
 
 
 def summary(function: Function) -> str:
