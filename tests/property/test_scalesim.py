@@ -5,11 +5,11 @@ The walk writes down the demand of every cycle, keeps the words of an epoch in a
 by word. Buffers far smaller than 1 kB let epochs and drains end anywhere.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, log2
 
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from npuc.backends.cycle.scalesim import COLUMNS, Columns, Configuration, Image, Layer, Sparsity, simulate
@@ -17,7 +17,7 @@ from npuc.backends.cycle.scalesim.compute import cut
 from npuc.backends.cycle.scalesim.images import Windows
 from npuc.backends.cycle.scalesim.model import filter_epochs, ifmap_epochs
 from npuc.backends.cycle.scalesim.reads import Epochs
-from npuc.backends.cycle.scalesim.streams import streams
+from npuc.backends.cycle.scalesim.streams import Stream, streams
 from npuc.backends.cycle.scalesim.writes import write_transfers
 
 # In a line, None is a lane without a request.
@@ -252,24 +252,26 @@ def finish(result: Columns, layer: Layer) -> Columns:
 
 @st.composite
 def images(draw: st.DrawFn, most: int) -> Image:
-    kernel = st.integers(1, 4)
+    """Windows of up to 4 x 4 with up to `most` + 1 steps of 1 each way."""
+    kernel, steps = st.integers(1, 4), st.integers(0, most)
     r, s = draw(kernel), draw(kernel)
-    height, width = r + draw(st.integers(0, most)), s + draw(st.integers(0, most))
+    height, width = r + draw(steps), s + draw(steps)
     stride = st.sampled_from((1, 1, 1, 2, 2, 3, 4, 6))
     channels = draw(st.sampled_from((1, 1, 2, 3, 4, 8)))
     return Image(height, width, r, s, channels, draw(stride), draw(stride), draw(st.sampled_from((1, 1, 1, 2))))
 
 
 @st.composite
-def layers(draw: st.DrawFn, most: int) -> Layer:
+def layers(draw: st.DrawFn, most: int, filters: int = 12) -> Layer:
     sparsity = None
     if draw(st.sampled_from((False, False, True))):
         block = draw(st.integers(1, 9))
         sparsity = Sparsity(draw(st.integers(1, block)), block)
-    size = st.integers(1, 2 * most)
-    if draw(st.booleans()):
-        return Layer(draw(size), draw(size), draw(size), None, sparsity)
-    return Layer.convolution(draw(images(most)), draw(size), sparsity)
+    n = draw(st.integers(1, filters))
+    if draw(st.sampled_from((True, False, False))):
+        size = st.integers(1, 3 * most)
+        return Layer(draw(size), n, draw(size), None, sparsity)
+    return Layer.convolution(draw(images(most)), n, sparsity)
 
 
 @st.composite
@@ -291,14 +293,16 @@ def differing(ours: Columns, theirs: Columns) -> dict[str, tuple[float | None, f
     return wrong
 
 
-@given(layers(9), configurations())
+@settings(max_examples=300, deadline=None)
+@given(layers(14, 4), configurations())
 def test_all_columns_equal_the_walk(layer: Layer, config: Configuration) -> None:
     ours = simulate(layer, config)
-    event(f"epochs of the ifmap: {ours['ifmap_dram_stop'] != -1}")
+    event(f"an epoch of the ifmap ends: {ours['ifmap_dram_stop'] != -1}")
     assert list(ours) == list(COLUMNS)
     assert differing(ours, walk(layer, config)) == {}
 
 
+@settings(max_examples=300, deadline=None)
 @given(layers(6), configurations(), st.integers(1, 70))
 def test_epochs_of_any_capacity_equal_the_walk(layer: Layer, config: Configuration, capacity: int) -> None:
     lines, folds = demand(layer, config), cut(layer, config)
@@ -308,6 +312,7 @@ def test_epochs_of_any_capacity_equal_the_walk(layer: Layer, config: Configurati
     assert filter_epochs(layer, requests.filter, capacity) == walk_epochs(lines.filter, capacity)
 
 
+@settings(max_examples=300, deadline=None)
 @given(layers(6), configurations(), st.data())
 def test_epochs_of_exactly_what_there_is_equal_the_walk(
     layer: Layer, config: Configuration, data: st.DataObject
@@ -326,6 +331,7 @@ def test_epochs_of_exactly_what_there_is_equal_the_walk(
         assert ours == walk_epochs(demanded, capacity)
 
 
+@settings(max_examples=300, deadline=None)
 @given(layers(6), configurations(), st.integers(1, 60))
 def test_the_fifo_equals_the_walk(layer: Layer, config: Configuration, half: int) -> None:
     ours = write_transfers(streams(cut(layer, config)).ofmap, 2 * half)
@@ -333,16 +339,47 @@ def test_the_fifo_equals_the_walk(layer: Layer, config: Configuration, half: int
     assert (ours.words, ours.start, ours.stop, 0) == expected
 
 
+@settings(deadline=None)
 @given(layers(6), configurations())
-def test_words_and_lines_are_inverse(layer: Layer, config: Configuration) -> None:
+def test_words_come_in_the_lines_of_the_walk(layer: Layer, config: Configuration) -> None:
     lines, requests = demand(layer, config), streams(cut(layer, config))
     for name in ("ifmap", "filter", "ofmap"):
         demanded: list[Line] = getattr(lines, name)
-        stream = getattr(requests, name)
+        stream: Stream = getattr(requests, name)
         places = [i for i, line in enumerate(demanded) for word in line if word is not None]
         assert [stream.line_of(word) for word in range(stream.words)] == places
-        counts = [0] * (len(demanded) + 1)
-        for line in places:
-            counts[line + 1] += 1
-        so_far = [sum(counts[: i + 1]) for i in range(len(counts))]
-        assert [stream.before(line) for line in range(len(counts))] == so_far
+
+
+@settings(deadline=None)
+@given(layers(6), configurations())
+def test_ws_equals_is_of_the_transpose(layer: Layer, config: Configuration) -> None:
+    """The same array does the same; inputs and weights change places."""
+    product = Layer(layer.m, layer.n, layer.k)
+    ws = simulate(product, replace(config, dataflow="ws"))
+    swapped = replace(config, dataflow="is", ifmap_sram_kb=config.filter_sram_kb, filter_sram_kb=config.ifmap_sram_kb)
+    transposed = simulate(Layer(layer.n, layer.m, layer.k), swapped)
+    names = {"ifmap": "filter", "filter": "ifmap"}
+    for name in COLUMNS[:-3]:
+        other = "_".join(names.get(word, word) for word in name.split("_"))
+        assert ws[name] == transposed[other], name
+
+
+@settings(deadline=None)
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 30), st.integers(1, 8))
+def test_os_on_a_square_array_is_symmetric(m: int, n: int, k: int, side: int) -> None:
+    config = Configuration(side, side, "os", memory=False)
+    one, other = simulate(Layer(m, n, k), config), simulate(Layer(n, m, k), config)
+    assert one["ifmap_sram_reads"] == other["filter_sram_reads"]
+    assert one["filter_sram_reads"] == other["ifmap_sram_reads"]
+    assert one["compute_cycles"] == other["compute_cycles"]
+
+
+@settings(deadline=None)
+@given(layers(6), configurations(), st.integers(2, 5))
+def test_cycles_of_ws_grow_with_the_columns_of_the_filter(layer: Layer, config: Configuration, factor: int) -> None:
+    """The count of lines, one more than the index of the last."""
+    one = Layer(layer.m, config.cols, layer.k)
+    many = Layer(layer.m, config.cols * factor, layer.k)
+    config = replace(config, dataflow="ws", memory=False)
+    lines = [number(simulate(each, config), "compute_cycles") + 1 for each in (one, many)]
+    assert lines[1] == factor * lines[0]

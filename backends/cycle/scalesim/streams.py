@@ -2,7 +2,7 @@
 The requests of an operand line by line: which word comes in which line.
 
 In every fold an operand asks for one block of words, either skewed (lane p is p lines late: a systolic stream) or row
-by row (what stays in the array is loaded). Both ways between the number of a word and its line are closed forms.
+by row (what stays in the array is loaded). The line of a word is a closed form.
 """
 
 from dataclasses import dataclass
@@ -37,22 +37,6 @@ class Stream:
     def words_of(self, col_fold: int) -> int:
         """The words of one column fold."""
         return self._sweep_unit * self._width(col_fold)
-
-    def before(self, line: int) -> int:
-        """How many words come before `line`."""
-        fold, line = divmod(line, self.folds.lines_of_fold)
-        if fold >= self.folds.count:
-            return self.words
-        col_fold, row_fold = divmod(fold, self.folds.row_folds)
-        width = self._width(col_fold)
-        words = self._sweep_unit * self._full_width * col_fold + self._full_height * row_fold * width
-        height, width = self._block(row_fold, col_fold)
-        line -= self._first(row_fold)
-        if line <= 0:
-            return words
-        if not self.skewed:
-            return words + min(line, height) * width
-        return words + _before(line, min(height, width), max(height, width))
 
     def line_of(self, word: int) -> int:
         """The line of a word, counted from 0."""
@@ -118,18 +102,8 @@ def streams(folds: Folds) -> Streams:
     return Streams(moving, held, out) if folds.dataflow == "ws" else Streams(held, moving, out)
 
 
-def _before(line: int, short: int, long: int) -> int:
-    """The words of a skewed block of `short` x `long` words in its first `line` lines: up, level, down."""
-    if line < short:
-        return line * (line + 1) // 2
-    if line <= long:
-        return short * (short - 1) // 2 + (line - short + 1) * short
-    rest = max(short + long - 1 - line, 0)
-    return short * long - rest * (rest + 1) // 2
-
-
 def _line(word: int, short: int, long: int) -> int:
-    """The line of a word of a skewed block: the inverse of `_before`."""
+    """The line of a word of a skewed block of `short` x `long` words: lines grow by one word, stay level, shrink."""
     up = short * (short - 1) // 2
     if word < up:
         return (isqrt(8 * word + 1) - 1) // 2
