@@ -332,6 +332,20 @@ def test_epochs_of_exactly_what_there_is_equal_the_walk(
 
 
 @settings(max_examples=300, deadline=None)
+@given(images(4), st.integers(1, 3), st.integers(1, 5), st.integers(1, 3), st.integers(1, 5), st.integers(-6, 2))
+def test_words_that_come_again_after_whole_folds(
+    image: Image, rows: int, apart: int, filters: int, folds: int, offset: int
+) -> None:
+    """In ws with several folds of channels; capacities near whole folds keep none, some or all words."""
+    layer = Layer.convolution(replace(image, channels=max(1, rows * apart + offset % 2)), filters)
+    config = Configuration(rows, 1, "ws")
+    stream = streams(cut(layer, config)).ifmap
+    windows = None if layer.image is None else Windows(layer, layer.image, stream.folds)
+    capacity = max(1, layer.m * rows * folds + offset)
+    assert ifmap_epochs(layer, windows, stream, capacity) == walk_epochs(demand(layer, config).ifmap, capacity)
+
+
+@settings(max_examples=300, deadline=None)
 @given(layers(6), configurations(), st.integers(1, 60))
 def test_the_fifo_equals_the_walk(layer: Layer, config: Configuration, half: int) -> None:
     ours = write_transfers(streams(cut(layer, config)).ofmap, 2 * half)
