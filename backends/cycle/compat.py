@@ -18,6 +18,7 @@ from xdsl.ir import Operation
 from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity, simulate
 from npuc.backends.cycle.scalesim.layer import Representation
+from npuc.backends.cycle.scalesim.sparsity import storage
 from npuc.backends.hardware import Hardware
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.machine import Energy
@@ -125,6 +126,10 @@ def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
     products, layer = product_of(nest, None if ratio is None else Sparsity(*ratio))
     config = machine.config
     columns = _simulate(layer, config)
+    if machine.sparsity and ratio is None:  # a dense filter is then stored like the sparse ones
+        words = storage(layer, Sparsity(1, 1), config.representation)
+        stored: Columns = {"filter_words_original": words.original, "filter_words_new": words.new}
+        columns = {**columns, **stored, "filter_metadata_words": words.metadata}
     cycles = products * (_count(columns, "compute_cycles") + 1)
     moved = _moved(op, columns, products) if config.memory else {}
     read = sum(t.read_bytes for t in moved.values()) if moved else None

@@ -21,9 +21,11 @@ from npuc.compiler.cli.shared import (
     Quiet,
     Source,
     Verb,
+    check_folder,
     check_target,
     make_console,
     parse_defines,
+    write_folder,
     write_result,
 )
 from npuc.compiler.errors import UsageError
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from npuc.compiler.driver import Compilation
     from npuc.compiler.options import CompileOptions, Say
     from npuc.compiler.run import RunOptions
+
+
+EMITTED = ("mlir", "scalesim")
 
 
 def register(app: typer.Typer) -> None:
@@ -48,9 +53,18 @@ class Outputs:
     csv: str | None
     mlir: str | None
     all_rows: bool
+    reports: str | None = None
+    """A folder for SCALE-Sim's reports."""
+    topology: str | None = None
+    """A folder for the program as SCALE-Sim's files."""
 
     def check(self, backends: Sequence[str]) -> None:
         """Raise `UsageError` for outputs that cannot be, before any work is done."""
+        for folder in (self.reports, self.topology):
+            if folder is not None:
+                check_folder(folder)
+                if list(backends) != ["cycle"]:
+                    raise UsageError("SCALE-Sim's files come from the backend 'cycle' alone", hint="-b cycle")
         if [self.json, self.csv, self.mlir].count("-") > 1:
             raise UsageError("only one of --json, --csv and -o can go to standard output")
         if self.mlir is not None and len(backends) > 1:
@@ -62,7 +76,7 @@ class Outputs:
 def command(
     source: Source,
     backend: Annotated[list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model.")] = None,
-    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset or .toml file.")] = None,
+    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml or .cfg file.")] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
     ] = None,
@@ -77,9 +91,16 @@ def command(
     ] = False,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")] = None,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
+    csv_format: Annotated[
+        str,
+        typer.Option("--csv-format", metavar="npuc|scalesim", help="SCALE-Sim's reports, into the folder of --csv."),
+    ] = "npuc",
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE.mlir", help="Write the program.")
     ] = None,
+    emit: Annotated[
+        str, typer.Option("--emit", metavar="mlir|scalesim", help="What -o writes; SCALE-Sim's files go to a folder.")
+    ] = "mlir",
     rows: Annotated[str, typer.Option("--rows", metavar="folded|all", help="Layers that the table shows.")] = "folded",
     print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None,
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
@@ -99,7 +120,7 @@ def command(
         backends = backend or [DEFAULT]
         if backend is None and not quiet:
             print(f"npuc: backend {DEFAULT}, the default", file=sys.stderr)
-        outputs = Outputs(json, csv, output, rows == "all")
+        outputs = _outputs(json, csv, csv_format, output, emit, all_rows=rows == "all")
         outputs.check(backends)
         options: CompileOptions = {
             "hardware": hw,
@@ -118,6 +139,28 @@ def command(
         _compile(source, backends, options, outputs, quiet=quiet, verbose=verbose)
         if check:
             _check(source, options, quiet=quiet)
+
+
+def _outputs(
+    json: str | None, csv: str | None, csv_format: str, output: str | None, emit: str, *, all_rows: bool
+) -> Outputs:
+    """Where results go. Raises `UsageError` for an unknown format."""
+    for option, value, known in (("--csv-format", csv_format, ("npuc", "scalesim")), ("--emit", emit, EMITTED)):
+        if value not in known:
+            raise UsageError(f"{option} {value}: expected {' or '.join(known)}")
+    for option, value, target, needed in (("--csv-format", csv_format, csv, "--csv"), ("--emit", emit, output, "-o")):
+        if value == "scalesim" and target is None:
+            raise UsageError(f"{option} scalesim needs {needed} FOLDER")
+    reports = csv if csv_format == "scalesim" else None
+    topology = output if emit == "scalesim" else None
+    return Outputs(
+        json,
+        None if reports is not None else csv,
+        None if topology is not None else output,
+        all_rows,
+        reports,
+        topology,
+    )
 
 
 def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
@@ -146,6 +189,25 @@ def _compile(
         for report in result.reports:
             print(f"npuc: passes: {report.pipeline or '(none)'}", file=sys.stderr)
     _write(result, outputs)
+    _write_scalesim(result, options, outputs, _say(quiet))
+
+
+def _write_scalesim(result: Compilation, options: CompileOptions, outputs: Outputs, say: Say) -> None:
+    """The files of SCALE-Sim that were asked for."""
+    from npuc.backends.base import DEFAULT_HARDWARE
+
+    if outputs.reports is not None or outputs.topology is not None:
+        from npuc.backends.cycle.export import report_files, topology_files
+        from npuc.backends.hardware import load_hardware
+
+        if outputs.reports is not None:
+            write_folder(outputs.reports, report_files(result.reports[0]))
+        if outputs.topology is not None:
+            hardware = load_hardware(options.get("hardware") or DEFAULT_HARDWARE, options.get("overrides"))
+            export = topology_files(result.modules[0], hardware)
+            write_folder(outputs.topology, export.files)
+            for warning in export.warnings:
+                say(f"warning: {warning}")
 
 
 def _say(quiet: bool) -> Say:

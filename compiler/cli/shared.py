@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
@@ -155,6 +156,29 @@ def check_target(path: str | None) -> None:
     if not path or folder or not home:
         reason = "the name is empty" if not path else "it is a folder" if folder else "its folder does not exist"
         raise UsageError(f"cannot write '{path}': {reason}")
+
+
+def check_folder(path: str) -> None:
+    """Raise `UsageError` when several files cannot be written to the folder `path`, which need not exist yet."""
+    if path == "-":
+        raise UsageError("several files cannot go to standard output", hint="name a folder")
+    try:
+        folder = Path(path)
+        fits = bool(path) and (folder.is_dir() or (not folder.exists() and folder.absolute().parent.is_dir()))
+    except (OSError, ValueError) as e:
+        raise UsageError(f"cannot write '{path}': {e}") from e
+    if not fits:
+        raise UsageError(f"cannot write '{path}': it is not a folder, nor can it be made one")
+
+
+def write_folder(path: str, files: Mapping[str, str]) -> None:
+    """Write files into a folder, which is made if it does not exist. Raises `UsageError` when it cannot."""
+    try:
+        Path(path).mkdir(exist_ok=True)
+    except OSError as e:
+        raise UsageError(f"cannot write '{path}': {e.strerror or e}") from e
+    for name, text in files.items():
+        write_bytes(os.path.join(path, name), text.encode())
 
 
 def write_result(path: str, text: str) -> None:

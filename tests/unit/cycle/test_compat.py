@@ -179,8 +179,10 @@ def test_sparsity_counts_only_where_it_is_on_and_in_the_forward_product() -> Non
     assert count(on.ops[0], "total_cycles") < count(dense.ops[0], "total_cycles")
     assert on.warnings == []
     assert on.ops[0].native["filter_words_original"] == 8 * 16
-    trained = compile_source(text, "csv", hardware=SMALL, overrides={"scalesim.sparsity": True}, inference=False)
-    plain = compile_source(GEMM_HEADER + "a,9,8,16,\n", "csv", hardware=SMALL, inference=False)
+    changed = {"scalesim.sparsity": True}
+    trained = compile_source(text, "csv", hardware=SMALL, overrides=changed, inference=False)
+    plain = compile_source(GEMM_HEADER + "a,9,8,16,\n", "csv", hardware=SMALL, overrides=changed, inference=False)
+    assert plain.ops[0].native["filter_words_new"] == 8 * 16
     assert [r.native for r in trained.ops[1:]] == [r.native for r in plain.ops[1:]]
 
 
