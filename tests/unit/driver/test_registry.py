@@ -6,6 +6,7 @@ import pytest
 from xdsl.universe import XDSL_UNIVERSE
 
 from npuc.backends.base import default_hardware, get_all_backends, get_backend
+from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline, write_pipeline
 from npuc.compiler.transforms import get_all_passes
@@ -20,6 +21,15 @@ def test_backend_of_another_distribution_is_found(outside: Path) -> None:
     backend = get_backend("tick")
     assert (backend.name, backend.level, default_hardware(backend)) == ("tick", "train", "rtx2080ti")
     assert list(get_all_backends()) == sorted(get_all_backends())
+
+
+def test_a_backend_may_do_without_schedules(outside: Path) -> None:
+    table = "layer,M,N,K\nfc,8,8,8\n"
+    scheduled = compile_source(table, "csv", backend="npu-tick", hardware="igo-small")
+    assert scheduled.pipeline == "lower-to-npu,schedule"
+    free = compile_source(table, "csv", backend="npu-tick", hardware={"name": "unscheduled"})
+    assert free.pipeline == "lower-to-npu"
+    assert free.totals.seconds == scheduled.totals.seconds == 1e-6
 
 
 def test_unknown_backend_names_the_nearest(outside: Path) -> None:

@@ -60,6 +60,10 @@ class NpuTickBackend(TickBackend):
         """Everything of the npu level."""
         return None if op.name.startswith("npu.") else "it is not of the npu level"
 
+    def needs_schedules(self, hardware: Hardware) -> bool:
+        """Ticks do not depend on schedules, but some machines pretend."""
+        return hardware.name != "unscheduled"
+
     def score(self, module: ModuleOp, hardware: Hardware) -> Report:
         """One row an operation."""
         rows = [
