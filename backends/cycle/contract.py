@@ -66,11 +66,13 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
     stored = sum(size for name, size in accessed.items() if name in outs)
     loaded = sum(accessed.values()) - stored
     # What the DMA brings in is written to SPM, what it takes out is read there.
+    timing = pipeline(nest, schedule, machine, widths)
     native = {
         "tiles": work.tiles,
         "folds": work.folds,
         "fill_drain_cycles": work.overhead + work.folds * machine.array.fold_overhead,
         "transfer_cycles": machine.transfer_cycles(read + written),
+        "first_load_bytes": timing.head,
         "spm_read_bytes": loaded + written,
         "spm_write_bytes": stored + read,
     }
@@ -79,7 +81,7 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
         spm = native["spm_read_bytes"] + native["spm_write_bytes"]
         energy = machine.energy.joules(nest.macs, spm, read + written)
     return Cost(
-        cycles=pipeline(nest, schedule, machine, widths).cycles,
+        cycles=timing.cycles,
         compute_cycles=work.cycles,
         transfer_cycles=native["transfer_cycles"],
         tensors=tensors,

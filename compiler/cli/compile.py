@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from npuc.compiler.run import RunOptions
 
 
-EMITTED = ("mlir", "scalesim")
+EMITTED = ("mlir", "trace", "scalesim")
 
 
 def register(app: typer.Typer) -> None:
@@ -51,8 +51,10 @@ class Outputs:
 
     json: str | None
     csv: str | None
-    mlir: str | None
+    program: str | None
     all_rows: bool
+    timeline: bool = False
+    """Whether `program` takes the timeline of the step in place of the IR."""
     reports: str | None = None
     """A folder for SCALE-Sim's reports."""
     topology: str | None = None
@@ -65,11 +67,11 @@ class Outputs:
                 check_folder(folder)
                 if list(backends) != ["cycle"]:
                     raise UsageError("SCALE-Sim's files come from the backend 'cycle' alone", hint="-b cycle")
-        if [self.json, self.csv, self.mlir].count("-") > 1:
+        if [self.json, self.csv, self.program].count("-") > 1:
             raise UsageError("only one of --json, --csv and -o can go to standard output")
-        if self.mlir is not None and len(backends) > 1:
-            raise UsageError("-o writes the program of one backend, and several are named")
-        for path in (self.json, self.csv, self.mlir):
+        if self.program is not None and len(backends) > 1:
+            raise UsageError("-o writes what one backend scored, and several are named")
+        for path in (self.json, self.csv, self.program):
             check_target(path)
 
 
@@ -95,11 +97,9 @@ def command(
         str,
         typer.Option("--csv-format", metavar="npuc|scalesim", help="SCALE-Sim's reports, into the folder of --csv."),
     ] = "npuc",
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE.mlir", help="Write the program.")
-    ] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE|-", help="Write the program.")] = None,
     emit: Annotated[
-        str, typer.Option("--emit", metavar="mlir|scalesim", help="What -o writes; SCALE-Sim's files go to a folder.")
+        str, typer.Option("--emit", metavar="|".join(EMITTED), help="What -o writes; SCALE-Sim's files go to a folder.")
     ] = "mlir",
     rows: Annotated[str, typer.Option("--rows", metavar="folded|all", help="Layers that the table shows.")] = "folded",
     print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None,
@@ -147,17 +147,20 @@ def _outputs(
     """Where results go. Raises `UsageError` for an unknown format."""
     for option, value, known in (("--csv-format", csv_format, ("npuc", "scalesim")), ("--emit", emit, EMITTED)):
         if value not in known:
-            raise UsageError(f"{option} {value}: expected {' or '.join(known)}")
+            raise UsageError(f"{option} {value}: expected {', '.join(known[:-1])} or {known[-1]}")
     for option, value, target, needed in (("--csv-format", csv_format, csv, "--csv"), ("--emit", emit, output, "-o")):
         if value == "scalesim" and target is None:
             raise UsageError(f"{option} scalesim needs {needed} FOLDER")
     reports = csv if csv_format == "scalesim" else None
     topology = output if emit == "scalesim" else None
+    if emit == "trace" and output is None:
+        output = "-"
     return Outputs(
         json,
         None if reports is not None else csv,
         None if topology is not None else output,
         all_rows,
+        emit == "trace",
         reports,
         topology,
     )
@@ -226,20 +229,28 @@ def _write(result: Compilation, outputs: Outputs) -> None:
     from npuc.compiler.report import Comparison, to_csv
 
     reports = result.reports
+    program = None if outputs.program is None else _program(result, outputs)
     if outputs.json is not None:
         document = reports[0] if len(reports) == 1 else Comparison(reports=reports)
         write_result(outputs.json, document.to_json())
     if outputs.csv is not None:
         write_result(outputs.csv, to_csv(reports))
-    if outputs.mlir is not None:
-        from xdsl.printer import Printer
-
-        text = io.StringIO()
-        Printer(text).print_op(result.modules[0])
-        write_result(outputs.mlir, text.getvalue() + "\n")
-    if "-" not in (outputs.json, outputs.csv, outputs.mlir):
+    if outputs.program is not None and program is not None:
+        write_result(outputs.program, program)
+    if "-" not in (outputs.json, outputs.csv, outputs.program):
         from npuc.compiler.report.table import print_report
 
         console = make_console()
         for report in reports:
             print_report(report, console, all_rows=outputs.all_rows)
+
+
+def _program(result: Compilation, outputs: Outputs) -> str:
+    """What `-o` writes: the program that was scored, or the timeline of its step."""
+    if outputs.timeline:
+        return result.reports[0].to_trace()
+    from xdsl.printer import Printer
+
+    text = io.StringIO()
+    Printer(text).print_op(result.modules[0])
+    return text.getvalue() + "\n"

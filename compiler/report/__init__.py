@@ -1,5 +1,5 @@
 """
-What a backend says about a program: the report, its totals, and its forms for machines (JSON, CSV).
+What a backend says about a program: the report, its totals, and its forms for machines (JSON, CSV, a timeline).
 
     rows = [OpRow(index=0, name="fc1", op="npu.contract", phase="forward", kind="matrix", macs=25690112, …)]
     report = make_report("cycle", hardware.as_dict(), rows)
@@ -25,6 +25,7 @@ from npuc.compiler.report.model import (
     Totals,
 )
 from npuc.compiler.report.totals import make_report, total
+from npuc.compiler.report.trace_events import to_trace
 from npuc.compiler.report.write import Comparison, report_from_json, to_csv, to_json
 
 __all__ = [
@@ -46,5 +47,6 @@ __all__ = [
     "report_from_json",
     "to_csv",
     "to_json",
+    "to_trace",
     "total",
 ]

@@ -168,3 +168,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         from npuc.compiler.report.write import to_csv
 
         return to_csv([self])
+
+    def to_trace(self) -> str:
+        """The timeline of the step in the trace-event format, as JSON text. Raises `UsageError` without cycles."""
+        from npuc.compiler.report.trace_events import to_trace
+
+        return to_trace(self)

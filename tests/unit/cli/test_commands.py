@@ -76,6 +76,25 @@ def test_failed_compilation_writes_nothing(npuc: Npuc, folder: Path) -> None:
     assert (folder / "r.json").read_text() == "before"
 
 
+def test_emit_trace_writes_a_timeline(npuc: Npuc, folder: Path) -> None:
+    outcome = npuc("compile", "net.dsl", "-q", "--emit", "trace", "-o", "step.json")
+    assert outcome.status == 0
+    assert "verdict" in outcome.out
+    text = (folder / "step.json").read_text()
+    assert {event["ph"] for event in json.loads(text)["traceEvents"]} == {"M", "X"}
+    assert npuc("compile", "net.dsl", "-q", "--emit", "trace") == (0, text, "")
+    assert npuc("compile", "net.dsl", "-q", "--emit", "trace", "-o", "-").out == text
+
+
+def test_emit_trace_has_one_place_and_one_backend(npuc: Npuc, folder: Path) -> None:
+    assert "only one of" in npuc("compile", "net.dsl", "--emit", "trace", "--json", "-").err
+    assert "several are named" in npuc("compile", "net.dsl", "-b", "tick", "-b", "cycle", "--emit", "trace").err
+    outcome = npuc("compile", "net.dsl", "-q", "-b", "tick", "--emit", "trace", "-o", "t.json", "--json", "r.json")
+    assert outcome.status == 2
+    assert "timeline" in outcome.err
+    assert sorted(os.listdir(folder)) == ["net.dsl"]
+
+
 def test_output_may_be_a_device(npuc: Npuc) -> None:
     assert npuc("compile", "net.dsl", "-b", "tick", "--json", "/dev/null").status == 0
     assert not Path("/dev/null").is_file()

@@ -54,6 +54,7 @@ def test_native_columns(parse: Parse, hardware: Machine) -> None:
         "folds": 10,
         "fill_drain_cycles": 6,
         "transfer_cycles": 168,
+        "first_load_bytes": 64,
         "spm_read_bytes": 640 + 32,
         "spm_write_bytes": 10 * 32 + 640,
     }

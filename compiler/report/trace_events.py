@@ -1,0 +1,121 @@
+"""
+A report as a timeline in the trace-event format, which Perfetto and chrome://tracing open.
+
+Four tracks show the resources: the array, the vector unit, and the DRAM channel inwards and outwards. Operations run
+one after another. Each has a slice on every resource that it uses, as long as that works for it: loads from the
+operation's start, stores until its end, the array from the end of the first load. An operation that runs several
+times is one slice of all its runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from npuc.compiler.errors import UsageError
+from npuc.compiler.report.model import OpRow, Report
+
+TRACKS = ("array", "vector unit", "DRAM in", "DRAM out")
+ARRAY, VECTOR, READS, WRITES = range(1, len(TRACKS) + 1)
+PROCESS = 1
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """The work of a resource for an operation: track, begin after the operation's own, duration; in cycles."""
+
+    track: int
+    begin: float
+    duration: float
+
+
+def to_trace(report: Report) -> str:
+    """
+    The timeline of a report as JSON text that ends in a newline; times in microseconds, one event a line.
+
+    Raises `UsageError` for a report without cycles or without a clock.
+    """
+    clock = report.hardware.get("clock_mhz")
+    if not isinstance(clock, int | float) or not clock:
+        raise UsageError("a timeline needs the clock of the hardware", hint="--set clock_mhz=N")
+    if report.ops and report.totals.cycles is None:
+        raise UsageError(f"the backend '{report.backend}' does not model cycles, so there is no timeline")
+    events = ",\n".join(json.dumps(e, ensure_ascii=False, allow_nan=False) for e in _events(report, float(clock)))
+    other = {"npuc": report.npuc, "backend": report.backend, "hardware": report.hardware.get("name")}
+    head = f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(other, ensure_ascii=False)}, "traceEvents": [\n'
+    return head + events + "\n]}\n"
+
+
+def _events(report: Report, clock: float) -> Iterator[dict[str, object]]:
+    """Names of the process and the tracks, then the slices in program order."""
+    name = f"{report.network or report.source} ({report.backend})"
+    yield {"ph": "M", "pid": PROCESS, "tid": 0, "ts": 0, "name": "process_name", "args": {"name": name}}
+    for number, track in enumerate(TRACKS, 1):
+        place: dict[str, object] = {"ph": "M", "pid": PROCESS, "tid": number, "ts": 0}
+        yield place | {"name": "thread_name", "args": {"name": track}}
+        yield place | {"name": "thread_sort_index", "args": {"sort_index": number}}
+    begin = 0
+    double_buffer = _double_buffer(report)
+    for row in report.ops:
+        if not row.cycles:
+            continue
+        end = begin + row.repeat * row.cycles
+        for part in _slices(row, double_buffer=double_buffer):
+            start = (begin + part.begin) / clock
+            # Rounded, begin and duration together may reach into the next operation.
+            duration = min(part.duration / clock, end / clock - start)
+            event: dict[str, object] = {"ph": "X", "pid": PROCESS, "tid": part.track, "ts": start, "dur": duration}
+            yield event | {"name": f"{row.name or row.op} {row.phase}", "cat": row.kind, "args": _args(row)}
+        begin = end
+
+
+def _double_buffer(report: Report) -> bool:
+    memory = report.hardware.get("memory")
+    return not isinstance(memory, dict) or memory.get("double_buffer") is not False
+
+
+def _slices(row: OpRow, *, double_buffer: bool) -> Iterator[_Slice]:
+    """
+    What works for an operation, and when; all its runs.
+
+    One DRAM channel serves both directions, so its time is divided by their bytes. A model without a channel has no
+    slices of it.
+    """
+    cycles, runs = row.cycles or 0, row.repeat
+    transfer = row.native.get("transfer_cycles")
+    read, written = row.dram_read_bytes or 0, row.dram_write_bytes or 0
+    stored = loaded = 0.0
+    if isinstance(transfer, int) and read + written:
+        stored = transfer * written / (read + written)
+        loaded = transfer - stored
+    work = row.compute_cycles if row.compute_cycles is not None else cycles
+    if work:
+        first = row.native.get("first_load_bytes")
+        lead = loaded
+        if double_buffer:
+            lead = loaded * first / read if isinstance(first, int) and read else 0.0
+        lead = min(lead, cycles - work)
+        yield _Slice(VECTOR if row.kind == "vector" else ARRAY, runs * lead, runs * work)
+    if loaded:
+        yield _Slice(READS, 0.0, runs * loaded)
+    if stored:
+        yield _Slice(WRITES, runs * (cycles - stored), runs * stored)
+
+
+def _args(row: OpRow) -> dict[str, object]:
+    """What a viewer shows of a slice: of one run, as the report says it."""
+    shown = {
+        "phase": row.phase,
+        "layer": row.name,
+        "op": row.op,
+        "repeat": row.repeat,
+        "cycles": row.cycles,
+        "stall_cycles": row.stall_cycles,
+        "read_bytes": row.dram_read_bytes,
+        "write_bytes": row.dram_write_bytes,
+        "limit": row.limit,
+        "utilization": row.utilization,
+        "source": row.loc,
+    }
+    return {name: value for name, value in shown.items() if value is not None}

@@ -1,0 +1,201 @@
+"""The timeline of a report: the trace-event format, tracks without overlaps, sums that are the report's totals."""
+
+import json
+import math
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from npuc.compiler import compile_file, compile_source
+from npuc.compiler.errors import UsageError
+from npuc.compiler.report import HardwareDict, OpRow, Report, make_report
+
+TRACKS = ["array", "vector unit", "DRAM in", "DRAM out"]
+TABLE = "layer,M,N,K,count,has_dX\na,300,200,100,12,1\nb,64,64,64,1,0\n"
+
+
+def events_of(report: Report) -> list[dict[str, Any]]:
+    """The events of the report's timeline, each of the form that the trace-event format prescribes."""
+    document = json.loads(report.to_trace())
+    assert set(document) == {"displayTimeUnit", "otherData", "traceEvents"}
+    assert document["displayTimeUnit"] in ("ms", "ns")
+    for event in document["traceEvents"]:
+        assert {type(event[key]) for key in ("ph", "name")} == {str}
+        assert {type(event[key]) for key in ("pid", "tid")} == {int}
+        assert event["ph"] in "MX"
+        assert isinstance(event["args"], dict)
+        for key in ("ts", "dur") if event["ph"] == "X" else ("ts",):
+            assert isinstance(event[key], int | float)
+            assert event[key] >= 0
+        if event["ph"] == "X":
+            assert isinstance(event["cat"], str)
+        else:
+            (key,) = event["args"]
+            assert (event["name"], key) in (
+                ("process_name", "name"),
+                ("thread_name", "name"),
+                ("thread_sort_index", "sort_index"),
+            )
+    return document["traceEvents"]
+
+
+def tracks_of(report: Report) -> dict[str, list[dict[str, Any]]]:
+    """The slices of every track by its name; asserts that none begins before the one before it ends."""
+    events = events_of(report)
+    names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert list(names.values()) == TRACKS
+    tracks: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for event in events:
+        if event["ph"] == "X":
+            track = tracks[names[event["tid"]]]
+            assert not track or event["ts"] >= track[-1]["ts"] + track[-1]["dur"]
+            track.append(event)
+    return tracks
+
+
+def busy(slices: list[dict[str, Any]]) -> float:
+    """Microseconds in which a track works."""
+    return math.fsum(s["dur"] for s in slices)
+
+
+def assert_sums(report: Report) -> None:
+    """The tracks work as long as the report says, and the last slice ends with the step."""
+    clock = report.hardware["clock_mhz"]
+    assert isinstance(clock, int | float)
+    tracks = tracks_of(report)
+
+    def micros(*kinds: str) -> float:
+        return sum(r.repeat * (r.compute_cycles or 0) for r in report.ops if r.kind in kinds) / clock
+
+    transfers = 0
+    for r in report.ops:
+        cycles = r.native["transfer_cycles"]
+        assert isinstance(cycles, int)
+        transfers += r.repeat * cycles
+    assert busy(tracks["array"]) == pytest.approx(micros("matrix", "data"), rel=1e-9)
+    assert busy(tracks["vector unit"]) == pytest.approx(micros("vector"), rel=1e-9)
+    assert busy(tracks["DRAM in"]) + busy(tracks["DRAM out"]) == pytest.approx(transfers / clock, rel=1e-9)
+    end = max(s["ts"] + s["dur"] for track in tracks.values() for s in track)
+    assert report.totals.seconds is not None
+    assert end == pytest.approx(1e6 * report.totals.seconds, rel=1e-9)
+
+
+@pytest.mark.parametrize("double_buffer", [True, False])
+@pytest.mark.parametrize("source", ["samples:mlp", "samples:lenet", "samples:gpt2"])
+def test_tracks_are_the_totals_of_the_report(source: str, *, double_buffer: bool) -> None:
+    defines = {"batch": 1} if source == "samples:gpt2" else {}
+    overrides = {"memory.double_buffer": double_buffer}
+    assert_sums(compile_file(source, defines=defines, overrides=overrides, inference=source == "samples:gpt2"))
+
+
+def test_repetitions_are_one_slice_of_all_runs() -> None:
+    report = compile_source(TABLE, "csv", "t.csv")
+    assert_sums(report)
+    array = tracks_of(report)["array"]
+    assert [s["name"] for s in array] == ["a forward", "a dx", "a dw", "b forward", "b dw"]
+    assert [s["args"]["repeat"] for s in array] == [12, 12, 12, 1, 1]
+    row = report.ops[0]
+    clock = 1050.0
+    assert array[0]["dur"] == pytest.approx(12 * (row.compute_cycles or 0) / clock)
+    assert array[0]["args"]["cycles"] == row.cycles
+
+
+def test_an_operation_by_hand() -> None:
+    """
+    100 cycles at 2 MHz twice: 40 of compute, 50 of transfer, a fifth of that for writes; half of the reads come
+    first.
+    """
+    hardware: HardwareDict = {"name": "m", "clock_mhz": 2.0}
+    native: dict[str, Any] = {"transfer_cycles": 50, "first_load_bytes": 200}
+    row = OpRow(
+        index=0,
+        name="fc",
+        op="npu.contract",
+        loc="n.dsl:3:4",
+        phase="dw",
+        repeat=2,
+        cycles=100,
+        compute_cycles=40,
+        stall_cycles=60,
+        seconds=50e-6,
+        utilization=0.25,
+        dram_read_bytes=400,
+        dram_write_bytes=100,
+        limit="latency",
+        native=native,
+    )
+    later = OpRow(index=1, name="relu", op="npu.vector", kind="vector", cycles=8, compute_cycles=6, seconds=4e-6)
+    tracks = tracks_of(make_report("cycle", hardware, [row, later], network="net"))
+    places = {name: [(s["ts"], s["dur"]) for s in slices] for name, slices in tracks.items()}
+    assert places == {
+        "array": [(20.0, 40.0)],
+        "DRAM in": [(0.0, 40.0)],
+        "DRAM out": [(90.0, 10.0)],
+        "vector unit": [(100.0, 3.0)],
+    }
+    assert tracks["array"][0]["args"] == {
+        "phase": "dw",
+        "layer": "fc",
+        "op": "npu.contract",
+        "repeat": 2,
+        "cycles": 100,
+        "stall_cycles": 60,
+        "read_bytes": 400,
+        "write_bytes": 100,
+        "limit": "latency",
+        "utilization": 0.25,
+        "source": "n.dsl:3:4",
+    }
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 10**9), st.integers(0, 10**9), st.integers(0, 10**9), st.integers(1, 40)), max_size=20
+    ),
+    st.floats(1.0, 5000.0),
+)
+def test_slices_never_overlap(sizes: list[tuple[int, int, int, int]], clock: float) -> None:
+    rows = [
+        OpRow(
+            index=number,
+            name="fc",
+            op="npu.contract",
+            repeat=repeat,
+            cycles=cycles,
+            compute_cycles=work % (cycles + 1),
+            dram_read_bytes=read,
+            dram_write_bytes=work,
+            native={"transfer_cycles": read % (cycles + 1), "first_load_bytes": read // 3},
+        )
+        for number, (cycles, work, read, repeat) in enumerate(sizes)
+    ]
+    report = make_report("cycle", {"name": "m", "clock_mhz": clock}, rows)
+    end = sum(r.repeat * (r.cycles or 0) for r in rows) / clock
+    for track in tracks_of(report).values():
+        assert track[-1]["ts"] + track[-1]["dur"] <= end
+
+
+def test_same_report_same_bytes() -> None:
+    assert compile_file("samples:mlp").to_trace() == compile_file("samples:mlp").to_trace()
+
+
+def test_models_without_a_channel_have_no_slices_of_it() -> None:
+    overrides = {"clock_mhz": 1e3, "cycle.compat": "scalesim3"}
+    report = compile_source(TABLE, "csv", "t.csv", hardware="scalesim", overrides=overrides)
+    assert set(tracks_of(report)) == {"array"}
+
+
+def test_an_empty_program_has_tracks_only() -> None:
+    assert tracks_of(make_report("cycle", {"name": "m", "clock_mhz": 1.0}, [])) == {}
+
+
+def test_reports_without_times_have_no_timeline() -> None:
+    row = OpRow(index=0, name="fc", op="npu.contract")
+    with pytest.raises(UsageError, match="does not model cycles"):
+        make_report("other", {"name": "m", "clock_mhz": 1.0}, [row]).to_trace()
+    with pytest.raises(UsageError, match="needs the clock"):
+        make_report("cycle", {"name": "m"}, [row]).to_trace()
