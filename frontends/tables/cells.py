@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from npuc.compiler.errors import Location, SourceError
 from npuc.frontends.tables.model import LARGEST
 
-_CELL = re.compile(r'[ \t]*"((?:[^"]|"")*)"[ \t]*(?=,|$)|([^,]*)')
+_CELLS = {sep: re.compile(rf' *"((?:[^"]|"")*)" *(?={sep}|$)|([^{sep}]*)') for sep in (",", "\t")}
 _WHOLE = re.compile(r"\+?[0-9]{1,20}")
 _RATIO = re.compile(r"([0-9]{1,9})[ \t]*:[ \t]*([0-9]{1,9})")
 _STRIDES = re.compile(r"([0-9]{1,9})[ \t]*[xX][ \t]*([0-9]{1,9})")
@@ -26,7 +27,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the file: its number (from 1), its text, its cells; empty cells at the end do not count."""
+    """A line of the file: its number (from 1), its text, its cells; empty ones at the end and comments do not count."""
 
     number: int
     text: str
@@ -36,7 +37,7 @@ class Line:
 def lines_of(text: str) -> Iterator[Line]:
     """The lines of a table that hold anything."""
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
-        cells = list(_split(line))
+        cells = list(takewhile(lambda cell: not cell.text.startswith("#"), _split(line)))
         while cells and not cells[-1].text:
             cells.pop()
         if cells:
@@ -44,10 +45,15 @@ def lines_of(text: str) -> Iterator[Line]:
 
 
 def _split(line: str) -> Iterator[Cell]:
-    """The cells of a line; one in double quotes may hold commas, and quotes written twice."""
+    """
+    The cells of a line, between commas; between tabs where it has no commas.
+
+    A cell in double quotes may hold commas, and quotes written twice.
+    """
+    pattern = _CELLS["," if "," in line or "\t" not in line.strip() else "\t"]
     position = 0
     while True:
-        found = _CELL.match(line, position)
+        found = pattern.match(line, position)
         assert found is not None, "the pattern matches the empty text"
         quoted, plain = found.group(1), found.group(2)
         if quoted is not None:

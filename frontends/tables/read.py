@@ -141,7 +141,7 @@ def _row(reader: RowReader, columns: _Columns | None, number: int) -> _Row:
     name = layer_name("/".join(cells[i].text for i in parts if i < len(cells)), number)
     if columns is not None:
         layer = _product(reader, columns, name)
-    elif len(cells) in (8, 9):
+    elif len(cells) in (8, 9) or [cell.text for cell in cells[8:9]] == [""]:  # notes stand behind an empty cell
         layer = _convolution(reader, name)
     elif len(cells) in (4, 5):
         layer = _gemm(reader, name)

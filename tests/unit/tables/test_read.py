@@ -67,11 +67,17 @@ def test_sparsity_of_a_gemm() -> None:
         ("a,56,56,3,3,8,16,2x1,", Convolution(56, 56, 3, 3, 8, 16, 2, 1), None),
         ("a,56,56,3,3,8,16,2,1:4,", CONV, (1, 4)),
         ("a,56,56,3,3,8,16,2,1:1", CONV, None),
+        ("a,56,56,3,3,8,16,2,#dw", CONV, None),
+        ("a,56,56,3,3,8,16,2 ,, # 28, 28", CONV, None),
+        ("a,56,56,3,3,8,16,2,,,28,28,784", CONV, None),
+        ("a\t56\t56\t3\t3\t8\t16\t2\t", CONV, None),
+        ("# b,1,1\na,56,56,3,3,8,16,2", CONV, None),
     ],
 )
 def test_convolutions(row: str, work: Convolution, sparsity: tuple[int, int] | None) -> None:
     (layer,) = layers(CONV_HEADER + row + "\n")
-    assert (layer.work, layer.sparsity, layer.line) == (work, sparsity, 2)
+    assert (layer.name, layer.work, layer.sparsity) == ("a", work, sparsity)
+    assert layer.line == 2 + row.count("\n")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +125,8 @@ def test_a_first_line_that_is_a_layer_is_kept() -> None:
         (GEMM_HEADER + "a,1,2,99999999999,\n", "2:7", "K: found '99999999999'"),
         (GEMM_HEADER + "a,1,,3,\n", "2:5", "N is missing"),
         (GEMM_HEADER + "a,1,2\n", "2:6", "K is missing"),
+        (CONV_HEADER + "a,9,9,3,3,4,5,1,2:4,7,\n", "2:1", "found 10 cells"),
+        ("name\tM\tN\tK\na\t1\tx\t3\n", "2:5", "N: found 'x'"),
         ("name,x,y,z\na,1,2\n", "2:1", "found 3 cells, expected 8 or 9"),
         ("name,x,y,z\n  a\n", "2:3", "found 1 cell, expected 8 or 9"),
         ("M,N,K,M\n1,2,3,4\n", "1:7", "two columns are named 'M'"),
