@@ -8,9 +8,12 @@ the third streams through (T steps):
     os         M      N         K            T + R + C - 2   (drain "hidden"), 2R + C + T - 2 ("full")
     ws         K      N         M            2R + C + T - 2
     is         K      M         N            2R + C + T - 2
+    in-place   N      K         M            T + R + C - 2, and R for a change of what stays
 
-These are SCALE-Sim 3.0.0's cycles. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With
-`fill = "overlap"` the fill and drain of a fold hide behind its neighbours: folds x T, plus P - T once an operation.
+The first three are SCALE-Sim 3.0.0's cycles; in-place stands here for the forward product, `residency.py` has all of
+them. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With `fill = "overlap"` the fill and
+drain of a fold hide behind its neighbours: folds x T, plus P - T once an operation. What a change of the tile takes
+that stays in an in-place array is never hidden.
 All sizes may be numpy arrays.
 """
 
@@ -19,7 +22,7 @@ from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
-Dataflow = Literal["os", "ws", "is"]
+Dataflow = Literal["os", "ws", "is", "in-place"]
 Fill = Literal["per-fold", "overlap"]
 Drain = Literal["hidden", "full"]
 Numbers: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -29,6 +32,7 @@ PLACES: dict[Dataflow, tuple[Group, Group, Group]] = {
     "os": ("m", "n", "k"),
     "ws": ("k", "n", "m"),
     "is": ("k", "m", "n"),
+    "in-place": ("n", "k", "m"),
 }
 
 
@@ -55,7 +59,7 @@ class Array:
     @property
     def latency(self) -> int:
         """Fill and drain: the cycles of a fold beyond those it streams (P - T)."""
-        if self.dataflow == "os" and self.drain == "hidden":
+        if self.dataflow == "in-place" or (self.dataflow == "os" and self.drain == "hidden"):
             return self.rows + self.cols - 2
         return 2 * self.rows + self.cols - 2
 
@@ -63,6 +67,11 @@ class Array:
     def fold_overhead(self) -> int:
         """What every fold pays beyond the streamed steps."""
         return self.latency if self.fill == "per-fold" else 0
+
+    @property
+    def reload(self) -> int:
+        """What a change of the tile that stays in the elements takes by itself: a weight has one register a cell."""
+        return self.rows if self.dataflow == "in-place" else 0
 
     @property
     def op_overhead(self) -> int:

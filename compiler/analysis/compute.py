@@ -3,16 +3,19 @@ The array's work of a scheduled nest, in closed form.
 
 A tile operation runs its statements one after another, each as the GEMM its view says, once for every element of
 its batch dimensions. Cycles and accesses of a tile are products of one factor for each of M, N, K and batch, and
-every dimension is in one of these groups, so that the sum over all tiles is the product of four sums.
+every dimension is in one of these groups, so that the sum over all tiles is the product of four sums. Tile operations
+that find their stationary tile in the elements (`residency.py`) are counted by themselves.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from npuc.compiler.analysis.array import Array, Group
 from npuc.compiler.analysis.blocks import lengths
 from npuc.compiler.analysis.gemm import gemm_view
+from npuc.compiler.analysis.residency import kept, members, placement
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 
@@ -22,7 +25,8 @@ class Compute:
     Work of the array for one nest.
 
     `cycles` are those of all tiles with nothing to wait for, `overhead` (fill and drain paid once) included; `tiles` is
-    the number of tile operations. `accesses` are the elements of each tensor that the array reads from SPM, or writes
+    the number of tile operations, `reloads` counts changes of the tile that stays in the elements (0 where they take no
+    time by themselves). `accesses` are the elements of each tensor that the array reads from SPM, or writes
     to it for an output: partial sums of a later fold add up where they are written.
     """
 
@@ -30,15 +34,24 @@ class Compute:
     overhead: int
     folds: int
     tiles: int
+    reloads: int
     accesses: Mapping[str, int]
 
 
-def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int]) -> int:
-    """The cycles of one tile operation, a dimension's extent in it by name."""
+def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tuple[bool, ...] = ()) -> int:
+    """
+    The cycles of one tile operation, a dimension's extent in it by name.
+
+    `found` says of each statement whether its stationary tile is in the elements already; empty for none.
+    """
     total = 0
-    for statement in nest.statements:
+    for number, statement in enumerate(nest.statements):
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)
-        total += batch * array.cycles(m, n, k)
+        size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
+        folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
+        total += folds * (size[place.streamed] + array.fold_overhead)
+        if not (found and found[number]):
+            total += folds * array.reload
     return total
 
 
@@ -56,19 +69,23 @@ def group_lengths(nest: Nest, schedule: Schedule, dims: tuple[str, ...]) -> dict
 
 
 @lru_cache(maxsize=4096)
-def compute(nest: Nest, schedule: Schedule, array: Array) -> Compute:
-    """The work of all tiles of a scheduled nest."""
-    cycles, folds, tiles = array.op_overhead, 0, 0
+def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False) -> Compute:
+    """
+    The work of all tiles of a scheduled nest.
+
+    `held`: the operation before left the stationary tile in the elements (`residency.holds_one_tile`).
+    """
+    cycles, folds, tiles, reloads = array.op_overhead, 0, 0, 0
     accesses = dict.fromkeys(nest.tensors, 0)
     for statement in nest.statements:
-        part = _statement(nest, schedule, array, statement)
-        cycles, folds, tiles = cycles + part.cycles, folds + part.folds, part.tiles
+        part = _statement(nest, schedule, array, statement, held)
+        cycles, folds, tiles, reloads = cycles + part.cycles, folds + part.folds, part.tiles, reloads + part.reloads
         for name, elements in part.accesses.items():
             accesses[name] += elements
-    return Compute(cycles, array.op_overhead, folds, tiles, accesses)
+    return Compute(cycles, array.op_overhead, folds, tiles, reloads, accesses)
 
 
-def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement) -> Compute:
+def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement, held: bool) -> Compute:
     view = gemm_view(nest, statement)
     groups = {"m": view.m, "n": view.n, "k": view.k, "batch": view.batch}
     sizes = {name: group_lengths(nest, schedule, dims) for name, dims in groups.items()}
@@ -82,7 +99,8 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statemen
     def tiles(name: str) -> int:
         return total(name, lambda _: 1)
 
-    rows, cols, streamed = array.places
+    place = placement(statement, array)
+    rows, cols, streamed = place.rows, place.cols, place.streamed
     row_folds = total(rows, lambda size: -(-size // array.rows))
     col_folds = total(cols, lambda size: -(-size // array.cols))
     batch = whole("batch")
@@ -95,10 +113,22 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statemen
     accesses = {statement.lhs: accessed("m", "k", "n"), statement.out: accessed("m", "n", "k")}
     # A product of a tensor with itself reads it on both sides.
     accesses[statement.rhs] = accesses.get(statement.rhs, 0) + accessed("k", "n", "m")
+    folds = batch * row_folds * col_folds * tiles(streamed)
+    reloads = 0
+    if array.reload:
+        found = kept(nest, schedule, array, statement)
+        reloads = folds - found.tiles - held
+        name = place.stationary(statement)
+        accesses[name] -= found.elements
+        if held:
+            fixed = (dim for dim in nest.sizes if dim not in members(view, streamed))
+            accesses[name] -= prod(nest.sizes[dim] for dim in fixed)
     return Compute(
-        cycles=batch * row_folds * col_folds * total(streamed, lambda size: size + array.fold_overhead),
+        cycles=batch * row_folds * col_folds * total(streamed, lambda size: size + array.fold_overhead)
+        + reloads * array.reload,
         overhead=0,
-        folds=batch * row_folds * col_folds * tiles(streamed),
+        folds=folds,
         tiles=tiles("m") * tiles("n") * tiles("k") * tiles("batch"),
+        reloads=reloads,
         accesses=accesses,
     )

@@ -52,12 +52,14 @@ class Timing:
 
 
 @lru_cache(maxsize=8192)
-def pipeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> Timing:
+def pipeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], held: bool = False) -> Timing:
     """
     The time of a scheduled nest; `widths` are the bytes of an element of each tensor, in the order of `nest.tensors`.
+
+    `held`: the operation before left the stationary tile in the array.
     """
-    sequence = tile_sequence(nest, schedule, machine.array, widths)
-    work = compute(nest, schedule, machine.array)
+    sequence = tile_sequence(nest, schedule, machine.array, widths, held)
+    work = compute(nest, schedule, machine.array, held)
     rate = machine.bytes_per_cycle
     if machine.double_buffer:
         run = _Run(rate.numerator, rate.denominator, machine.spm_bytes)

@@ -1,6 +1,6 @@
 """What candidates of a schedule search cost, as arrays over the steps of all groups."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Literal
@@ -10,6 +10,7 @@ import numpy as np
 from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.holding import Holder, Option
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.residency import members, placement
 from npuc.compiler.analysis.space import Grid, Reals, along, groups_of, total
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -65,6 +66,7 @@ class Prices:
         self.names = [t.name for t, _ in moved_by]
         self.holders = [Holder(nest, t, self.groups, among, w) for (t, among), w in zip(moved_by, widths, strict=True)]
         self.trips = [along(g.trips, n, len(self.groups)).astype(np.float64) for n, g in enumerate(self.groups)]
+        self.works: dict[tuple[int, ...], tuple[Reals, Reals]] = {}
         self.cycles, self.accesses = self._array_work()
         self.zero: Reals = np.zeros(self.shape)
 
@@ -93,25 +95,27 @@ class Prices:
         rate = float(self.machine.bytes_per_cycle)
         moved = _sum([way.moved for way in held])
         ends = _sum([way.ends for way in held])
+        cycles, accesses = self._work(order)
         if self.machine.double_buffer:
-            time = np.maximum(self.cycles + ends / rate, moved / rate)
+            time = np.maximum(cycles + ends / rate, moved / rate)
         else:
-            time = self.cycles + moved / rate
-        bound = self._scale(time, moved, self.accesses) + self.zero
+            time = cycles + moved / rate
+        bound = self._scale(time, moved, accesses) + self.zero
         bound[np.broadcast_to(room > budget, self.shape)] = inf
         return Plan(order, held, room, moved, ends, bound.ravel(), float(bound.min()))
 
     def of(self, plan: Plan, limit: float) -> Choice:
         """The prices of the steps whose bound is at most `limit`."""
         at = np.flatnonzero(plan.bound <= limit)
-        moved, time = self._here(plan.moved, at), self._here(self.cycles, at)
+        cycles, accesses = self._work(plan.order)
+        moved, time = self._here(plan.moved, at), self._here(cycles, at)
         rate = float(self.machine.bytes_per_cycle)
         if self.machine.double_buffer:
             waited = self._exposed(plan.order, plan.held, time, at)
             time = np.maximum(time + np.maximum(waited, self._here(plan.ends, at) / rate), moved / rate)
         else:
             time = time + moved / rate
-        score = self._scale(time, moved, self._here(self.accesses, at))
+        score = self._scale(time, moved, self._here(accesses, at))
         return Choice(plan, at, score, time, plan.bound[at], moved, self._here(plan.room, at))
 
     def _scale(self, time: Reals, moved: Reals, accesses: Reals) -> Reals:
@@ -156,6 +160,47 @@ class Prices:
             waited += (steps[place] - steps[place - 1]) * np.maximum(size / rate - hidden, 0.0)
         return waited
 
+    def _work(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
+        """Cycles and bytes of the array in an order: less what finds its stationary tile in the elements."""
+        if not self.machine.array.reload:
+            return self.cycles, self.accesses
+        if order not in self.works:
+            cycles, accesses = self.cycles, self.accesses
+            for tiles, size in self._kept(order):
+                cycles, accesses = cycles - tiles * self.machine.array.reload, accesses - size
+            self.works[order] = cycles, accesses
+        return self.works[order]
+
+    def _kept(self, order: tuple[int, ...]) -> Iterator[tuple[Reals, Reals]]:
+        """Of each statement, the tile operations that find their stationary tile, and the bytes of those tiles."""
+        array = self.machine.array
+        width = dict(zip(self.nest.tensors, self.widths, strict=True))
+        for statement in self.nest.statements:
+            view, place = gemm_view(self.nest, statement), placement(statement, array)
+            streamed = members(view, place.streamed)
+            rows, cols = members(view, place.rows), members(view, place.cols)
+            inner, alone = np.ones((1,) * len(self.groups)), np.ones((1,) * len(self.groups), dtype=np.bool_)
+            for g in reversed(order):
+                if set(self.groups[g].dims) <= set(streamed):
+                    inner = np.where(alone, inner * self.trips[g], inner)
+                else:
+                    alone = alone & (self.trips[g] == 1)
+            again = self._role(streamed, lambda _: 1)
+            again = again - again / inner
+            one = self._role(view.batch, lambda size: size == 1)
+            tiles = self._role(rows, lambda s: s <= array.rows) * self._role(cols, lambda s: s <= array.cols)
+            sizes = self._role(rows, lambda s: s * (s <= array.rows)) * self._role(
+                cols, lambda s: s * (s <= array.cols)
+            )
+            yield one * tiles * again, width[place.stationary(statement)] * one * sizes * again
+
+    def _role(self, dims: tuple[str, ...], factor: Callable[[int], int]) -> Reals:
+        """The sum of a factor over the tiles of one role of a product."""
+        found = [n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims)]
+        sums = total([self.groups[n] for n in found], factor)
+        shape = [len(g.chain) if n in found else 1 for n, g in enumerate(self.groups)]
+        return sums.reshape(shape).astype(np.float64)
+
     def _array_work(self) -> tuple[Reals, Reals]:
         """Cycles, and bytes that the array reads and writes, at every combination of steps."""
         array, count = self.machine.array, len(self.groups)
@@ -164,22 +209,18 @@ class Prices:
             "cols": lambda size: -(-size // array.cols),
             "size": lambda size: size,
             "tiles": lambda _: 1,
-            "streamed": lambda size: size + array.fold_overhead,
+            "streamed": lambda size: size + array.fold_overhead + array.reload,
         }
 
         def role(dims: tuple[str, ...], kind: str) -> Reals:
-            """The sum of a factor over the tiles of one role of a product."""
-            members = [n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims)]
-            sums = total([self.groups[n] for n in members], factors[kind])
-            shape = [len(g.chain) if n in members else 1 for n, g in enumerate(self.groups)]
-            return sums.reshape(shape).astype(np.float64)
+            return self._role(dims, factors[kind])
 
         cycles: Reals = np.full((1,) * count, float(array.op_overhead))
         accesses: Reals = np.zeros((1,) * count)
-        rows, cols, streamed = array.places
         width = dict(zip(self.nest.tensors, self.widths, strict=True))
         for statement in self.nest.statements:
-            view = gemm_view(self.nest, statement)
+            view, place = gemm_view(self.nest, statement), placement(statement, array)
+            rows, cols, streamed = place.rows, place.cols, place.streamed
             dims = {"m": view.m, "n": view.n, "k": view.k}
             again = {rows: role(dims[rows], "rows"), cols: role(dims[cols], "cols")}
             batch = role(view.batch, "size")

@@ -17,6 +17,7 @@ from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.axes import AxisTable, AxisTables
 from npuc.compiler.analysis.blocks import Stream, is_plain, streams, touched
 from npuc.compiler.analysis.compute import tile_cycles
+from npuc.compiler.analysis.residency import changes
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
@@ -60,16 +61,28 @@ class TileSequence:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a node stands: extents by dimension, tables by tensor axis, and which tensors see their first visit."""
+    """
+    Where a node stands: extents by dimension, tables by tensor axis, and which tensors see their first visit.
+
+    `found` says of each statement whether the node's first operation finds its stationary tile in the array; empty
+    where that makes no difference.
+    """
 
     extents: tuple[int, ...]
     tables: tuple[AxisTable | None, ...]
     first: tuple[bool, ...]
+    found: tuple[bool, ...] = ()
 
 
-def tile_sequence(nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...]) -> TileSequence:
-    """The tile operations of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`."""
-    return _Builder(nest, schedule, array, widths).sequence()
+def tile_sequence(
+    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], held: bool = False
+) -> TileSequence:
+    """
+    The tile operations of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
+
+    `held`: the first operation finds its stationary tile in the array.
+    """
+    return _Builder(nest, schedule, array, widths).sequence(held)
 
 
 @dataclass(frozen=True)
@@ -88,7 +101,7 @@ class _Moved:
 
 class _Builder:
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...]):
-        self.nest, self.loops, self.array = nest, schedule.loops, array
+        self.nest, self.schedule, self.loops, self.array = nest, schedule, schedule.loops, array
         self.numbers = {dim: number for number, dim in enumerate(nest.sizes)}
         self.nodes: dict[tuple[int, _Place], Node] = {}
         self.leaves: dict[tuple[int, ...], int] = {}
@@ -119,8 +132,9 @@ class _Builder:
         )
         return _Moved(stream, width, tuple(plain), tuple(numbers), index)
 
-    def sequence(self) -> TileSequence:
-        place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
+    def sequence(self, held: bool) -> TileSequence:
+        found = tuple(held for _ in self.nest.statements) if self.array.reload else ()
+        place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved), found)
         root = self._node(0, place)
         head = tail = spare = 0
         for number, moved in enumerate(self.moved):
@@ -146,13 +160,15 @@ class _Builder:
         previous: _Place | None = None
         for inner, count in self._iterations(level, place):
             if previous is None:
-                items.append((self._child(level, inner, place.first), 0, 1))
+                items.append((self._child(level, inner, place.first, place.found), 0, 1))
                 previous, count = inner, count - 1
             if count and previous is not inner:
-                items.append((self._child(level, inner, later), self._step(level, place, previous, inner), 1))
+                child = self._child(level, inner, later, self._found(level, inner))
+                items.append((child, self._step(level, place, previous, inner), 1))
                 previous, count = inner, count - 1
             if count:
-                items.append((self._child(level, inner, later), self._step(level, place, inner, inner), count))
+                child = self._child(level, inner, later, self._found(level, inner))
+                items.append((child, self._step(level, place, inner, inner), count))
         node = Node(
             tuple(items),
             sum(child.cycles * count for child, _, count in items),
@@ -167,7 +183,8 @@ class _Builder:
         key = (len(self.loops), place)
         node = self.nodes.get(key)
         if node is None:
-            cycles = tile_cycles(self.nest, self.array, dict(zip(self.nest.sizes, place.extents, strict=True)))
+            extents = dict(zip(self.nest.sizes, place.extents, strict=True))
+            cycles = tile_cycles(self.nest, self.array, extents, place.found)
             node = self.nodes[key] = Node((), cycles, cycles)
         return node
 
@@ -184,7 +201,7 @@ class _Builder:
                 table = chosen[n]
                 chosen[n] = None if table is None else table.children[index]
             extents = (*place.extents[:number], extent, *place.extents[number + 1 :])
-            return _Place(extents, tuple(chosen), place.first)
+            return _Place(extents, tuple(chosen), place.first, place.found)
 
         if not tables:
             if whole:
@@ -204,11 +221,19 @@ class _Builder:
         if run is not None:
             yield run
 
-    def _child(self, level: int, inner: _Place, first: tuple[bool, ...]) -> Node:
+    def _found(self, level: int, inner: _Place) -> tuple[bool, ...]:
+        """Of each statement, whether its stationary tile is the same after a step of a loop."""
+        if not self.array.reload:
+            return ()
+        extents = dict(zip(self.nest.sizes, inner.extents, strict=True))
+        statements = self.nest.statements
+        return tuple(not changes(self.nest, self.schedule, s, self.array, level, extents) for s in statements)
+
+    def _child(self, level: int, inner: _Place, first: tuple[bool, ...], found: tuple[bool, ...]) -> Node:
         """The node inside one iteration; what no deeper loop asks for is forgotten, so that more nodes are equal."""
         tables = tuple(t if self.table_depth[n] > level + 1 else None for n, t in enumerate(inner.tables))
         flags = tuple(f if m.stream.depth > level + 1 else True for f, m in zip(first, self.moved, strict=True))
-        return self._node(level + 1, _Place(inner.extents, tables, flags))
+        return self._node(level + 1, _Place(inner.extents, tables, flags, found))
 
     def _later(self, level: int, first: tuple[bool, ...]) -> tuple[bool, ...]:
         """Which tensors still see their first visit after a first iteration of a loop."""

@@ -1,0 +1,153 @@
+"""
+What stays in the array's elements, and which tile operations find it there.
+
+A tile operation that is one fold leaves its stationary tile in the elements. The next one finds it if it works on the
+same tile: if no loop between them steps in a dimension of that tile. On the in-place array (`array.reload` above 0)
+this saves the preload of W, or the drain of the sums dW.
+
+The in-place array has W[c, n] in cell (n, c), and runs the three products of a layer around it, rows and columns first:
+
+    Y = X W       n, c; M streams     X from below, partial sums move right
+    dX = dY W^T    n, c; M streams     dY from the left, partial sums move up
+    dW = X^T dY    n, c; M streams     both, sums stay
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Literal, TypeAlias
+
+from npuc.compiler.analysis.array import Array, Group
+from npuc.compiler.analysis.gemm import GemmView, gemm_view
+from npuc.dialects.npu.nest import Nest, Schedule, Statement
+
+Product = Literal["forward", "dx", "dw"]
+Side = Literal["out", "lhs", "rhs"]
+Extents: TypeAlias = dict[str, int]
+STATIONARY: dict[Group, Side] = {"k": "out", "n": "lhs", "m": "rhs"}
+"""The tensor of a product that the streamed group does not index."""
+SHARED: dict[frozenset[str], Group] = {
+    frozenset(("out", "lhs")): "m",
+    frozenset(("out", "rhs")): "n",
+    frozenset(("lhs", "rhs")): "k",
+}
+"""The group that two sides of a product share."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the groups of a statement lie: on rows, on columns, streamed."""
+
+    rows: Group
+    cols: Group
+    streamed: Group
+
+    def stationary(self, statement: Statement) -> str:
+        """The tensor whose tile stays in the elements."""
+        sides = {"out": statement.out, "lhs": statement.lhs, "rhs": statement.rhs}
+        return sides[STATIONARY[self.streamed]]
+
+
+def product_of(statement: Statement) -> tuple[Product, Side, Side, Side]:
+    """
+    Which product of a layer a statement is, and the sides on which it has X, W and Y (or their gradients).
+
+    They are known by their names, with a `d` in front for gradients. A product with other names is a forward one, its
+    right operand the weights.
+    """
+    names: dict[str, Side] = {}
+    sides: tuple[tuple[Side, str], ...] = (("out", statement.out), ("lhs", statement.lhs), ("rhs", statement.rhs))
+    for side, name in sides:
+        names[name.removeprefix("d")] = side
+    if set(names) != {"X", "W", "Y"}:
+        names = {"X": "lhs", "W": "rhs", "Y": "out"}
+    product: Product = "forward" if names["Y"] == "out" else "dx" if names["X"] == "out" else "dw"
+    return product, names["X"], names["W"], names["Y"]
+
+
+@lru_cache(maxsize=4096)
+def placement(statement: Statement, array: Array) -> Placement:
+    """The placement of a statement on an array."""
+    if array.dataflow != "in-place":
+        return Placement(*array.places)
+    _, x, w, y = product_of(statement)
+    return Placement(SHARED[frozenset((y, w))], SHARED[frozenset((x, w))], SHARED[frozenset((x, y))])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Tile operations that find their stationary tile in the elements, and the elements of those tiles."""
+
+    tiles: int = 0
+    elements: int = 0
+
+
+def members(view: GemmView, group: Group) -> tuple[str, ...]:
+    """The dimensions of a group."""
+    return {"m": view.m, "n": view.n, "k": view.k}[group]
+
+
+def single_fold(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> bool:
+    """Whether a tile operation of these extents is one fold of one product."""
+    batch, m, n, k = gemm_view(nest, statement).sizes(extents)
+    size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
+    return batch == 1 and size[place.rows] <= array.rows and size[place.cols] <= array.cols
+
+
+def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, level: int, extents: Extents) -> bool:
+    """
+    Whether the stationary tile is another one after a step of the loop `level`.
+
+    `extents` are those of the dimensions inside the loops up to `level`: loops deeper in that take one trip do not
+    count. A tile operation of several folds never finds its first one.
+    """
+    streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
+    loops = schedule.loops
+    return (
+        loops[level].dim not in streamed
+        or any(loop.dim not in streamed and extents[loop.dim] > loop.step for loop in loops[level + 1 :])
+        or not single_fold(nest, statement, array, extents | dict.fromkeys(streamed, 1))
+    )
+
+
+@lru_cache(maxsize=4096)
+def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement) -> Kept:
+    """The tile operations of a scheduled nest that find the stationary tile of a statement in the elements."""
+    if not array.reload:
+        return Kept()
+    streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
+    found: dict[tuple[int, tuple[int, ...]], Kept] = {}
+
+    def inside(level: int, extents: dict[str, int]) -> Kept:
+        if level == len(schedule.loops):
+            return Kept()
+        key = (level, tuple(extents.values()))
+        if key in found:
+            return found[key]
+        loop = schedule.loops[level]
+        whole, rest = divmod(extents[loop.dim], loop.step)
+        tiles = elements = 0
+        for extent, count in ((loop.step, whole), (rest, 1)):
+            if extent and count:
+                part = inside(level + 1, extents | {loop.dim: extent})
+                tiles, elements = tiles + count * part.tiles, elements + count * part.elements
+        steps = whole + (rest > 0) - 1
+        if steps and not changes(nest, schedule, statement, array, level, extents):
+            tiles += steps
+            elements += steps * prod(size for dim, size in extents.items() if dim not in streamed)
+        found[key] = Kept(tiles, elements)
+        return found[key]
+
+    return inside(0, nest.sizes)
+
+
+def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
+    """Whether one stationary tile serves a whole nest of one statement: then it may be there before, and stay after."""
+    if len(nest.statements) > 1 or not array.reload:
+        return False
+    (statement,) = nest.statements
+    streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
+    return single_fold(nest, statement, array, nest.sizes | dict.fromkeys(streamed, 1)) and not any(
+        loop.dim not in streamed and loop.step < nest.sizes[loop.dim] for loop in schedule.loops
+    )
