@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
+from npuc.backends.cycle.resident import held_tiles
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.hardware import Hardware, machine_target
 from npuc.compiler.analysis.machine import Machine, machine_from
@@ -62,13 +63,16 @@ def _rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
     """The rows of operations; of those that cost the same one is priced."""
     rows: list[OpRow] = []
     known: dict[Hashable, OpRow] = {}
+    held = held_tiles(ops, machine)
     for op in ops:
         kind, row = _kind(op), None
+        if op in held:
+            kind = None if kind is None else (kind, "held")
         if kind in known:
             own = {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
             row = replace(known[kind], index=len(rows), **own)
         elif isinstance(op, ContractOp):
-            row = contract_row(op, machine, len(rows))
+            row = contract_row(op, machine, len(rows), op in held)
         else:
             row = stream_row(op, machine, len(rows))
         if kind is not None:

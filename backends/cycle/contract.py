@@ -6,8 +6,11 @@ folds (`analysis.compute`), bytes its traffic (`analysis.traffic`). Energy count
 and what the DMA moves in and out of SPM, and DRAM bytes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import compute
@@ -15,6 +18,7 @@ from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.residency import product_of
 from npuc.compiler.analysis.traffic import traffic
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Partition, ScheduleRow, TensorBytes
@@ -53,35 +57,54 @@ class Cost:
 
 
 @lru_cache(maxsize=8192)
-def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> Cost:
-    """The cost of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`."""
+def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], held: bool = False) -> Cost:
+    """
+    The cost of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
+
+    `held`: the operation before left the stationary tile in the array.
+    """
     width = dict(zip(nest.tensors, widths, strict=True))
     moved = traffic(nest, schedule)
     tensors = {name: TensorBytes(t.read * width[name], t.write * width[name]) for name, t in moved.items()}
+    turned = transposed(nest, width) if machine.array.dataflow == "in-place" else {}
+    if machine.transpose == "explicit":
+        for name, size in turned.items():
+            tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
     read = sum(t.read_bytes for t in tensors.values())
     written = sum(t.write_bytes for t in tensors.values())
-    work = compute(nest, schedule, machine.array)
+    work = compute(nest, schedule, machine.array, held)
     outs = {t.name for t in nest.outs}
     accessed = {name: elements * width[name] for name, elements in work.accesses.items()}
     stored = sum(size for name, size in accessed.items() if name in outs)
     loaded = sum(accessed.values()) - stored
     # What the DMA brings in is written to SPM, what it takes out is read there.
-    timing = pipeline(nest, schedule, machine, widths)
+    timing = pipeline(nest, schedule, machine, widths, held)
     native = {
         "tiles": work.tiles,
         "folds": work.folds,
-        "fill_drain_cycles": work.overhead + work.folds * machine.array.fold_overhead,
+        "fill_drain_cycles": work.overhead
+        + work.folds * machine.array.fold_overhead
+        + work.reloads * machine.array.reload,
         "transfer_cycles": machine.transfer_cycles(read + written),
         "first_load_bytes": timing.head,
         "spm_read_bytes": loaded + written,
         "spm_write_bytes": stored + read,
     }
+    cycles = timing.cycles
+    if machine.array.reload:
+        native |= {"reloads": work.reloads, "reload_cycles": work.reloads * machine.array.reload, "held": int(held)}
+    if turned:
+        # For comparison: the same products after transposes through DRAM, which leave no tile in the array.
+        extra = Fraction(2 * sum(turned.values())) / machine.bytes_per_cycle
+        explicit = ceil(pipeline(nest, schedule, machine, widths).time + extra)
+        native |= {"transpose_bytes": 2 * sum(turned.values()), "explicit_cycles": explicit}
+        cycles = explicit if machine.transpose == "explicit" else cycles
     energy = None
     if machine.energy is not None:
         spm = native["spm_read_bytes"] + native["spm_write_bytes"]
         energy = machine.energy.joules(nest.macs, spm, read + written)
     return Cost(
-        cycles=timing.cycles,
+        cycles=cycles,
         compute_cycles=work.cycles,
         transfer_cycles=native["transfer_cycles"],
         tensors=tensors,
@@ -94,9 +117,21 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
     )
 
 
-def contract_row(op: ContractOp, machine: Machine, index: int) -> OpRow:
+def transposed(nest: Nest, width: Mapping[str, int]) -> dict[str, int]:
+    """The bytes of the tensors that a nest reads transposed: W for dX, X for dW."""
+    found: dict[str, int] = {}
+    for statement in nest.statements:
+        product, x, w, _ = product_of(statement)
+        if product != "forward":
+            side = w if product == "dx" else x
+            name = {"out": statement.out, "lhs": statement.lhs, "rhs": statement.rhs}[side]
+            found[name] = nest.tensors[name].elements * width[name]
+    return found
+
+
+def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = False) -> OpRow:
     """
-    The row of a contraction.
+    The row of a contraction; `held`: the one before left its stationary tile in the array.
 
     Raises `UsageError` for one without a schedule and `CapacityError` for blocks that do not fit the SPM.
     """
@@ -108,7 +143,7 @@ def contract_row(op: ContractOp, machine: Machine, index: int) -> OpRow:
         )
     nest, schedule = op.nest, op.schedule
     widths = contract_widths(op, machine.element_bytes)
-    cost = nest_cost(nest, schedule, machine, widths)
+    cost = nest_cost(nest, schedule, machine, widths, held)
     _check_room(op, cost, machine, max(widths))
     batch, m, n, k = forward_sizes(nest)
     bound = max(machine.transfer_cycles(cost.lower_bound_bytes), -(-nest.macs // machine.array.elements))

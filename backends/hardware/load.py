@@ -188,6 +188,9 @@ def _hint(path: str) -> str:
 
 def _check_together(values: Mapping[str, Value]) -> None:
     """What no single key can say."""
+    if values.get("array.transpose") == "explicit" and values.get("array.dataflow") != "in-place":
+        hint = "--set array.dataflow=in-place, or leave array.transpose out"
+        raise UsageError("array.transpose = 'explicit' is a choice of array.dataflow = 'in-place' only", hint=hint)
     if values.get("scalesim.bandwidth_mode") == "USER":
         for key in ("scalesim.ifmap_bw", "scalesim.filter_bw", "scalesim.ofmap_bw"):
             if key not in values:

@@ -93,10 +93,6 @@ class Hardware:
         return result
 
 
-DATAFLOWS = ("os", "ws", "is")
-"""The dataflows for which schedules are found and priced."""
-
-
 def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, Scalar]:
     """
     The facts of a machine that schedules depend on, flat: what the driver writes into a module's `npu.target`.
@@ -110,15 +106,11 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
     usable = int(spm / 2 if double else spm)
     if usable < 1:
         raise UsageError(f"memory.spm_kib leaves no byte of SPM to backend '{backend}'", hint="--set memory.spm_kib=64")
-    dataflow = hardware.require("array.dataflow", str, backend=backend)
-    if dataflow not in DATAFLOWS:
-        hint = f"--set array.dataflow={DATAFLOWS[0]}, or {' or '.join(DATAFLOWS[1:])}"
-        raise UsageError(f"backend '{backend}' does not model array.dataflow = '{dataflow}'", hint=hint)
     target: dict[str, Scalar] = {
         "name": hardware.name,
         "rows": hardware.require("array.rows", int, backend=backend),
         "cols": hardware.require("array.cols", int, backend=backend),
-        "dataflow": dataflow,
+        "dataflow": hardware.require("array.dataflow", str, backend=backend),
         "fill": hardware.require("array.fill", str, backend=backend),
         "drain": hardware.require("array.drain", str, backend=backend),
         "spm_bytes": usable,
@@ -132,4 +124,6 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
         value = hardware.get(key)
         if isinstance(value, int | float):
             target[key.partition(".")[2]] = value
+    if hardware.written("array.transpose"):
+        target["transpose"] = hardware.require("array.transpose", str, backend=backend)
     return target

@@ -182,6 +182,7 @@ _ALL = (
     Key("array.rows", Integer(1, 1 << 16), "rows of processing elements"),
     Key("array.cols", Integer(1, 1 << 16), "columns of processing elements"),
     Key("array.dataflow", Text(("os", "ws", "is", "in-place")), "what stays in the elements", "os"),
+    Key("array.transpose", Text(("none", "explicit")), "how an in-place array gets W for dX and X for dW", "none"),
     Key("array.cores", Integer(1, 1 << 12), "arrays, each with an SPM of its own", 1),
     Key("array.fill", Text(("overlap", "per-fold")), "whether folds overlap their fill and drain", "overlap"),
     Key("array.drain", Text(("hidden", "full")), "whether outputs drain beside the next fold", "hidden"),

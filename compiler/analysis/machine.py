@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
+from typing import Literal
 
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i1, i64
 from xdsl.ir import Attribute
@@ -20,6 +21,7 @@ from npuc.compiler.errors import UsageError, did_you_mean
 
 TARGET = "npu.target"
 Fact = bool | int | float | str
+Transpose = Literal["none", "explicit"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class Machine:
 
     `spm_bytes` is what a schedule may use: half of the SPM where it is double buffered, since the other half is being
     filled. `bytes_per_cycle` is exact. `element_bytes` counts for every float element; None: the size of its type.
-    `energy` is None where the machine does not say all three values.
+    `energy` is None where the machine does not say all three values. `transpose` "explicit": an in-place array that
+    gets W for dX and X for dW transposed through memory, for comparison.
     """
 
     array: Array
@@ -53,6 +56,7 @@ class Machine:
     double_buffer: bool = True
     element_bytes: int | None = None
     energy: Energy | None = None
+    transpose: Transpose = "none"
 
     def transfer_cycles(self, moved: int) -> int:
         """The cycles in which the DRAM channel moves that many bytes."""
@@ -77,7 +81,7 @@ REQUIRED: dict[str, type[bool] | type[int] | type[float] | type[str]] = {
     "lanes": int,
 }
 ENERGIES = ("mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
-OPTIONAL = ("name", "element_bytes", *ENERGIES)
+OPTIONAL = ("name", "element_bytes", "transpose", *ENERGIES)
 
 
 def machine_from(facts: Mapping[str, Fact]) -> Machine:
@@ -89,9 +93,10 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
     for key in facts:
         if key not in REQUIRED and key not in OPTIONAL:
             raise UsageError(f"{TARGET} has an unknown key '{key}'", hint=did_you_mean(key, [*REQUIRED, *OPTIONAL]))
-    dataflows: dict[str, Dataflow] = {"os": "os", "ws": "ws", "is": "is"}
+    dataflows: dict[str, Dataflow] = {"os": "os", "ws": "ws", "is": "is", "in-place": "in-place"}
     fills: dict[str, Fill] = {"per-fold": "per-fold", "overlap": "overlap"}
     drains: dict[str, Drain] = {"hidden": "hidden", "full": "full"}
+    transposes: dict[str, Transpose] = {"none": "none", "explicit": "explicit"}
     energies = [facts[key] for key in ENERGIES if key in facts]
     element = facts.get("element_bytes")
     return Machine(
@@ -109,6 +114,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
         double_buffer=_fact(facts, "double_buffer") is True,
         element_bytes=None if element is None else _whole(facts, "element_bytes"),
         energy=Energy(*(_real(facts, key) for key in ENERGIES)) if len(energies) == len(ENERGIES) else None,
+        transpose=transposes[_text(facts, "transpose", transposes)] if "transpose" in facts else "none",
     )
 
 

@@ -144,9 +144,9 @@ def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement) -> 
 
 def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
     """Whether one stationary tile serves a whole nest of one statement: then it may be there before, and stay after."""
-    if len(nest.statements) > 1 or not array.reload:
+    if len(nest.statements) != 1 or not array.reload:
         return False
-    (statement,) = nest.statements
+    statement = next(iter(nest.statements))
     streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
     return single_fold(nest, statement, array, nest.sizes | dict.fromkeys(streamed, 1)) and not any(
         loop.dim not in streamed and loop.step < nest.sizes[loop.dim] for loop in schedule.loops

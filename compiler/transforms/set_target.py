@@ -38,6 +38,7 @@ class SetTargetPass(ModulePass):
     drain: str = "hidden"
     double_buffer: bool = True
     element_bytes: int | None = None
+    transpose: str | None = None
     mac_pj: int | float | None = None
     spm_pj_per_byte: int | float | None = None
     dram_pj_per_byte: int | float | None = None

@@ -32,7 +32,11 @@ FULL: dict[str, object] = {
     "energy": {"mac_pj": 1.0, "spm_pj_per_byte": 1.0, "dram_pj_per_byte": 1.0},
     "scalesim": {"ifmap_sram_kb": 1, "filter_sram_kb": 1, "ofmap_sram_kb": 1},
 }
-MODES: tuple[dict[str, object], ...] = ({}, {"cycle.compat": "scalesim3", "scalesim.sparsity": True})
+MODES: tuple[dict[str, object], ...] = (
+    {},
+    {"cycle.compat": "scalesim3", "scalesim.sparsity": True},
+    {"array.dataflow": "in-place"},
+)
 """The modes of backends in which keys may count."""
 
 
@@ -109,9 +113,10 @@ def uses_of(backend: str) -> dict[str, str]:
         others = _others(complete, path)
         read, refused = False, list[Value]()
         for value in others:
-            try:
-                read |= any(_scored(backend, mode | {path: value}) != base for mode, base in modes)
-            except UsageError:
+            changed = [(_scored_if_right(backend, mode | {path: value}), base) for mode, base in modes]
+            counts = any(new is not None and new != base for new, base in changed)
+            read |= counts
+            if not counts and any(new is None for new, _ in changed):
                 refused.append(value)
         if refused and len(refused) == len(others):
             uses[path] = "takes only the default"
@@ -144,6 +149,14 @@ def _fails(backend: str, path: str) -> bool:
     except UsageError:
         return True
     return False
+
+
+def _scored_if_right(backend: str, changed: dict[str, object]) -> object:
+    """As `_scored`; None for hardware that is refused."""
+    try:
+        return _scored(backend, changed)
+    except UsageError:
+        return None
 
 
 def _scored(backend: str, changed: dict[str, object]) -> object:

@@ -90,7 +90,8 @@ class Moves:
     """
     What a walk of the tiles moved: a tensor's elements read and written, and both by tile operation.
 
-    `tail` is written after the last one, `spare` is what no tile touches.
+    `tiles` are the extents of the dimensions, `places` their ranges. `tail` is written after the last one, `spare` is
+    what no tile touches.
     """
 
     read: dict[str, int] = field(default_factory=dict[str, int])
@@ -99,6 +100,7 @@ class Moves:
     tail: dict[str, int] = field(default_factory=dict[str, int])
     spare: dict[str, int] = field(default_factory=dict[str, int])
     tiles: list[dict[str, int]] = field(default_factory=list[dict[str, int]])
+    places: list[dict[str, tuple[int, int]]] = field(default_factory=list[dict[str, tuple[int, int]]])
 
 
 def tiles(nest: Nest, schedule: Schedule) -> Iterator[list[dict[str, tuple[int, int]]]]:
@@ -164,6 +166,7 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
             else:
                 add(moves.read, moved, name, len(now))
         moves.by_tile.append(moved)
+        moves.places.append(ranges[-1])
         moves.tiles.append({d: high - low for d, (low, high) in ranges[-1].items()})
     for name in seen:
         t = nest.tensors[name]

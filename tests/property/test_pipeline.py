@@ -10,8 +10,10 @@ import pytest
 
 from npuc.compiler.analysis.array import PLACES, Array
 from npuc.compiler.analysis.compute import tile_cycles
+from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.residency import placement, single_fold
 from npuc.compiler.analysis.traffic import traffic
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule
 
@@ -23,6 +25,7 @@ class Moves(Protocol):
     tail: dict[str, int]
     spare: dict[str, int]
     tiles: list[dict[str, int]]
+    places: list[dict[str, tuple[int, int]]]
 
 
 Walk = Callable[[Nest, Schedule], Moves]
@@ -36,17 +39,34 @@ def draw_machine(r: Random) -> Machine:
     return Machine(array, r.choice([1, 8, 20, 50, 120, 400, 3000]), rate, 1000.0, 8, r.random() < 0.9)
 
 
+def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
+    """The cycles of each tile operation: what stays in the elements is found where the tile before was the same one."""
+    times: list[int] = []
+    before: list[object] = [None for _ in nest.statements]
+    for extents, at in zip(moves.tiles, moves.places, strict=True):
+        found: list[bool] = []
+        for number, statement in enumerate(nest.statements):
+            view = gemm_view(nest, statement)
+            streamed = {"m": view.m, "n": view.n, "k": view.k}[placement(statement, machine.array).streamed]
+            tile = {dim: place for dim, place in at.items() if dim not in streamed}
+            alone = single_fold(nest, statement, machine.array, extents)
+            found.append(alone and before[number] == tile and machine.array.dataflow == "in-place")
+            before[number] = tile
+        times.append(tile_cycles(nest, machine.array, extents, tuple(found)))
+    return times
+
+
 def simulate(nest: Nest, machine: Machine, moves: Moves, widths: dict[str, int]) -> Fraction:
     """The recurrence as it is written, a tile operation at a time."""
     load_end = comp_end = Fraction(0)
     ends = [Fraction(0)]
     moved = [sum(widths[t] * n for t, n in tile.items()) for tile in moves.by_tile]
-    for t, (size, extents) in enumerate(zip(moved, moves.tiles, strict=True)):
+    for t, (size, cycles) in enumerate(zip(moved, tile_times(nest, machine, moves), strict=True)):
         s, total = t, size
         while s > 0 and total + moved[s - 1] <= machine.spm_bytes:
             s, total = s - 1, total + moved[s - 1]
         load_end = max(load_end, ends[s]) + size / machine.bytes_per_cycle
-        comp_end = max(comp_end, load_end) + tile_cycles(nest, machine.array, extents)
+        comp_end = max(comp_end, load_end) + cycles
         ends.append(comp_end)
     tail = sum(widths[t] * n for t, n in moves.tail.items())
     end = comp_end + machine.array.op_overhead + tail / machine.bytes_per_cycle
@@ -65,7 +85,7 @@ def test_equals_simulation(seed: int, draw: Draw, explicit_walk: Walk) -> None:
         context = f"{nest}\n{schedule}\n{machine}\n{widths}"
         elements = traffic(nest, schedule)
         assert timing.moved == sum(widths[t] * (v.read + v.write) for t, v in elements.items()), context
-        comp = sum(tile_cycles(nest, machine.array, e) for e in moves.tiles) + machine.array.op_overhead
+        comp = sum(tile_times(nest, machine, moves)) + machine.array.op_overhead
         assert timing.compute == comp, context
         if machine.double_buffer:
             assert timing.time == simulate(nest, machine, moves, widths), context

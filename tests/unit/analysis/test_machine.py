@@ -60,7 +60,8 @@ def test_energy_needs_all_three() -> None:
     [
         ("rows", 0, "rows is 0, expected an integer from 1 on"),
         ("lanes", 2.5, "lanes is 2.5, expected an integer"),
-        ("dataflow", "in-place", "dataflow is 'in-place', expected os, ws, is"),
+        ("dataflow", "rs", "dataflow is 'rs', expected os, ws, is, in-place"),
+        ("transpose", "implicit", "transpose is 'implicit', expected none, explicit"),
         ("gb_per_s", 0.0, "gb_per_s is 0, expected a number above 0"),
         ("clock", 5, "unknown key 'clock'"),
     ],

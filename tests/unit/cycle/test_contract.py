@@ -123,7 +123,6 @@ def test_too_large_for_the_memory(parse: Parse, hardware: Machine, schedule: str
     [
         ("array__cores", 2, "several cores"),
         ("memory__policy", "lru", "memory.policy = 'lru'"),
-        ("array__dataflow", "in-place", "array.dataflow = 'in-place'"),
     ],
 )
 def test_hardware_outside_the_model(parse: Parse, hardware: Machine, key: str, value: object, message: str) -> None:

@@ -54,6 +54,7 @@ def test_defaults_are_told_from_what_is_written() -> None:
             "rows": 8,
             "cols": 8,
             "dataflow": "os",
+            "transpose": "none",
             "cores": 1,
             "fill": "overlap",
             "drain": "hidden",
