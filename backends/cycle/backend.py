@@ -47,7 +47,7 @@ class CycleBackend:
         `CapacityError` for a schedule that does not fit the SPM.
         """
         _check_cores(hardware)
-        ops = [op for op in module.walk() if isinstance(op, (ContractOp, *STREAMED))]
+        ops = priced_operations(module)
         if is_compat(hardware):
             compat = compat_machine(hardware)
             rows = [compat_row(op, compat, index) for index, op in enumerate(ops)]
@@ -57,6 +57,11 @@ class CycleBackend:
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""
         return not is_compat(hardware)
+
+
+def priced_operations(module: ModuleOp) -> list[Operation]:
+    """The operations that have a row, in the order of the rows."""
+    return [op for op in module.walk() if isinstance(op, (ContractOp, *STREAMED))]
 
 
 def _rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:

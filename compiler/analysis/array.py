@@ -64,6 +64,16 @@ class Array:
         return 2 * self.rows + self.cols - 2
 
     @property
+    def filling(self) -> int:
+        """The part of the latency before a fold's first full step: weights coming in (`ws`, `is`), or operands."""
+        return self.rows + self.cols - 2 if self.dataflow == "os" else self.rows
+
+    @property
+    def draining(self) -> int:
+        """The part of the latency after a fold's last full step."""
+        return self.latency - self.filling
+
+    @property
     def fold_overhead(self) -> int:
         """What every fold pays beyond the streamed steps."""
         return self.latency if self.fill == "per-fold" else 0

@@ -62,7 +62,7 @@ def pipeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int
     work = compute(nest, schedule, machine.array, held)
     rate = machine.bytes_per_cycle
     if machine.double_buffer:
-        run = _Run(rate.numerator, rate.denominator, machine.spm_bytes)
+        run = Run(rate.numerator, rate.denominator, machine.spm_bytes)
         run.node(sequence.root, sequence.head)
         ticks = run.comp + sequence.tail * rate.denominator
         time = max(Fraction(ticks, rate.numerator) + work.overhead, sequence.moved / rate)
@@ -89,7 +89,10 @@ class _Profile:
 _NOTHING = -(1 << 200)
 
 
-class _Run:
+RunState = tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]
+
+
+class Run:
     """The state of the recurrence, in ticks of 1/p cycle, and its steps."""
 
     def __init__(self, per_cycle: int, per_byte: int, room: int):
@@ -104,6 +107,15 @@ class _Run:
         self.held: int = 0
         self.seen: dict[object, tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]] = {}
         self.profiles: dict[tuple[Node, int], _Profile] = {}
+
+    def state(self) -> RunState:
+        """Where the recurrence stands, to come back to it with `restore`."""
+        return self.load, self.comp, self.base, self.last, self.held, tuple(self.queue)
+
+    def restore(self, state: RunState) -> None:
+        """Go back to a state."""
+        self.load, self.comp, self.base, self.last, self.held, queue = state
+        self.queue = deque(queue)
 
     def step(self, moved: int, cycles: int) -> None:
         """One tile operation that moves bytes."""
@@ -158,15 +170,16 @@ class _Run:
     def _items(self, node: Node, moved: int) -> None:
         for number, (child, before, count) in enumerate(node.items):
             before = before if number else moved
-            if count == 1:
-                self.node(child, before)
-            elif child.loads or before:
-                self._repeat(child, before, count)
-            else:
-                self.comp += count * child.cycles * self.per_cycle
+            self.repeat(child, before, count)
 
-    def _repeat(self, child: Node, moved: int, count: int) -> None:
-        """`count` equal parts: runs them until the state repeats, and extrapolates."""
+    def repeat(self, child: Node, moved: int, count: int) -> None:
+        """`count` equal parts, `moved` bytes before each: runs them until the state repeats, and extrapolates."""
+        if count == 1:
+            self.node(child, moved)
+            return
+        if not child.loads and not moved:
+            self.comp += count * child.cycles * self.per_cycle
+            return
         left, run, checkpoint = count, 0, 1
         mark: tuple[int, int, int, int] | None = None
         queue: deque[tuple[int, int]] = deque()

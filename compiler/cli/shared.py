@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -120,6 +121,15 @@ def parse_defines(items: list[str] | None) -> dict[str, int | str]:
         whole = digits.isascii() and digits.isdecimal() and len(digits) < 20
         result[name.strip()] = int(value) if whole else value
     return result
+
+
+PIPED_WIDTH = 100
+"""How wide text is drawn where there is no terminal to ask."""
+
+
+def terminal_width() -> int:
+    """The width of the terminal on standard output, else one that fits most pages."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
 
 
 def make_console() -> Console:

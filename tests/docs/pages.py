@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs"
-NAMES = ("cycle", "scalesim", "hardware", "cli", "report", "editor", "writing-a-pass", "writing-a-backend")
+NAMES = ("cycle", "scalesim", "hardware", "cli", "explain", "report", "editor", "writing-a-pass", "writing-a-backend")
 LANGUAGES = ("console", "python", "text", "toml", "dsl", "mlir", "csv", "cfg")
 
 

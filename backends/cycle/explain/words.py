@@ -1,0 +1,200 @@
+"""The facts of an operation in words: product, schedule, traffic, time, bound; all numbers are the report's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation
+
+from npuc.compiler.analysis.blocks import max_trips, streams
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.gemm import gemm_view
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.timeline import State, Timeline, timeline
+from npuc.compiler.report import OpRow
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Nest, Schedule
+
+Table = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """
+    What there is to say about an operation.
+
+    `facts` are (heading, sentence), an empty heading going on with the one before; `tensors` is a table of its traffic
+    with its head. `timeline` is None for what does not run on the array, or has no schedule.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    tensors: Table
+    timeline: Timeline | None
+
+
+def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
+    """The explanation of an operation and its row; without a machine (SCALE-Sim's model) there is no schedule."""
+    runs = f", {row.repeat:,} runs, of which this is one" if row.repeat > 1 else ""
+    title = f"{row.name} {row.phase}: {row.op}{f' at {row.loc}' if row.loc else ''}{runs}"
+    if isinstance(op, ContractOp) and machine is not None:
+        nest, schedule = op.nest, op.schedule
+        widths = contract_widths(op, machine.element_bytes)
+        line = timeline(nest, schedule, machine, widths)
+        width = dict(zip(nest.tensors, widths, strict=True))
+        facts = (*_product(nest, row), *_schedule(nest, schedule, row, machine), *_array_time(row, line, machine))
+        return Explanation(title, facts, _blocks(nest, schedule, row, width), line)
+    facts = [*(_product(op.nest, row) if isinstance(op, ContractOp) else _work(row, machine))]
+    facts += _plain_time(row, machine)
+    return Explanation(title, tuple(facts), _traffic(row), None)
+
+
+def _times(sizes: tuple[int, ...]) -> str:
+    return " x ".join(f"{size:,}" for size in sizes)
+
+
+def _product(nest: Nest, row: OpRow) -> Iterator[tuple[str, str]]:
+    for number, statement in enumerate(nest.statements):
+        start = nest.start_of(statement.out)
+        begin = "" if start is None else f" from {start}"
+        text = " * ".join(str(nest.tensors[name]) for name in (statement.lhs, statement.rhs))
+        yield "" if number else "product", f"{nest.tensors[statement.out]} += {text}{begin}"
+        batch, m, n, k = gemm_view(nest, statement).sizes(nest.sizes)
+        several = f"{batch:,} matrix products" if batch > 1 else "a matrix product"
+        yield "", f"{several} of m x n x k = {_times((m, n, k))}"
+    sizes = ", ".join(f"{dim} = {size:,}" for dim, size in nest.dims)
+    yield "", f"{sizes}; {row.macs or 0:,} MACs"
+
+
+def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+    trips = max_trips(nest, schedule.loops)
+    loops = [
+        f"{loop.dim} in {count:,} step{'s' if count > 1 else ''} of {loop.step:,}"
+        for loop, count in zip(schedule.loops, trips, strict=True)
+    ]
+    yield "schedule", ", inside it ".join(loops) if loops else "no loops: one tile operation does it all"
+    tile = nest.sizes | {loop.dim: loop.step for loop in schedule.loops}
+    yield "", f"a tile is {', '.join(f'{dim} {size:,}' for dim, size in tile.items())}; {row.native['tiles']:,} of them"
+    array = machine.array
+    rows, cols, streamed = array.places
+    yield (
+        "",
+        f"{row.native['folds']:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {rows} on rows, "
+        f"{cols} on columns, {streamed} streams through)",
+    )
+    moved = streams(nest, schedule)
+    kept = [s.tensor.name for s in moved if not s.loops]
+    if kept and schedule.loops:
+        yield "", f"{', '.join(kept)} stay{'s' if len(kept) == 1 else ''} in scratchpad from the first tile to the last"
+    room = machine.spm_bytes
+    yield "", f"the blocks take {row.spm_bytes or 0:,} of {room:,} bytes ({(row.spm_bytes or 0) / room:.0%})"
+
+
+def _blocks(nest: Nest, schedule: Schedule, row: OpRow, width: dict[str, int]) -> Table:
+    held, trips = footprint(nest, schedule), max_trips(nest, schedule.loops)
+    table = [("tensor", "bytes", "block", "changes with", "moves", "read", "written", "times")]
+    for stream in streams(nest, schedule):
+        name = stream.tensor.name
+        size, traffic = stream.tensor.elements * width[name], row.tensors[name]
+        moves = [schedule.loops[p].dim for p in stream.loops if trips[p] > 1]
+        visits = prod(trips[p] for p in stream.loops)
+        cells = (f"{held[name] * width[name]:,}", ", ".join(dict.fromkeys(moves)) or "-", f"{visits:,}")
+        both = traffic.read_bytes + traffic.write_bytes
+        table.append(
+            (name, f"{size:,}", *cells, f"{traffic.read_bytes:,}", f"{traffic.write_bytes:,}", _ratio(both, size))
+        )
+    return tuple(table)
+
+
+def _ratio(part: int, whole: int) -> str:
+    return f"{part / whole:.2f}" if whole else "-"
+
+
+def _traffic(row: OpRow) -> Table:
+    head = ("tensor", "read", "written")
+    return (head, *((name, f"{t.read_bytes:,}", f"{t.write_bytes:,}") for name, t in row.tensors.items()))
+
+
+def _array_time(row: OpRow, line: Timeline, machine: Machine) -> Iterator[tuple[str, str]]:
+    cycles = int(row.cycles or 0)
+    states: tuple[State, ...] = ("steady", "fill", "drain", "stall")
+    counts = {state: line.total(state) // line.per_cycle for state in states}
+    parts = " + ".join(f"{count:,} {state}" for state, count in counts.items())
+    yield "time", f"{cycles:,} cycles = {parts}"
+    # They may end within a cycle; rounded so, their sum is the whole stall.
+    first = line.first // line.per_cycle
+    until = (line.total("stall") - line.last) // line.per_cycle
+    yield (
+        "",
+        f"of the stall, {first:,} until the first tile's data is there, {until - first:,} in between, "
+        f"{counts['stall'] - until:,} after the last fold",
+    )
+    yield from _channel(row, machine)
+    full = (row.macs or 0) / (machine.array.elements * counts["steady"])
+    yield (
+        "",
+        f"the array streams in {counts['steady'] / cycles:.1%} of the time and is {full:.1%} occupied then: "
+        f"utilization {row.utilization or 0:.1%}",
+    )
+    yield from _bound(row, machine)
+
+
+def _channel(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Compute beside loads and stores."""
+    cycles = int(row.cycles or 0)
+    work = int(row.compute_cycles or 0)
+    loads = machine.transfer_cycles(row.dram_read_bytes or 0)
+    stores = machine.transfer_cycles(row.dram_write_bytes or 0)
+    shares = [
+        f"{name} {part:,} ({part / cycles if cycles else 0:.0%})"
+        for name, part in (("compute", work), ("loads", loads), ("stores", stores))
+    ]
+    yield "", f"{', '.join(shares)} cycles, at {float(machine.bytes_per_cycle):,.4g} bytes a cycle"
+    if not machine.double_buffer:
+        yield "", "without double buffering they add up"
+
+
+WHY = {
+    "compute": "the compute unit sets the time, data comes early enough",
+    "dram": "the DRAM channel sets the time, the compute unit waits for data",
+    "latency": "neither is busy all the time: they wait for each other",
+}
+
+
+def _bound(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+    if row.limit is not None:
+        yield "limit", f"{row.limit}: {WHY.get(row.limit, 'it sets the time')}"
+    if row.lower_bound_seconds and row.seconds:
+        least, times = round(row.lower_bound_seconds * machine.clock_mhz * 1e6), row.seconds / row.lower_bound_seconds
+        yield "bound", f"no schedule takes less than {least:,} cycles; this one takes {times:.2f}x"
+
+
+def _work(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
+    what = row.native.get("work", row.op)
+    if row.kind == "vector":
+        lanes = "" if machine is None else f" on {machine.lanes:,} lanes"
+        yield "work", f"{what}: {row.vector_ops or 0:,} operations{lanes}"
+    else:
+        yield "work", f"{what}: data moves, nothing is computed"
+    if machine is not None:
+        yield "schedule", "runs by itself and streams: operands come from DRAM once, results go there once"
+
+
+def _plain_time(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
+    """The time of what has no schedule."""
+    if row.cycles is None:
+        yield "time", "none: this model gives it no cost"
+        return
+    yield "time", f"{row.cycles:,} cycles = {row.compute_cycles or 0:,} busy + {row.stall_cycles or 0:,} stall"
+    if machine is not None:
+        yield from _channel(row, machine)
+        yield from _bound(row, machine)
+        return
+    if row.native.get("products"):
+        yield (
+            "",
+            f"as SCALE-Sim counts them, products: {row.native['products']:,}; utilization {row.utilization or 0:.1%}",
+        )

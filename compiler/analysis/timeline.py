@@ -1,0 +1,280 @@
+"""
+What the array does over the time of a scheduled nest: streams, fills, drains, or waits for data.
+
+The times are those of `pipeline.py`, the same recurrence run in pieces: a part of the tile sequence is run at once
+where it is short beside the whole or never waits, else from the same state piece by piece. So the sums are exact, and
+the cost depends on the resolution, not on the number of tile operations. The first operations are told fold by fold.
+
+Time is counted in ticks of 1/p cycle, p being the numerator of bytes_per_cycle. With `fill = "overlap"` the fill of
+the operation stands before its first fold and the drain behind its last; waits are all else that is not compute.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from npuc.compiler.analysis.gemm import gemm_view
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import Run, RunState, pipeline
+from npuc.compiler.analysis.tiles import Node, tile_sequence
+from npuc.dialects.npu.nest import Nest, Schedule
+
+State = Literal["fill", "steady", "drain", "stall"]
+STATES: tuple[State, ...] = ("fill", "steady", "drain", "stall")
+RESOLUTION = 1000
+"""A part that is shorter than the whole by this factor is not taken apart."""
+FOLDS = 256
+"""The most folds that are told one by one."""
+TILES = 16
+"""The most tile operations that are told fold by fold."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A piece of the array's time and the ticks of each state in it, which are mixed where there are several."""
+
+    fill: int = 0
+    steady: int = 0
+    drain: int = 0
+    stall: int = 0
+
+    @property
+    def ticks(self) -> int:
+        """How long it is."""
+        return self.fill + self.steady + self.drain + self.stall
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Ticks of one state within the first tile operations; `tile` and `fold` count from 0, None: outside of a fold."""
+
+    state: State
+    begin: int
+    ticks: int
+    tile: int
+    fold: int | None = None
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """
+    The array over the time of an operation.
+
+    `stretches` follow each other and fill `ticks`; `pieces` are the first tile operations, fold by fold. `first` are
+    the ticks before the first operation can start, `last` those after the drain.
+    """
+
+    per_cycle: int
+    stretches: tuple[Stretch, ...]
+    pieces: tuple[Piece, ...]
+    first: int
+    last: int
+
+    @property
+    def ticks(self) -> int:
+        """The whole time, a whole number of cycles."""
+        return sum(s.ticks for s in self.stretches)
+
+    def total(self, state: State) -> int:
+        """All ticks of a state."""
+        return sum(getattr(s, state) for s in self.stretches)
+
+    def cycles(self, ticks: int) -> float:
+        """Ticks as cycles."""
+        return ticks / self.per_cycle
+
+    def first_folds(self, count: int) -> tuple[Piece, ...]:
+        """The pieces up to the end of the fold of that number, or all that are told."""
+        folds = list(dict.fromkeys((piece.tile, piece.fold) for piece in self.pieces if piece.fold is not None))
+        if len(folds) <= count:
+            return self.pieces
+        beyond = next(n for n, piece in enumerate(self.pieces) if (piece.tile, piece.fold) == folds[count])
+        while self.pieces[beyond - 1].fold is None:
+            beyond -= 1
+        return self.pieces[:beyond]
+
+    def buckets(self, count: int) -> list[dict[State, float]]:
+        """The share of each state in `count` equal parts of the time."""
+        result: list[dict[State, float]] = [dict.fromkeys(STATES, 0.0) for _ in range(count)]
+        width, begin = self.ticks / count, 0
+        for stretch in self.stretches:
+            end = begin + stretch.ticks
+            if end > begin:
+                for number in range(min(int(begin / width), count - 1), min(int(end / width), count - 1) + 1):
+                    part = (min(end, (number + 1) * width) - max(begin, number * width)) / width
+                    for state in STATES:
+                        result[number][state] += max(part, 0.0) * getattr(stretch, state) / (end - begin)
+            begin = end
+        return result
+
+
+class _Serial:
+    """The recurrence without double buffering: what moves and what is computed add up."""
+
+    def __init__(self, per_cycle: int, per_byte: int):
+        self.per_cycle, self.per_byte, self.comp = per_cycle, per_byte, 0
+
+    def repeat(self, child: Node, moved: int, count: int) -> None:
+        self.comp += count * ((moved + child.moved) * self.per_byte + child.cycles * self.per_cycle)
+
+    def state(self) -> RunState:
+        return 0, self.comp, 0, 0, 0, ()
+
+    def restore(self, state: RunState) -> None:
+        self.comp = state[1]
+
+
+def _run_of(machine: Machine) -> Run | _Serial:
+    rate = machine.bytes_per_cycle
+    if machine.double_buffer:
+        return Run(rate.numerator, rate.denominator, machine.spm_bytes)
+    return _Serial(rate.numerator, rate.denominator)
+
+
+@dataclass
+class _Walk:
+    """
+    Takes the sequence apart.
+
+    `shortest` are the ticks below which a part stays whole; `alike` says that the folds of a tile operation are equal.
+    """
+
+    run: Run | _Serial
+    machine: Machine
+    shortest: int
+    alike: bool
+
+    def part(self, child: Node, streamed: Node, moved: int, count: int) -> Iterator[Stretch]:
+        """The stretches of `count` equal parts; `streamed` is the same part on an array without fill and drain."""
+        run, begin, state = self.run, self.run.comp, self.run.state()
+        run.repeat(child, moved, count)
+        ticks, compute = run.comp - begin, count * child.cycles * run.per_cycle
+        steady = count * streamed.cycles * run.per_cycle
+        if ticks <= self.shortest or ticks == steady:
+            yield self._stretch(ticks, compute, steady)
+            return
+        if count == 1 and not child.items:
+            yield Stretch(stall=ticks - compute)
+            yield from self._operation(compute, steady)
+            return
+        run.restore(state)
+        if count > 1:
+            yield from self.part(child, streamed, moved, count // 2)
+            yield from self.part(child, streamed, moved, count - count // 2)
+            return
+        for number, (item, other) in enumerate(zip(child.items, streamed.items, strict=True)):
+            yield from self.part(item[0], other[0], item[1] if number else moved, item[2])
+
+    def _operation(self, compute: int, steady: int) -> Iterator[Stretch]:
+        """A tile operation that is long enough to be looked at, after its wait: fold by fold where folds pay."""
+        array, p = self.machine.array, self.run.per_cycle
+        folds = (compute - steady) // (p * max(array.latency, 1))
+        if not self.alike or not 0 < folds <= FOLDS:
+            yield self._stretch(compute, compute, steady)
+            return
+        for _ in range(folds):
+            yield Stretch(fill=p * array.filling)
+            yield Stretch(steady=steady // folds)
+            yield Stretch(drain=p * array.draining)
+
+    def _stretch(self, ticks: int, compute: int, steady: int) -> Stretch:
+        array = self.machine.array
+        # Every fold pays the same, so that this divides.
+        fill = (compute - steady) * array.filling // max(array.latency, 1)
+        return Stretch(fill, steady, compute - steady - fill, ticks - compute)
+
+
+@lru_cache(maxsize=64)
+def timeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> Timeline:
+    """The array's time in a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`."""
+    array = machine.array
+    sequence = tile_sequence(nest, schedule, array, widths)
+    streamed = tile_sequence(nest, schedule, replace(array, fill="overlap"), widths)
+    timing = pipeline(nest, schedule, machine, widths)
+    run = _run_of(machine)
+    p, first = run.per_cycle, sequence.head * machine.bytes_per_cycle.denominator
+    whole = timing.cycles * p
+    walk = _Walk(run, machine, whole // RESOLUTION, len(nest.statements) == 1)
+    stretches = list(walk.part(sequence.root, streamed.root, sequence.head, 1))
+    once = p if array.op_overhead else 0
+    last = whole - run.comp - once * array.latency
+    opening = stretches[0]
+    stretches[:1] = [
+        Stretch(stall=first),
+        Stretch(fill=once * array.filling),
+        replace(opening, stall=opening.stall - first),
+    ]
+    stretches += [Stretch(drain=once * array.draining), Stretch(stall=last)]
+    pieces = tuple(_pieces(nest, schedule, machine, sequence.root, sequence.head))
+    return Timeline(p, tuple(s for s in stretches if s.ticks), pieces, first, last)
+
+
+def _leaves(node: Node, moved: int) -> Iterator[tuple[Node, int]]:
+    """The tile operations in order, each with the bytes that move before it."""
+    if not node.items:
+        yield node, moved
+    for number, (child, before, count) in enumerate(node.items):
+        for _ in range(count):
+            yield from _leaves(child, before if number else moved)
+
+
+def _extents(nest: Nest, schedule: Schedule, level: int, sizes: dict[str, int]) -> Iterator[dict[str, int]]:
+    """The extents of the dimensions in every tile operation, in order."""
+    if level == len(schedule.loops):
+        yield sizes
+        return
+    loop = schedule.loops[level]
+    for low in range(0, sizes[loop.dim], loop.step):
+        inner = sizes | {loop.dim: min(loop.step, sizes[loop.dim] - low)}
+        yield from _extents(nest, schedule, level + 1, inner)
+
+
+def _folds(nest: Nest, machine: Machine, extents: dict[str, int]) -> Iterator[int]:
+    """The steps that each fold of a tile operation streams."""
+    array = machine.array
+    for statement in nest.statements:
+        batch, m, n, k = gemm_view(nest, statement).sizes(extents)
+        steps = {"m": m, "n": n, "k": k}[array.places[2]]
+        for _ in range(batch * array.folds(m, n, k)):
+            yield steps
+
+
+def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: int) -> Iterator[Piece]:
+    """The first tile operations, as many as have at most `FOLDS` folds; at least the first folds of the first one."""
+    array, run = machine.array, _run_of(machine)
+    p = run.per_cycle
+    late = p * array.filling if array.op_overhead else 0
+    told = 0
+    operations = zip(_leaves(root, head), _extents(nest, schedule, 0, nest.sizes), strict=True)
+    for tile, ((leaf, moved), extents) in enumerate(operations):
+        before = run.comp
+        run.repeat(leaf, moved, 1)
+        wait = run.comp - before - p * leaf.cycles
+        at = before + (late if tile else 0)
+        if tile == TILES or (tile and told + leaf.cycles // max(_longest(nest, machine, extents), 1) > FOLDS):
+            return
+        if wait:
+            yield Piece("stall", at, wait, tile)
+            at += wait
+        if late and not tile:
+            yield Piece("fill", at, late, tile)
+            at += late
+        for fold, steps in enumerate(_folds(nest, machine, extents)):
+            told += 1
+            if told > FOLDS:
+                return
+            parts: tuple[tuple[State, int], ...] = (("steady", steps),)
+            if array.fold_overhead:
+                parts = (("fill", array.filling), *parts, ("drain", array.draining))
+            for state, cycles in parts:
+                if cycles:
+                    yield Piece(state, at, p * cycles, tile, fold)
+                    at += p * cycles
+
+
+def _longest(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:
+    """The cycles of the longest fold of a tile operation."""
+    place = machine.array.places[2]
+    views = [gemm_view(nest, statement).sizes(extents) for statement in nest.statements]
+    return max({"m": m, "n": n, "k": k}[place] for _, m, n, k in views) + machine.array.fold_overhead

@@ -1,0 +1,154 @@
+"""`npuc explain`: how the time of one layer comes about."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from npuc.compiler.cli.shared import (
+    Debug,
+    Defines,
+    Inference,
+    Load,
+    MaxOps,
+    OptLevel,
+    Pipeline,
+    Quiet,
+    Source,
+    Verb,
+    check_target,
+    parse_defines,
+    terminal_width,
+    write_result,
+)
+from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.options import MAX_OPS
+
+if TYPE_CHECKING:
+    from npuc.backends.cycle.explain import Explanation
+    from npuc.compiler.options import CompileOptions
+    from npuc.compiler.report.layers import Line
+    from npuc.compiler.report.model import OpRow
+
+BACKEND = "cycle"
+LISTED = 12
+"""The most layers that an error names."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("explain")(command)
+
+
+def command(
+    source: Source,
+    layer: Annotated[str, typer.Argument(help="A layer by its name, a glob, or a number (#3 is the fourth).")],
+    phase: Annotated[
+        str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Only this phase.")
+    ] = None,
+    svg: Annotated[str | None, typer.Option("--svg", metavar="FILE|-", help="Write the picture as SVG.")] = None,
+    backend: Annotated[str, typer.Option("-b", "--backend", metavar="NAME", help="Cost model: cycle.")] = BACKEND,
+    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml or .cfg file.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
+    ] = None,
+    define: Defines = None,
+    opt_level: OptLevel = None,
+    objective: Annotated[str, typer.Option("--objective", metavar="NAME", help="What is minimised: time.")] = "time",
+    pipeline: Pipeline = None,
+    inference: Inference = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
+    load: Load = None,
+    max_ops: MaxOps = MAX_OPS,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Explain the time of a layer on the backend cycle: schedule, traffic, waits, the array over time as a picture."""
+    with Verb(debug):
+        from npuc.backends.hardware import parse_setting
+        from npuc.compiler.report.model import Phase
+
+        if phase is not None and phase not in get_args(Phase):
+            raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
+        if backend != BACKEND:
+            raise UsageError(f"explain knows the backend '{BACKEND}' alone, not '{backend}'", hint=f"-b {BACKEND}")
+        check_target(svg)
+        options: CompileOptions = {
+            "hardware": hw,
+            "overrides": dict(parse_setting(item) for item in setting or []),
+            "defines": parse_defines(define),
+            "opt_level": opt_level,
+            "objective": objective,
+            "pipeline": pipeline,
+            "inference": inference,
+            "only": only,
+            "load": load or [],
+            "max_ops": max_ops,
+        }
+        explanations = _explanations(source, layer, phase, options, quiet=quiet)
+        if svg is not None:
+            from npuc.backends.cycle.explain import to_svg
+
+            write_result(svg, to_svg(explanations))
+        if svg != "-":
+            from npuc.backends.cycle.explain import to_text
+
+            print("\n".join(to_text(explanation, terminal_width()) for explanation in explanations), end="")
+
+
+def _explanations(
+    source: str, layer: str, phase: str | None, options: CompileOptions, *, quiet: bool
+) -> list[Explanation]:
+    from npuc.backends.cycle.backend import priced_operations
+    from npuc.backends.cycle.compat import COMPAT
+    from npuc.backends.cycle.explain import explain
+    from npuc.compiler.analysis.machine import machine_of
+    from npuc.compiler.driver import compile_program
+    from npuc.compiler.report.layers import by_layer
+    from npuc.compiler.source import open_source
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(f"npuc: {text}", file=sys.stderr)
+
+    result = compile_program(open_source(source), [BACKEND], options, say)
+    report, module = result.reports[0], result.modules[0]
+    line = _line(by_layer(report.ops), layer)
+    rows = _rows(line, phase)
+    cycle = report.hardware.get("cycle")
+    compat = isinstance(cycle, dict) and cycle.get("compat") == COMPAT
+    machine = None if compat else machine_of(module)
+    ops = priced_operations(module)
+    return [explain(ops[row.index], row, machine) for row in rows]
+
+
+def _line(lines: Sequence[Line], layer: str) -> Line:
+    """The one layer that a name, glob or number means. Raises `UsageError` for none and for several."""
+    names = [line.name for line in lines]
+    found = [n for n in range(len(names)) if names[n] == layer] or [
+        n for n in range(len(names)) if fnmatchcase(names[n], layer)
+    ]
+    digits = layer.removeprefix("#")
+    if not found and digits.isascii() and digits.isdecimal():
+        if len(digits) > 10 or int(digits) >= len(names):
+            raise UsageError(f"layer {layer}: there are {len(names)} layers, the last is #{len(names) - 1}")
+        found = [int(digits)]
+    if not found:
+        raise UsageError(f"no layer is called '{layer}'", hint=did_you_mean(layer, names))
+    if len(found) > 1:
+        listed = ", ".join(f"{names[n]} (#{n})" for n in found[:LISTED])
+        more = f" and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
+        raise UsageError(f"'{layer}' means {len(found):,} layers: {listed}{more}", hint="name one of them")
+    return lines[found[0]]
+
+
+def _rows(line: Line, phase: str | None) -> list[OpRow]:
+    rows = [row for row in line.rows if phase in (None, row.phase)]
+    if not rows:
+        phases = ", ".join(dict.fromkeys(row.phase for row in line.rows))
+        raise UsageError(f"layer '{line.name}' has no operation in phase {phase}", hint=f"it has {phases}")
+    return rows

@@ -1,0 +1,178 @@
+"""`npuc explain`: words, pictures and numbers of one layer are those of the report."""
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from npuc.backends.cycle.backend import priced_operations
+from npuc.backends.cycle.explain import Explanation, explain, to_svg, to_text
+from npuc.compiler.analysis.machine import machine_of
+from npuc.compiler.analysis.timeline import STATES
+from npuc.compiler.cli import run_command
+from npuc.compiler.driver import compile_program
+from npuc.compiler.options import CompileOptions
+from npuc.compiler.report import OpRow
+from npuc.compiler.source import open_source
+
+NET = """\
+network net(batch=8) {
+  input  x: f32[batch, 3, 9, 9]
+  labels y: i32[batch]
+  c1 = relu(conv2d(x, 8, 3))
+  c2 = conv2d(c1, 8, 3, groups=2)
+  logits = linear(flatten(c2), 10)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+TINY = {"array.rows": 4, "array.cols": 4, "memory.spm_kib": 8}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the network `net.dsl`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.dsl").write_text(NET)
+    return tmp_path
+
+
+def explained(**overrides: object) -> list[tuple[OpRow, Explanation]]:
+    """All rows of the network, explained."""
+    options: CompileOptions = {"overrides": {**TINY, **overrides}}
+    result = compile_program(open_source("net.dsl"), ["cycle"], options)
+    module = result.modules[0]
+    machine = machine_of(module)
+    return [
+        (row, explain(op, row, machine))
+        for row, op in zip(result.reports[0].ops, priced_operations(module), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("fill", ["overlap", "per-fold"])
+@pytest.mark.parametrize("drain", ["hidden", "full"])
+@pytest.mark.parametrize("dataflow", ["os", "ws", "is"])
+@pytest.mark.parametrize("double_buffer", [True, False])
+@pytest.mark.usefixtures("folder")
+def test_states_add_up_to_the_cycles_of_the_report(
+    fill: str, drain: str, dataflow: str, *, double_buffer: bool
+) -> None:
+    facts = {"array.fill": fill, "array.drain": drain, "array.dataflow": dataflow}
+    seen = 0
+    for row, explanation in explained(**facts, **{"memory.double_buffer": double_buffer}):
+        line = explanation.timeline
+        assert (line is not None) == (row.kind == "matrix")
+        if line is None:
+            continue
+        seen += 1
+        counts = {state: line.total(state) / line.per_cycle for state in STATES}
+        assert sum(counts.values()) == row.cycles
+        assert counts["stall"] == row.stall_cycles
+        assert counts["fill"] + counts["drain"] == row.native["fill_drain_cycles"]
+        (time,) = [text for heading, text in explanation.facts if heading == "time"]
+        told = [int(number.replace(",", "")) for number in re.findall(r"[\d,]+", time)]
+        assert told[0] == sum(told[1:]) == row.cycles
+        (parts,) = [text for _, text in explanation.facts if text.startswith("of the stall")]
+        assert sum(int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*(?= )", parts)) == row.stall_cycles
+    assert seen == 8
+
+
+@pytest.mark.usefixtures("folder")
+def test_tensors_are_the_traffic_of_the_report() -> None:
+    for row, explanation in explained():
+        head, *lines = explanation.tensors
+        assert {line[0] for line in lines} == set(row.tensors)
+        for line in lines:
+            cells = dict(zip(head, line, strict=True))
+            assert int(cells["read"].replace(",", "")) == row.tensors[line[0]].read_bytes
+            assert int(cells["written"].replace(",", "")) == row.tensors[line[0]].write_bytes
+
+
+@pytest.mark.parametrize("width", [20, 60, 77, 100, 200])
+@pytest.mark.usefixtures("folder")
+def test_text_is_as_wide_as_the_terminal(width: int) -> None:
+    for _, explanation in explained():
+        for line in to_text(explanation, width).splitlines():
+            assert len(line) <= max(width, 60)
+
+
+@pytest.mark.usefixtures("folder")
+def test_svg_shows_the_same_time() -> None:
+    """Well-formed, without anything from outside; the pieces of a tile follow each other on the axis."""
+    rows = explained()
+    text = to_svg([explanation for _, explanation in rows])
+    root = ET.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert not re.search(r"href|url\(|@import|<script|nan|inf\b", text)
+    texts = [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    for _, explanation in rows:
+        assert explanation.title in texts
+    height = float(root.attrib["height"])
+    for element in root.iter("{http://www.w3.org/2000/svg}rect"):
+        x, y = float(element.attrib["x"]), float(element.attrib["y"])
+        assert 0 <= x <= x + float(element.attrib["width"]) <= 960
+        assert 0 <= y <= y + float(element.attrib["height"]) <= height
+    assert text == to_svg([explanation for _, explanation in explained()])
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = run_command(["explain", "net.dsl", *arguments, "-q"])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = outcome(capsys, "c2", "--svg", "c2.svg")
+    assert (status, err) == (0, "")
+    titles = re.findall(r"^c2\S* (\w+): (\S+) at net\.dsl:5", out, re.MULTILINE)
+    assert {phase for phase, _ in titles} == {"forward", "dx", "dw", "update"}
+    assert "\x1b" not in out
+    assert (folder / "c2.svg").read_text().startswith("<svg ")
+    svg = outcome(capsys, "c2", "--svg", "-")[1]
+    assert svg == (folder / "c2.svg").read_text()
+    assert outcome(capsys, "c2")[1] == out
+    only = outcome(capsys, "c2", "--phase", "dx")[1]
+    assert [phase for phase, _ in re.findall(r"^c2 (\w+): (\S+) at", only, re.MULTILINE)] == ["dx"]
+
+
+def test_layers_by_glob_and_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = outcome(capsys, "logits", "--phase", "forward")[1]
+    assert outcome(capsys, "log*", "--phase", "forward")[1] == out
+    numbers = [n for n in range(8) if outcome(capsys, f"#{n}", "--phase", "forward")[1] == out]
+    assert len(numbers) == 1
+    assert outcome(capsys, str(numbers[0]), "--phase", "forward")[1] == out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["logit"], "no layer is called 'logit'", "did you mean 'logits'?"),
+        (["#99"], "layer #99: there are", ""),
+        (["c*"], "layers: c1.conv2d (#0), c1 (#1), c2 (#2)", "name one of them"),
+        (["logits", "--phase", "forwrd"], "there is no such phase", "did you mean 'forward'?"),
+        (["c1.conv2d", "--phase", "dx"], "has no operation in phase dx", "it has forward, dw"),
+        (["logits", "--svg", "no/where.svg"], "cannot write 'no/where.svg'", ""),
+        (["logits", "--hw", "none"], "unknown hardware 'none'", ""),
+        (["logits", "-b", "roofline"], "explain knows the backend 'cycle' alone", "-b cycle"),
+        (["logits", "--only", "c1"], "no layer is called 'logits'", ""),
+    ],
+)
+def test_wrong_usage(
+    arguments: list[str], message: str, hint: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = outcome(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert hint in err
+
+
+def test_scalesim_has_products_and_no_schedule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = outcome(capsys, "logits", "--hw", "scalesim", "--set", "cycle.compat=scalesim3")
+    assert status == 0
+    assert "as SCALE-Sim counts them" in out
+    assert "schedule" not in out
+    assert (
+        "none: this model gives it no cost"
+        in outcome(capsys, "c1", "--hw", "scalesim", "--set", "cycle.compat=scalesim3")[1]
+    )
