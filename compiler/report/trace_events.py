@@ -10,6 +10,7 @@ times is one slice of all its runs.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -63,8 +64,9 @@ def _events(report: Report, clock: float) -> Iterator[dict[str, object]]:
         end = begin + row.repeat * row.cycles
         for part in _slices(row, double_buffer=double_buffer):
             start = (begin + part.begin) / clock
-            # Rounded, begin and duration together may reach into the next operation.
             duration = min(part.duration / clock, end / clock - start)
+            if start + duration > end / clock:  # rounded, the sum would reach into the next operation
+                duration = max(0.0, duration - math.ulp(end / clock))
             event: dict[str, object] = {"ph": "X", "pid": PROCESS, "tid": part.track, "ts": start, "dur": duration}
             yield event | {"name": f"{row.name or row.op} {row.phase}", "cat": row.kind, "args": _args(row)}
         begin = end

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler import compile_file, compile_source
@@ -151,13 +151,14 @@ def test_an_operation_by_hand() -> None:
     }
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.tuples(st.integers(1, 10**9), st.integers(0, 10**9), st.integers(0, 10**9), st.integers(1, 40)), max_size=20
     ),
     st.floats(1.0, 5000.0),
 )
+@example([(815, 0, 0, 1), (1567, 0, 0, 24), (10662, 30868517, 11312479, 29)], 137.4296875)
 def test_slices_never_overlap(sizes: list[tuple[int, int, int, int]], clock: float) -> None:
     rows = [
         OpRow(
