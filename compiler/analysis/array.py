@@ -66,7 +66,7 @@ class Array:
     @property
     def filling(self) -> int:
         """The part of the latency before a fold's first full step: weights coming in (`ws`, `is`), or operands."""
-        return self.rows + self.cols - 2 if self.dataflow == "os" else self.rows
+        return self.rows if self.dataflow in ("ws", "is") else self.rows + self.cols - 2
 
     @property
     def draining(self) -> int:

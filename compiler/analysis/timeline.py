@@ -6,7 +6,8 @@ where it is short beside the whole or never waits, else from the same state piec
 the cost depends on the resolution, not on the number of tile operations. The first operations are told fold by fold.
 
 Time is counted in ticks of 1/p cycle, p being the numerator of bytes_per_cycle. With `fill = "overlap"` the fill of
-the operation stands before its first fold and the drain behind its last; waits are all else that is not compute.
+the operation stands before its first fold and the drain behind its last; waits are all else that is not compute. In
+an in-place array, the changes of the tiles that stay count as fill.
 """
 
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from npuc.compiler.analysis.gemm import gemm_view
+from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.operations import least_cycles, leaves, longest_fold, tile_extents, tile_folds
 from npuc.compiler.analysis.pipeline import Run, RunState, pipeline
 from npuc.compiler.analysis.tiles import Node, tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -109,6 +111,18 @@ class Timeline:
         return result
 
 
+class _Streaming(Array):
+    """The same array if nothing but streaming took time: neither fill and drain of folds nor changes of tiles."""
+
+    @property
+    def fold_overhead(self) -> int:
+        return 0
+
+    @property
+    def reload(self) -> int:
+        return 0
+
+
 class _Serial:
     """The recurrence without double buffering: what moves and what is computed add up."""
 
@@ -180,22 +194,32 @@ class _Walk:
 
     def _stretch(self, ticks: int, compute: int, steady: int) -> Stretch:
         array = self.machine.array
+        if array.reload:
+            return Stretch(compute - steady, steady, 0, ticks - compute)
         # Every fold pays the same, so that this divides.
         fill = (compute - steady) * array.filling // max(array.latency, 1)
         return Stretch(fill, steady, compute - steady - fill, ticks - compute)
 
 
 @lru_cache(maxsize=64)
-def timeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> Timeline:
-    """The array's time in a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`."""
+def timeline(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], held: bool = False, extra: int = 0
+) -> Timeline:
+    """
+    The array's time in a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
+
+    `held`: the operation before left the stationary tile in the array. `extra` cycles follow in which data moves that
+    the pipeline knows nothing of.
+    """
     array = machine.array
-    sequence = tile_sequence(nest, schedule, array, widths)
-    streamed = tile_sequence(nest, schedule, replace(array, fill="overlap"), widths)
-    timing = pipeline(nest, schedule, machine, widths)
+    sequence = tile_sequence(nest, schedule, array, widths, held)
+    streaming = _Streaming(array.rows, array.cols, array.dataflow, array.fill, array.drain)
+    streamed = tile_sequence(nest, schedule, streaming, widths)
+    timing = pipeline(nest, schedule, machine, widths, held)
     run = _run_of(machine)
     p, first = run.per_cycle, sequence.head * machine.bytes_per_cycle.denominator
-    whole = timing.cycles * p
-    walk = _Walk(run, machine, whole // RESOLUTION, len(nest.statements) == 1)
+    whole = (timing.cycles + extra) * p
+    walk = _Walk(run, machine, whole // RESOLUTION, len(nest.statements) == 1 and not array.reload)
     stretches = list(walk.part(sequence.root, streamed.root, sequence.head, 1))
     once = p if array.op_overhead else 0
     last = whole - run.comp - once * array.latency
@@ -210,49 +234,19 @@ def timeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int
     return Timeline(p, tuple(s for s in stretches if s.ticks), pieces, first, last)
 
 
-def _leaves(node: Node, moved: int) -> Iterator[tuple[Node, int]]:
-    """The tile operations in order, each with the bytes that move before it."""
-    if not node.items:
-        yield node, moved
-    for number, (child, before, count) in enumerate(node.items):
-        for _ in range(count):
-            yield from _leaves(child, before if number else moved)
-
-
-def _extents(nest: Nest, schedule: Schedule, level: int, sizes: dict[str, int]) -> Iterator[dict[str, int]]:
-    """The extents of the dimensions in every tile operation, in order."""
-    if level == len(schedule.loops):
-        yield sizes
-        return
-    loop = schedule.loops[level]
-    for low in range(0, sizes[loop.dim], loop.step):
-        inner = sizes | {loop.dim: min(loop.step, sizes[loop.dim] - low)}
-        yield from _extents(nest, schedule, level + 1, inner)
-
-
-def _folds(nest: Nest, machine: Machine, extents: dict[str, int]) -> Iterator[int]:
-    """The steps that each fold of a tile operation streams."""
-    array = machine.array
-    for statement in nest.statements:
-        batch, m, n, k = gemm_view(nest, statement).sizes(extents)
-        steps = {"m": m, "n": n, "k": k}[array.places[2]]
-        for _ in range(batch * array.folds(m, n, k)):
-            yield steps
-
-
 def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: int) -> Iterator[Piece]:
     """The first tile operations, as many as have at most `FOLDS` folds; at least the first folds of the first one."""
     array, run = machine.array, _run_of(machine)
     p = run.per_cycle
     late = p * array.filling if array.op_overhead else 0
     told = 0
-    operations = zip(_leaves(root, head), _extents(nest, schedule, 0, nest.sizes), strict=True)
+    operations = zip(leaves(root, head), tile_extents(nest, schedule, 0, nest.sizes), strict=True)
     for tile, ((leaf, moved), extents) in enumerate(operations):
         before = run.comp
         run.repeat(leaf, moved, 1)
         wait = run.comp - before - p * leaf.cycles
         at = before + (late if tile else 0)
-        if tile == TILES or (tile and told + leaf.cycles // max(_longest(nest, machine, extents), 1) > FOLDS):
+        if tile == TILES or (tile and told + leaf.cycles // max(longest_fold(nest, machine, extents), 1) > FOLDS):
             return
         if wait:
             yield Piece("stall", at, wait, tile)
@@ -260,21 +254,16 @@ def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: 
         if late and not tile:
             yield Piece("fill", at, late, tile)
             at += late
-        for fold, steps in enumerate(_folds(nest, machine, extents)):
+        # What the tiles that stay in the array take to change; those that are found there take nothing.
+        change = array.reload if leaf.cycles > least_cycles(nest, machine, extents) else 0
+        for fold, steps in enumerate(tile_folds(nest, machine, extents)):
             told += 1
             if told > FOLDS:
                 return
-            parts: tuple[tuple[State, int], ...] = (("steady", steps),)
+            parts: tuple[tuple[State, int], ...] = (("fill", change), ("steady", steps))
             if array.fold_overhead:
-                parts = (("fill", array.filling), *parts, ("drain", array.draining))
+                parts = (("fill", change + array.filling), ("steady", steps), ("drain", array.draining))
             for state, cycles in parts:
                 if cycles:
                     yield Piece(state, at, p * cycles, tile, fold)
                     at += p * cycles
-
-
-def _longest(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:
-    """The cycles of the longest fold of a tile operation."""
-    place = machine.array.places[2]
-    views = [gemm_view(nest, statement).sizes(extents) for statement in nest.statements]
-    return max({"m": m, "n": n, "k": k}[place] for _, m, n, k in views) + machine.array.fold_overhead

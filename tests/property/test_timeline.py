@@ -28,7 +28,7 @@ def draw_machine(r: Random) -> Machine:
 def assert_sums(found: Timeline, nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> None:
     work, timing = compute(nest, schedule, machine.array), pipeline(nest, schedule, machine, widths)
     p = found.per_cycle
-    hidden = work.overhead + work.folds * machine.array.fold_overhead
+    hidden = work.overhead + work.folds * machine.array.fold_overhead + work.reloads * machine.array.reload
     context = f"{nest}\n{schedule}\n{machine}\n{widths}"
     assert found.ticks == p * timing.cycles, context
     assert found.total("fill") + found.total("drain") == p * hidden, context

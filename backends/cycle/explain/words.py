@@ -12,6 +12,8 @@ from npuc.compiler.analysis.blocks import max_trips, streams
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.residency import placement
 from npuc.compiler.analysis.timeline import State, Timeline, timeline
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp
@@ -43,7 +45,9 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
     if isinstance(op, ContractOp) and machine is not None:
         nest, schedule = op.nest, op.schedule
         widths = contract_widths(op, machine.element_bytes)
-        line = timeline(nest, schedule, machine, widths)
+        held = row.native.get("held") == 1
+        extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, widths, held).cycles
+        line = timeline(nest, schedule, machine, widths, held, extra)
         width = dict(zip(nest.tensors, widths, strict=True))
         facts = (*_product(nest, row), *_schedule(nest, schedule, row, machine), *_array_time(row, line, machine))
         return Explanation(title, facts, _blocks(nest, schedule, row, width), line)
@@ -79,11 +83,11 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
     tile = nest.sizes | {loop.dim: loop.step for loop in schedule.loops}
     yield "", f"a tile is {', '.join(f'{dim} {size:,}' for dim, size in tile.items())}; {row.native['tiles']:,} of them"
     array = machine.array
-    rows, cols, streamed = array.places
+    place = placement(nest.statements[0], array)
     yield (
         "",
-        f"{row.native['folds']:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {rows} on rows, "
-        f"{cols} on columns, {streamed} streams through)",
+        f"{row.native['folds']:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {place.rows} on "
+        f"rows, {place.cols} on columns, {place.streamed} streams through)",
     )
     moved = streams(nest, schedule)
     kept = [s.tensor.name for s in moved if not s.loops]

@@ -52,13 +52,15 @@ def explained(**overrides: object) -> list[tuple[OpRow, Explanation]]:
 
 @pytest.mark.parametrize("fill", ["overlap", "per-fold"])
 @pytest.mark.parametrize("drain", ["hidden", "full"])
-@pytest.mark.parametrize("dataflow", ["os", "ws", "is"])
+@pytest.mark.parametrize("dataflow", ["os", "ws", "is", "in-place", "explicit"])
 @pytest.mark.parametrize("double_buffer", [True, False])
 @pytest.mark.usefixtures("folder")
 def test_states_add_up_to_the_cycles_of_the_report(
     fill: str, drain: str, dataflow: str, *, double_buffer: bool
 ) -> None:
-    facts = {"array.fill": fill, "array.drain": drain, "array.dataflow": dataflow}
+    explicit = {"array.transpose": "explicit"} if dataflow == "explicit" else {}
+    dataflow = dataflow.replace("explicit", "in-place")
+    facts = explicit | {"array.fill": fill, "array.drain": drain, "array.dataflow": dataflow}
     seen = 0
     for row, explanation in explained(**facts, **{"memory.double_buffer": double_buffer}):
         line = explanation.timeline
