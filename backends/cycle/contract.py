@@ -13,12 +13,12 @@ from functools import lru_cache
 from math import ceil
 
 from npuc.compiler.analysis.bounds import lower_bound_bytes
-from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
-from npuc.compiler.analysis.residency import product_of
+from npuc.compiler.analysis.residency import kept, product_of
 from npuc.compiler.analysis.traffic import traffic
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Partition, ScheduleRow, TensorBytes
@@ -45,7 +45,7 @@ class Cost:
     spm_bytes: int
     lower_bound_bytes: int
     energy_j: float | None
-    native: dict[str, int]
+    native: Mapping[str, int | float]
 
     @property
     def limit(self) -> str:
@@ -91,7 +91,12 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
         "spm_write_bytes": stored + read,
     }
     cycles = timing.cycles
-    if machine.array.reload:
+    reuse: dict[str, float] = {}
+    if machine.array.stages is not None:
+        groups = weight_groups(nest, schedule, machine, work)
+        native |= {"instructions": work.instructions, "weight_groups": groups}
+        reuse["weight_reuse"] = work.instructions / groups
+    elif machine.array.reload:
         native |= {"reloads": work.reloads, "reload_cycles": work.reloads * machine.array.reload, "held": int(held)}
     if turned:
         # For comparison: the same products after transposes through DRAM, which leave no tile in the array.
@@ -113,8 +118,14 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
         spm_bytes=sum(elements * width[name] for name, elements in footprint(nest, schedule).items()),
         lower_bound_bytes=lower_bound_bytes(nest, machine.spm_bytes, widths),
         energy_j=energy,
-        native=native,
+        native=native | reuse,
     )
+
+
+def weight_groups(nest: Nest, schedule: Schedule, machine: Machine, work: Compute) -> int:
+    """How many groups of instructions with the same weights follow each other on a register-fed array."""
+    array = machine.array
+    return work.folds - sum(kept(nest, schedule, array, statement, True).tiles for statement in nest.statements)
 
 
 def transposed(nest: Nest, width: Mapping[str, int]) -> dict[str, int]:

@@ -25,7 +25,7 @@ from npuc.dialects.provenance import repeat_of
 def held_tiles(ops: Sequence[Operation], machine: Machine) -> frozenset[Operation]:
     """The contractions of a program, in its order, that find their tile in the array."""
     found: set[Operation] = set()
-    if not machine.array.reload or machine.transpose == "explicit":
+    if machine.array.dataflow != "in-place" or machine.transpose == "explicit":
         return frozenset()
     before: ContractOp | None = None
     for op in ops:

@@ -188,6 +188,18 @@ def _hint(path: str) -> str:
 
 def _check_together(values: Mapping[str, Value]) -> None:
     """What no single key can say."""
+    if "array.overlap" in values:
+        if values.get("array.dataflow") != "ws":
+            hint = "--set array.dataflow=ws, or leave array.overlap out"
+            raise UsageError("array.overlap is a choice of array.dataflow = 'ws' only", hint=hint)
+        if values.get("array.fill") == "per-fold":
+            hint = "leave array.fill out: array.overlap says how instructions fill and drain"
+            raise UsageError("array.overlap does not go with array.fill = 'per-fold'", hint=hint)
+        if values.get("cycle.compat") == "scalesim3":
+            hint = "--set cycle.compat=none, or leave array.overlap out"
+            raise UsageError("SCALE-Sim has no array.overlap", hint=hint)
+    elif "array.tile_m" in values:
+        raise UsageError("array.tile_m is the size of instructions of array.overlap", hint="--set array.overlap=base")
     if values.get("array.transpose") == "explicit" and values.get("array.dataflow") != "in-place":
         hint = "--set array.dataflow=in-place, or leave array.transpose out"
         raise UsageError("array.transpose = 'explicit' is a choice of array.dataflow = 'in-place' only", hint=hint)

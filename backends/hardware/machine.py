@@ -124,6 +124,9 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
         value = hardware.get(key)
         if isinstance(value, int | float):
             target[key.partition(".")[2]] = value
-    if hardware.written("array.transpose"):
-        target["transpose"] = hardware.require("array.transpose", str, backend=backend)
+    for key in ("array.transpose", "array.overlap"):
+        if hardware.written(key):
+            target[key.partition(".")[2]] = hardware.require(key, str, backend=backend)
+    if hardware.written("array.overlap"):
+        target["tile_m"] = hardware.require("array.tile_m", int, backend=backend)
     return target

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from npuc.compiler.analysis.overlap import OVERLAPS
+
 Scalar = bool | int | float | str
 Value = Scalar | list[dict[str, Scalar]]
 
@@ -183,6 +185,12 @@ _ALL = (
     Key("array.cols", Integer(1, 1 << 16), "columns of processing elements"),
     Key("array.dataflow", Text(("os", "ws", "is", "in-place")), "what stays in the elements", "os"),
     Key("array.transpose", Text(("none", "explicit")), "how an in-place array gets W for dX and X for dW", "none"),
+    Key(
+        "array.overlap",
+        Text(OVERLAPS),
+        "how instructions of a register-fed array overlap",
+    ),
+    Key("array.tile_m", Integer(1, 1 << 16), "rows that one instruction streams (array.overlap)", 16),
     Key("array.cores", Integer(1, 1 << 12), "arrays, each with an SPM of its own", 1),
     Key("array.fill", Text(("overlap", "per-fold")), "whether folds overlap their fill and drain", "overlap"),
     Key("array.drain", Text(("hidden", "full")), "whether outputs drain beside the next fold", "hidden"),

@@ -18,9 +18,12 @@ All sizes may be numpy arrays.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
+
+from npuc.compiler.analysis.overlap import Overlap, Stages, stages
 
 Dataflow = Literal["os", "ws", "is", "in-place"]
 Fill = Literal["per-fold", "overlap"]
@@ -38,13 +41,44 @@ PLACES: dict[Dataflow, tuple[Group, Group, Group]] = {
 
 @dataclass(frozen=True)
 class Array:
-    """`rows` x `cols` processing elements, each one multiply-accumulate a cycle."""
+    """
+    `rows` x `cols` processing elements, each one multiply-accumulate a cycle.
+
+    With `overlap` the array is fed by registers, with instructions of `tile_m` rows (`overlap.py`); its dataflow is
+    `ws`, and `fill` and `drain` have no meaning.
+    """
 
     rows: int
     cols: int
     dataflow: Dataflow = "os"
     fill: Fill = "overlap"
     drain: Drain = "hidden"
+    overlap: Overlap | None = None
+    tile_m: int = 16
+
+    @cached_property
+    def stages(self) -> Stages | None:
+        """The stages of the instructions of a register-fed array."""
+        return None if self.overlap is None else stages(self.overlap, self.rows, self.cols, self.tile_m)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it saves time to find the stationary tile in the elements."""
+        return self.reload > 0 or (self.stages is not None and self.stages.hidden > 0)
+
+    def wait(self, blocks: int) -> int:
+        """The cycles that follow so many instructions of the same weights until the next weights are there."""
+        return 0 if self.stages is None else self.stages.wait(blocks)
+
+    @overload
+    def stream(self, size: int) -> int: ...
+    @overload
+    def stream(self, size: Numbers) -> Numbers: ...
+    def stream(self, size: int | Numbers) -> int | Numbers:
+        """The cycles of one fold that streams so many steps, without what its stationary tile takes."""
+        if self.stages is None:
+            return size + self.fold_overhead
+        return -(-size // self.tile_m) * self.stages.block
 
     @property
     def elements(self) -> int:
@@ -76,16 +110,20 @@ class Array:
     @property
     def fold_overhead(self) -> int:
         """What every fold pays beyond the streamed steps."""
-        return self.latency if self.fill == "per-fold" else 0
+        return self.latency if self.fill == "per-fold" and self.stages is None else 0
 
     @property
     def reload(self) -> int:
         """What a change of the tile that stays in the elements takes by itself: a weight has one register a cell."""
+        if self.stages is not None:
+            return self.stages.reload
         return self.rows if self.dataflow == "in-place" else 0
 
     @property
     def op_overhead(self) -> int:
         """What an operation pays once, whatever its number of folds."""
+        if self.stages is not None:
+            return self.stages.once
         return self.latency if self.fill == "overlap" else 0
 
     @overload
@@ -104,4 +142,4 @@ class Array:
     def cycles(self, m: int | Numbers, n: int | Numbers, k: int | Numbers) -> int | Numbers:
         """The cycles of one product, without what an operation pays once."""
         rows, cols, streamed = ({"m": m, "n": n, "k": k}[place] for place in self.places)
-        return -(-rows // self.rows) * -(-cols // self.cols) * (streamed + self.fold_overhead)
+        return -(-rows // self.rows) * -(-cols // self.cols) * self.stream(streamed)

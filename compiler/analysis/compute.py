@@ -26,8 +26,9 @@ class Compute:
 
     `cycles` are those of all tiles with nothing to wait for, `overhead` (fill and drain paid once) included; `tiles` is
     the number of tile operations, `reloads` counts changes of the tile that stays in the elements (0 where they take no
-    time by themselves). `accesses` are the elements of each tensor that the array reads from SPM, or writes
-    to it for an output: partial sums of a later fold add up where they are written.
+    time by themselves), `instructions` are those of `array.tile_m` streamed rows. `accesses` are the elements of each
+    tensor that the array reads from SPM, or writes to it for an output: partial sums of a later fold add up where they
+    are written.
     """
 
     cycles: int
@@ -35,23 +36,26 @@ class Compute:
     folds: int
     tiles: int
     reloads: int
+    instructions: int
     accesses: Mapping[str, int]
 
 
-def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tuple[bool, ...] = ()) -> int:
+def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tuple[int, ...] = ()) -> int:
     """
     The cycles of one tile operation, a dimension's extent in it by name.
 
-    `found` says of each statement whether its stationary tile is in the elements already; empty for none.
+    `found` is -1 for each statement whose stationary tile is in the elements already; else the cycles that the group of
+    instructions which begins here waits for the next weights. Empty for neither.
     """
     total = 0
     for number, statement in enumerate(nest.statements):
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)
         size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
         folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
-        total += folds * (size[place.streamed] + array.fold_overhead)
-        if not (found and found[number]):
-            total += folds * array.reload
+        total += folds * array.stream(size[place.streamed])
+        if not found or found[number] >= 0:
+            own = array.wait(-(-size[place.streamed] // array.tile_m)) if folds > 1 else found[number] if found else 0
+            total += folds * (array.reload + own)
     return total
 
 
@@ -75,14 +79,19 @@ def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False) ->
 
     `held`: the operation before left the stationary tile in the elements (`residency.holds_one_tile`).
     """
-    cycles, folds, tiles, reloads = array.op_overhead, 0, 0, 0
+    overhead = array.op_overhead
+    if array.keeps:
+        # No weights follow the last group.
+        overhead -= kept(nest, schedule, array, nest.statements[-1]).last
+    cycles, folds, tiles, reloads, instructions = overhead, 0, 0, 0, 0
     accesses = dict.fromkeys(nest.tensors, 0)
     for statement in nest.statements:
         part = _statement(nest, schedule, array, statement, held)
         cycles, folds, tiles, reloads = cycles + part.cycles, folds + part.folds, part.tiles, reloads + part.reloads
+        instructions += part.instructions
         for name, elements in part.accesses.items():
             accesses[name] += elements
-    return Compute(cycles, array.op_overhead, folds, tiles, reloads, accesses)
+    return Compute(cycles, overhead, folds, tiles, reloads, instructions, accesses)
 
 
 def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement, held: bool) -> Compute:
@@ -115,8 +124,10 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statemen
     accesses[statement.rhs] = accesses.get(statement.rhs, 0) + accessed("k", "n", "m")
     folds = batch * row_folds * col_folds * tiles(streamed)
     reloads = 0
-    if array.reload:
+    waits = 0
+    if array.keeps:
         found = kept(nest, schedule, array, statement)
+        waits = found.waits
         reloads = folds - found.tiles - held
         name = place.stationary(statement)
         accesses[name] -= found.elements
@@ -124,11 +135,11 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statemen
             fixed = (dim for dim in nest.sizes if dim not in members(view, streamed))
             accesses[name] -= prod(nest.sizes[dim] for dim in fixed)
     return Compute(
-        cycles=batch * row_folds * col_folds * total(streamed, lambda size: size + array.fold_overhead)
-        + reloads * array.reload,
+        cycles=batch * row_folds * col_folds * total(streamed, array.stream) + reloads * array.reload + waits,
         overhead=0,
         folds=folds,
         tiles=tiles("m") * tiles("n") * tiles("k") * tiles("batch"),
         reloads=reloads,
+        instructions=batch * row_folds * col_folds * total(streamed, lambda size: -(-size // array.tile_m)),
         accesses=accesses,
     )

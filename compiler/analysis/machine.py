@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, Module
 from xdsl.ir import Attribute
 
 from npuc.compiler.analysis.array import Array, Dataflow, Drain, Fill
+from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.errors import UsageError, did_you_mean
 
 TARGET = "npu.target"
@@ -81,7 +82,7 @@ REQUIRED: dict[str, type[bool] | type[int] | type[float] | type[str]] = {
     "lanes": int,
 }
 ENERGIES = ("mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
-OPTIONAL = ("name", "element_bytes", "transpose", *ENERGIES)
+OPTIONAL = ("name", "element_bytes", "transpose", "overlap", "tile_m", *ENERGIES)
 
 
 def machine_from(facts: Mapping[str, Fact]) -> Machine:
@@ -99,6 +100,9 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
     transposes: dict[str, Transpose] = {"none": "none", "explicit": "explicit"}
     energies = [facts[key] for key in ENERGIES if key in facts]
     element = facts.get("element_bytes")
+    overlaps: dict[str, Overlap] = {overlap: overlap for overlap in OVERLAPS}
+    if "overlap" in facts and facts.get("dataflow") != "ws":
+        raise UsageError("overlap is of a weight-stationary array", hint="dataflow ws")
     return Machine(
         array=Array(
             _whole(facts, "rows"),
@@ -106,6 +110,8 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
             dataflows[_text(facts, "dataflow", dataflows)],
             fills[_text(facts, "fill", fills)],
             drains[_text(facts, "drain", drains)],
+            overlaps[_text(facts, "overlap", overlaps)] if "overlap" in facts else None,
+            _whole(facts, "tile_m") if "tile_m" in facts else 16,
         ),
         spm_bytes=_whole(facts, "spm_bytes"),
         bytes_per_cycle=_exact(_real(facts, "gb_per_s")) * 1000 / _exact(_real(facts, "clock_mhz")),

@@ -162,12 +162,17 @@ class Prices:
 
     def _work(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
         """Cycles and bytes of the array in an order: less what finds its stationary tile in the elements."""
-        if not self.machine.array.reload:
+        if not self.machine.array.keeps:
             return self.cycles, self.accesses
         if order not in self.works:
+            array = self.machine.array
             cycles, accesses = self.cycles, self.accesses
-            for tiles, size in self._kept(order):
-                cycles, accesses = cycles - tiles * self.machine.array.reload, accesses - size
+            for (tiles, size), (folds, streamed) in zip(self._kept(order), self.folds, strict=True):
+                cycles, accesses = cycles - tiles * array.reload, accesses - size
+                if array.stages is not None:
+                    # No less than the loads one after another; none follows the last group.
+                    loads = np.maximum((folds - tiles) * array.stages.hidden - streamed, 0.0)
+                    cycles = cycles + np.maximum(loads - array.stages.hidden, 0.0)
             self.works[order] = cycles, accesses
         return self.works[order]
 
@@ -209,13 +214,14 @@ class Prices:
             "cols": lambda size: -(-size // array.cols),
             "size": lambda size: size,
             "tiles": lambda _: 1,
-            "streamed": lambda size: size + array.fold_overhead + array.reload,
+            "streamed": lambda size: array.stream(size) + array.reload,
         }
 
         def role(dims: tuple[str, ...], kind: str) -> Reals:
             return self._role(dims, factors[kind])
 
         cycles: Reals = np.full((1,) * count, float(array.op_overhead))
+        self.folds: list[tuple[Reals, Reals]] = []
         accesses: Reals = np.zeros((1,) * count)
         width = dict(zip(self.nest.tensors, self.widths, strict=True))
         for statement in self.nest.statements:
@@ -224,8 +230,10 @@ class Prices:
             dims = {"m": view.m, "n": view.n, "k": view.k}
             again = {rows: role(dims[rows], "rows"), cols: role(dims[cols], "cols")}
             batch = role(view.batch, "size")
-            cycles = cycles + batch * again[rows] * again[cols] * role(dims[streamed], "streamed")
+            step = batch * again[rows] * again[cols] * role(dims[streamed], "streamed")
+            cycles = cycles + step
             again[streamed] = role(dims[streamed], "tiles")
+            self.folds.append((batch * again[rows] * again[cols] * again[streamed], step))
             m, n, k = (role(dims[letter], "size") for letter in "mnk")
             lhs, rhs, out = (width[name] for name in (statement.lhs, statement.rhs, statement.out))
             reads = lhs * m * k * again["n"] + rhs * k * n * again["m"]

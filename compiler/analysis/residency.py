@@ -19,6 +19,7 @@ from math import prod
 from typing import Literal, TypeAlias
 
 from npuc.compiler.analysis.array import Array, Group
+from npuc.compiler.analysis.blocks import lengths
 from npuc.compiler.analysis.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
@@ -77,15 +78,28 @@ def placement(statement: Statement, array: Array) -> Placement:
 
 @dataclass(frozen=True)
 class Kept:
-    """Tile operations that find their stationary tile in the elements, and the elements of those tiles."""
+    """
+    Tile operations that find their stationary tile in the elements, and the elements of those tiles.
+
+    `waits` are the cycles in which a hidden load is waited for (`overlap.py`), of them `last` after the last group;
+    those do not count. `blocks` are the instructions of a part that has one stationary tile; 0 for others.
+    """
 
     tiles: int = 0
     elements: int = 0
+    waits: int = 0
+    last: int = 0
+    blocks: int = 0
 
 
 def members(view: GemmView, group: Group) -> tuple[str, ...]:
     """The dimensions of a group."""
     return {"m": view.m, "n": view.n, "k": view.k}[group]
+
+
+def streamed_dims(nest: Nest, statement: Statement, array: Array) -> tuple[str, ...]:
+    """The dimensions that a statement streams through the array."""
+    return members(gemm_view(nest, statement), placement(statement, array).streamed)
 
 
 def single_fold(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> bool:
@@ -102,7 +116,7 @@ def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, 
     `extents` are those of the dimensions inside the loops up to `level`: loops deeper in that take one trip do not
     count. A tile operation of several folds never finds its first one.
     """
-    streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
+    streamed = streamed_dims(nest, statement, array)
     loops = schedule.loops
     return (
         loops[level].dim not in streamed
@@ -112,34 +126,82 @@ def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, 
 
 
 @lru_cache(maxsize=4096)
-def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement) -> Kept:
-    """The tile operations of a scheduled nest that find the stationary tile of a statement in the elements."""
-    if not array.reload:
+def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement, anyway: bool = False) -> Kept:
+    """
+    The tile operations of a scheduled nest that find the stationary tile of a statement in the elements.
+
+    None where it makes no difference, except `anyway`.
+    """
+    if not (array.keeps or anyway):
         return Kept()
-    streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
+    streamed = streamed_dims(nest, statement, array)
     found: dict[tuple[int, tuple[int, ...]], Kept] = {}
 
     def inside(level: int, extents: dict[str, int]) -> Kept:
         if level == len(schedule.loops):
-            return Kept()
+            return _leaf(nest, statement, array, extents)
         key = (level, tuple(extents.values()))
         if key in found:
             return found[key]
         loop = schedule.loops[level]
         whole, rest = divmod(extents[loop.dim], loop.step)
-        tiles = elements = 0
+        tiles = elements = waits = last = blocks = 0
         for extent, count in ((loop.step, whole), (rest, 1)):
             if extent and count:
                 part = inside(level + 1, extents | {loop.dim: extent})
                 tiles, elements = tiles + count * part.tiles, elements + count * part.elements
+                waits, blocks, last = waits + count * part.waits, blocks + count * part.blocks, part.last
         steps = whole + (rest > 0) - 1
         if steps and not changes(nest, schedule, statement, array, level, extents):
             tiles += steps
             elements += steps * prod(size for dim, size in extents.items() if dim not in streamed)
-        found[key] = Kept(tiles, elements)
+            waits = last = array.wait(blocks)
+        elif steps:
+            blocks = 0
+        found[key] = Kept(tiles, elements, waits, last, blocks)
         return found[key]
 
     return inside(0, nest.sizes)
+
+
+def _leaf(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> Kept:
+    """One tile operation: its folds are groups of instructions; a single one may be a part of a longer group."""
+    batch, m, n, k = gemm_view(nest, statement).sizes(extents)
+    size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
+    folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
+    blocks = -(-size[place.streamed] // array.tile_m)
+    wait = array.wait(blocks)
+    return Kept(waits=folds * wait, last=wait, blocks=blocks if folds == 1 else 0)
+
+
+def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Array, level: int, extents: Extents) -> int:
+    """
+    The wait of the group of instructions that begins inside the loop `level` (-1: outside of all), the dimensions
+    having `extents` there: that of the loops inside the innermost one that changes the stationary tile. 0 for tile
+    operations of several folds, which wait by themselves.
+    """
+    streamed = streamed_dims(nest, statement, array)
+    size, begin = dict(extents), level + 1
+    for number, loop in enumerate(schedule.loops[level + 1 :], level + 1):
+        if loop.dim not in streamed and extents[loop.dim] > loop.step:
+            begin = number + 1
+    for loop in schedule.loops[level + 1 :]:
+        if loop.dim not in streamed:
+            size[loop.dim] = min(size[loop.dim], loop.step)
+    for loop in schedule.loops[level + 1 : begin]:
+        size[loop.dim] = min(size[loop.dim], loop.step)
+    if not single_fold(nest, statement, array, size | dict.fromkeys(streamed, 1)):
+        return 0
+    blocks = {1: 1}
+    for dim in streamed:
+        steps = tuple(loop.step for loop in schedule.loops[begin:] if loop.dim == dim)
+        parts = lengths(size[dim], steps)
+        joined: dict[int, int] = {}
+        for product, count in blocks.items():
+            for length, more in parts:
+                joined[product * length] = joined.get(product * length, 0) + count * more
+        blocks = joined
+    return array.wait(sum(count * -(-length // array.tile_m) for length, count in blocks.items()))
 
 
 def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
@@ -147,7 +209,7 @@ def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
     if len(nest.statements) != 1 or not array.reload:
         return False
     statement = next(iter(nest.statements))
-    streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
+    streamed = streamed_dims(nest, statement, array)
     return single_fold(nest, statement, array, nest.sizes | dict.fromkeys(streamed, 1)) and not any(
         loop.dim not in streamed and loop.step < nest.sizes[loop.dim] for loop in schedule.loops
     )

@@ -17,7 +17,7 @@ from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.axes import AxisTable, AxisTables
 from npuc.compiler.analysis.blocks import Stream, is_plain, streams, touched
 from npuc.compiler.analysis.compute import tile_cycles
-from npuc.compiler.analysis.residency import changes
+from npuc.compiler.analysis.residency import changes, group_wait
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
@@ -64,14 +64,14 @@ class _Place:
     """
     Where a node stands: extents by dimension, tables by tensor axis, and which tensors see their first visit.
 
-    `found` says of each statement whether the node's first operation finds its stationary tile in the array; empty
-    where that makes no difference.
+    `found` is -1 for each statement whose stationary tile the node's first operation finds in the array, else what the
+    instructions wait for the next one; empty where that makes no difference.
     """
 
     extents: tuple[int, ...]
     tables: tuple[AxisTable | None, ...]
     first: tuple[bool, ...]
-    found: tuple[bool, ...] = ()
+    found: tuple[int, ...] = ()
 
 
 def tile_sequence(
@@ -133,7 +133,8 @@ class _Builder:
         return _Moved(stream, width, tuple(plain), tuple(numbers), index)
 
     def sequence(self, held: bool) -> TileSequence:
-        found = tuple(held for _ in self.nest.statements) if self.array.reload else ()
+        found = self._groups(-1, self.nest.sizes) if self.array.keeps else ()
+        found = tuple(-1 for _ in found) if held else found
         place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved), found)
         root = self._node(0, place)
         head = tail = spare = 0
@@ -221,15 +222,19 @@ class _Builder:
         if run is not None:
             yield run
 
-    def _found(self, level: int, inner: _Place) -> tuple[bool, ...]:
-        """Of each statement, whether its stationary tile is the same after a step of a loop."""
-        if not self.array.reload:
+    def _found(self, level: int, inner: _Place) -> tuple[int, ...]:
+        """Of each statement, -1 if its stationary tile is the same after a step of a loop, else the group's wait."""
+        if not self.array.keeps:
             return ()
         extents = dict(zip(self.nest.sizes, inner.extents, strict=True))
-        statements = self.nest.statements
-        return tuple(not changes(self.nest, self.schedule, s, self.array, level, extents) for s in statements)
+        new = [changes(self.nest, self.schedule, s, self.array, level, extents) for s in self.nest.statements]
+        return tuple(w if n else -1 for w, n in zip(self._groups(level, extents), new, strict=True))
 
-    def _child(self, level: int, inner: _Place, first: tuple[bool, ...], found: tuple[bool, ...]) -> Node:
+    def _groups(self, level: int, extents: dict[str, int]) -> tuple[int, ...]:
+        statements = self.nest.statements
+        return tuple(group_wait(self.nest, self.schedule, s, self.array, level, extents) for s in statements)
+
+    def _child(self, level: int, inner: _Place, first: tuple[bool, ...], found: tuple[int, ...]) -> Node:
         """The node inside one iteration; what no deeper loop asks for is forgotten, so that more nodes are equal."""
         tables = tuple(t if self.table_depth[n] > level + 1 else None for n, t in enumerate(inner.tables))
         flags = tuple(f if m.stream.depth > level + 1 else True for f, m in zip(first, self.moved, strict=True))

@@ -39,6 +39,8 @@ class SetTargetPass(ModulePass):
     double_buffer: bool = True
     element_bytes: int | None = None
     transpose: str | None = None
+    overlap: str | None = None
+    tile_m: int | None = None
     mac_pj: int | float | None = None
     spm_pj_per_byte: int | float | None = None
     dram_pj_per_byte: int | float | None = None

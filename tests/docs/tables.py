@@ -36,6 +36,7 @@ MODES: tuple[dict[str, object], ...] = (
     {},
     {"cycle.compat": "scalesim3", "scalesim.sparsity": True},
     {"array.dataflow": "in-place"},
+    {"array.dataflow": "ws", "array.overlap": "wlbp"},
 )
 """The modes of backends in which keys may count."""
 
@@ -113,10 +114,14 @@ def uses_of(backend: str) -> dict[str, str]:
         others = _others(complete, path)
         read, refused = False, list[Value]()
         for value in others:
-            changed = [(_scored_if_right(backend, mode | {path: value}), base) for mode, base in modes]
+            changed = [
+                (_scored_if_right(backend, mode | {path: value}), base)
+                for mode, base in modes
+                if mode.get(path) != value
+            ]
             counts = any(new is not None and new != base for new, base in changed)
             read |= counts
-            if not counts and any(new is None for new, _ in changed):
+            if not counts and any(new is None for new, _ in changed) and len(changed) == len(modes):
                 refused.append(value)
         if refused and len(refused) == len(others):
             uses[path] = "takes only the default"

@@ -14,6 +14,7 @@ from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.run import stamp_default_target
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
@@ -25,6 +26,7 @@ from tests.networks import integer_data, integer_networks
 PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), SchedulePass(objective="traffic"), GroupWeightsPass(), LowerTilesPass()],
 ]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 from random import Random
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from npuc.compiler.analysis.array import PLACES, Array
 from npuc.compiler.analysis.compute import tile_cycles
 from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.overlap import OVERLAPS
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.residency import placement, single_fold
 from npuc.compiler.analysis.traffic import traffic
@@ -35,25 +37,54 @@ def draw_machine(r: Random) -> Machine:
     fill, drain = r.choice(["per-fold", "overlap"]), r.choice(["hidden", "full"])
     array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(list(PLACES)))
     array = replace(array, fill=fill, drain=drain)
+    if r.random() < 0.4:
+        array = replace(array, dataflow="ws", overlap=r.choice(OVERLAPS), tile_m=r.randint(1, 4))
     rate = Fraction(r.randint(1, 60), r.randint(1, 20))
     return Machine(array, r.choice([1, 8, 20, 50, 120, 400, 3000]), rate, 1000.0, 8, r.random() < 0.9)
 
 
 def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
     """The cycles of each tile operation: what stays in the elements is found where the tile before was the same one."""
-    times: list[int] = []
-    before: list[object] = [None for _ in nest.statements]
-    for extents, at in zip(moves.tiles, moves.places, strict=True):
-        found: list[bool] = []
-        for number, statement in enumerate(nest.statements):
-            view = gemm_view(nest, statement)
-            streamed = {"m": view.m, "n": view.n, "k": view.k}[placement(statement, machine.array).streamed]
+    array = machine.array
+    found = [[0 for _ in nest.statements] for _ in moves.tiles]
+    for number, statement in enumerate(nest.statements):
+        view, before, group, blocks = gemm_view(nest, statement), None, 0, 0
+        streamed = {"m": view.m, "n": view.n, "k": view.k}[placement(statement, array).streamed]
+        for t, (extents, at) in enumerate(zip(moves.tiles, moves.places, strict=True)):
             tile = {dim: place for dim, place in at.items() if dim not in streamed}
-            alone = single_fold(nest, statement, machine.array, extents)
-            found.append(alone and before[number] == tile and machine.array.dataflow == "in-place")
-            before[number] = tile
-        times.append(tile_cycles(nest, machine.array, extents, tuple(found)))
-    return times
+            alone = single_fold(nest, statement, array, extents)
+            if alone and before == tile and array.keeps:
+                found[t][number] = -1
+            else:
+                group, blocks = t, 0
+            # A group of instructions waits as one: its first tile operation has it.
+            blocks += -(-prod(extents[d] for d in streamed) // array.tile_m)
+            found[group][number] = array.wait(blocks) if alone else 0
+            before = tile
+    return [tile_cycles(nest, array, e, tuple(f)) for e, f in zip(moves.tiles, found, strict=True)]
+
+
+def once(nest: Nest, machine: Machine, moves: Moves) -> int:
+    """What an operation pays once: nothing follows its last group of instructions, which need not wait."""
+    if machine.array.stages is None or not machine.array.stages.hidden:
+        return machine.array.op_overhead
+    one = replace(nest, statements=nest.statements[-1:])
+    return machine.array.op_overhead - last_wait(one, machine, moves)
+
+
+def last_wait(nest: Nest, machine: Machine, moves: Moves) -> int:
+    """The wait after the last group of a nest of one statement."""
+    array, statement, blocks = machine.array, nest.statements[0], 0
+    view = gemm_view(nest, statement)
+    streamed = {"m": view.m, "n": view.n, "k": view.k}[placement(statement, array).streamed]
+    last = {dim: place for dim, place in moves.places[-1].items() if dim not in streamed}
+    for extents, at in zip(reversed(moves.tiles), reversed(moves.places), strict=True):
+        if {dim: place for dim, place in at.items() if dim not in streamed} != last:
+            break
+        blocks += -(-prod(extents[d] for d in streamed) // array.tile_m)
+        if not single_fold(nest, statement, array, extents):
+            break
+    return array.wait(blocks)
 
 
 def simulate(nest: Nest, machine: Machine, moves: Moves, widths: dict[str, int]) -> Fraction:
@@ -69,7 +100,7 @@ def simulate(nest: Nest, machine: Machine, moves: Moves, widths: dict[str, int])
         comp_end = max(comp_end, load_end) + cycles
         ends.append(comp_end)
     tail = sum(widths[t] * n for t, n in moves.tail.items())
-    end = comp_end + machine.array.op_overhead + tail / machine.bytes_per_cycle
+    end = comp_end + once(nest, machine, moves) + tail / machine.bytes_per_cycle
     return max(end, (sum(moved) + tail + sum(widths[t] * n for t, n in moves.spare.items())) / machine.bytes_per_cycle)
 
 
@@ -85,7 +116,7 @@ def test_equals_simulation(seed: int, draw: Draw, explicit_walk: Walk) -> None:
         context = f"{nest}\n{schedule}\n{machine}\n{widths}"
         elements = traffic(nest, schedule)
         assert timing.moved == sum(widths[t] * (v.read + v.write) for t, v in elements.items()), context
-        comp = sum(tile_times(nest, machine, moves)) + machine.array.op_overhead
+        comp = sum(tile_times(nest, machine, moves)) + once(nest, machine, moves)
         assert timing.compute == comp, context
         if machine.double_buffer:
             assert timing.time == simulate(nest, machine, moves, widths), context

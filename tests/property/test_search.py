@@ -12,6 +12,7 @@ from npuc.compiler.analysis.array import Array, Dataflow
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.machine import Energy, Machine
+from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
@@ -117,6 +118,22 @@ def test_choice_is_legal(seed: int, dataflows: tuple[Dataflow, ...], draw: Draw)
         if held(nest, Schedule()) <= spm:
             price = cost(nest, found, machine, objective)
             assert price <= cost(nest, Schedule(), machine, objective) * (1 + 1e-9), context
+
+
+@pytest.mark.parametrize("overlap", OVERLAPS)
+def test_choice_for_instructions(overlap: Overlap) -> None:
+    """On a register-fed array: fits, is no slower than all at once, and estimates are no more than the time."""
+    r = Random(7)
+    for _ in range(12):
+        nest = gemm(r.randint(1, 60), r.randint(1, 60), r.randint(1, 60))
+        array = Array(r.randint(1, 8), r.randint(1, 8), "ws", overlap=overlap, tile_m=r.randint(1, 6))
+        machine = Machine(array, r.choice([60, 400, 20000]), Fraction(r.randint(1, 40), 4), 1000.0, 8, True, 2, ENERGY)
+        found = best_schedule(nest, machine, "time")
+        assert held(nest, found) * 2 <= machine.spm_bytes
+        whole = pipeline(nest, Schedule(), machine, (2, 2, 2))
+        if 2 * held(nest, Schedule()) <= machine.spm_bytes:
+            assert pipeline(nest, found, machine, (2, 2, 2)).time <= whole.time
+        assert compute(nest, found, array).cycles >= whole.compute
 
 
 def cost(nest: Nest, schedule: Schedule, machine: Machine, objective: Objective) -> float:

@@ -55,6 +55,7 @@ def test_defaults_are_told_from_what_is_written() -> None:
             "cols": 8,
             "dataflow": "os",
             "transpose": "none",
+            "tile_m": 16,
             "cores": 1,
             "fill": "overlap",
             "drain": "hidden",
