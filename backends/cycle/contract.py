@@ -95,6 +95,7 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
     if machine.array.stages is not None:
         groups = weight_groups(nest, schedule, machine, work)
         native |= {"instructions": work.instructions, "weight_groups": groups}
+        native["fill_drain_cycles"] = work.cycles - work.instructions * machine.array.tile_m
         reuse["weight_reuse"] = work.instructions / groups
     elif machine.array.reload:
         native |= {"reloads": work.reloads, "reload_cycles": work.reloads * machine.array.reload, "held": int(held)}

@@ -42,7 +42,7 @@ def tile_folds(nest: Nest, machine: Machine, extents: dict[str, int]) -> Iterato
 
 def least_cycles(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:
     """The cycles of a tile operation that finds its tiles in the array."""
-    return tile_cycles(nest, machine.array, extents, tuple(True for _ in nest.statements))
+    return tile_cycles(nest, machine.array, extents, tuple(-1 for _ in nest.statements))
 
 
 def longest_fold(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:
@@ -51,4 +51,4 @@ def longest_fold(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:
     for statement in nest.statements:
         _, m, n, k = gemm_view(nest, statement).sizes(extents)
         longest = max(longest, {"m": m, "n": n, "k": k}[placement(statement, machine.array).streamed])
-    return longest + machine.array.fold_overhead
+    return machine.array.stream(longest)

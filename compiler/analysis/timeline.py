@@ -7,15 +7,17 @@ the cost depends on the resolution, not on the number of tile operations. The fi
 
 Time is counted in ticks of 1/p cycle, p being the numerator of bytes_per_cycle. With `fill = "overlap"` the fill of
 the operation stands before its first fold and the drain behind its last; waits are all else that is not compute. In
-an in-place array, the changes of the tiles that stay count as fill.
+an in-place array, the changes of the tiles that stay count as fill; on a register-fed array, all but the rows that
+instructions stream, with what follows the last instruction as drain.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, overload
 
-from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.array import Array, Numbers
+from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.operations import least_cycles, leaves, longest_fold, tile_extents, tile_folds
 from npuc.compiler.analysis.pipeline import Run, RunState, pipeline
@@ -112,7 +114,18 @@ class Timeline:
 
 
 class _Streaming(Array):
-    """The same array if nothing but streaming took time: neither fill and drain of folds nor changes of tiles."""
+    """
+    The same array if nothing but streaming took time: neither fill and drain of folds nor changes of tiles.
+
+    It streams whole instructions, of one row where there are none.
+    """
+
+    @overload
+    def stream(self, size: int) -> int: ...
+    @overload
+    def stream(self, size: Numbers) -> Numbers: ...
+    def stream(self, size: int | Numbers) -> int | Numbers:
+        return -(-size // self.tile_m) * self.tile_m
 
     @property
     def fold_overhead(self) -> int:
@@ -194,7 +207,7 @@ class _Walk:
 
     def _stretch(self, ticks: int, compute: int, steady: int) -> Stretch:
         array = self.machine.array
-        if array.reload:
+        if array.reload or array.stages is not None:
             return Stretch(compute - steady, steady, 0, ticks - compute)
         # Every fold pays the same, so that this divides.
         fill = (compute - steady) * array.filling // max(array.latency, 1)
@@ -213,23 +226,27 @@ def timeline(
     """
     array = machine.array
     sequence = tile_sequence(nest, schedule, array, widths, held)
-    streaming = _Streaming(array.rows, array.cols, array.dataflow, array.fill, array.drain)
+    step = 1 if array.stages is None else array.tile_m
+    streaming = _Streaming(array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step)
     streamed = tile_sequence(nest, schedule, streaming, widths)
     timing = pipeline(nest, schedule, machine, widths, held)
     run = _run_of(machine)
     p, first = run.per_cycle, sequence.head * machine.bytes_per_cycle.denominator
     whole = (timing.cycles + extra) * p
-    walk = _Walk(run, machine, whole // RESOLUTION, len(nest.statements) == 1 and not array.reload)
+    walk = _Walk(
+        run, machine, whole // RESOLUTION, len(nest.statements) == 1 and not array.reload and array.stages is None
+    )
     stretches = list(walk.part(sequence.root, streamed.root, sequence.head, 1))
-    once = p if array.op_overhead else 0
-    last = whole - run.comp - once * array.latency
+    overhead = compute(nest, schedule, array).overhead
+    filling = overhead and (array.filling if array.stages is None else 0)
+    last = whole - run.comp - p * overhead
     opening = stretches[0]
     stretches[:1] = [
         Stretch(stall=first),
-        Stretch(fill=once * array.filling),
+        Stretch(fill=p * filling),
         replace(opening, stall=opening.stall - first),
     ]
-    stretches += [Stretch(drain=once * array.draining), Stretch(stall=last)]
+    stretches += [Stretch(drain=p * (overhead - filling)), Stretch(stall=last)]
     pieces = tuple(_pieces(nest, schedule, machine, sequence.root, sequence.head))
     return Timeline(p, tuple(s for s in stretches if s.ticks), pieces, first, last)
 
@@ -238,7 +255,7 @@ def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: 
     """The first tile operations, as many as have at most `FOLDS` folds; at least the first folds of the first one."""
     array, run = machine.array, _run_of(machine)
     p = run.per_cycle
-    late = p * array.filling if array.op_overhead else 0
+    late = p * array.filling if array.op_overhead and array.stages is None else 0
     told = 0
     operations = zip(leaves(root, head), tile_extents(nest, schedule, 0, nest.sizes), strict=True)
     for tile, ((leaf, moved), extents) in enumerate(operations):
@@ -256,12 +273,17 @@ def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: 
             at += late
         # What the tiles that stay in the array take to change; those that are found there take nothing.
         change = array.reload if leaf.cycles > least_cycles(nest, machine, extents) else 0
-        for fold, steps in enumerate(tile_folds(nest, machine, extents)):
+        folds = list(tile_folds(nest, machine, extents))
+        rest = 0 if array.stages is None else leaf.cycles - sum(array.stream(steps) for steps in folds)
+        for fold, steps in enumerate(folds):
             told += 1
             if told > FOLDS:
                 return
             parts: tuple[tuple[State, int], ...] = (("fill", change), ("steady", steps))
-            if array.fold_overhead:
+            if array.stages is not None:
+                fed = -(-steps // array.tile_m) * array.tile_m
+                parts = (("fill", array.stream(steps) - fed + (0 if fold else rest)), ("steady", fed))
+            elif array.fold_overhead:
                 parts = (("fill", change + array.filling), ("steady", steps), ("drain", array.draining))
             for state, cycles in parts:
                 if cycles:

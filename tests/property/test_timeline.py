@@ -11,6 +11,7 @@ from npuc.compiler.analysis import timeline as module
 from npuc.compiler.analysis.array import PLACES, Array
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.overlap import OVERLAPS
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.timeline import STATES, Timeline, timeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
@@ -21,6 +22,8 @@ Draw = Callable[..., tuple[Nest, Schedule]]
 def draw_machine(r: Random) -> Machine:
     array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(list(PLACES)))
     array = replace(array, fill=r.choice(["per-fold", "overlap"]), drain=r.choice(["hidden", "full"]))
+    if r.random() < 0.3:
+        array = replace(array, dataflow="ws", fill="overlap", overlap=r.choice(OVERLAPS), tile_m=r.randint(1, 4))
     rate = Fraction(r.randint(1, 60), r.randint(1, 20))
     return Machine(array, r.choice([1, 20, 120, 3000]), rate, 1000.0, 8, r.random() < 0.9)
 
@@ -29,6 +32,8 @@ def assert_sums(found: Timeline, nest: Nest, schedule: Schedule, machine: Machin
     work, timing = compute(nest, schedule, machine.array), pipeline(nest, schedule, machine, widths)
     p = found.per_cycle
     hidden = work.overhead + work.folds * machine.array.fold_overhead + work.reloads * machine.array.reload
+    if machine.array.overlap is not None:
+        hidden = work.cycles - work.instructions * machine.array.tile_m
     context = f"{nest}\n{schedule}\n{machine}\n{widths}"
     assert found.ticks == p * timing.cycles, context
     assert found.total("fill") + found.total("drain") == p * hidden, context
@@ -73,6 +78,8 @@ def test_pieces_are_the_stretches_of_single_tiles(seed: int, draw: Draw, monkeyp
             assert (one.tile, -1 if one.fold is None else one.fold) <= (other.tile, other.fold or 0)
         sums = {state: sum(p.ticks for p in found.pieces if p.state == state) for state in STATES}
         after = found.per_cycle * machine.array.draining if machine.array.op_overhead else 0
+        if machine.array.overlap is not None:
+            after = found.per_cycle * compute(nest, schedule, machine.array).overhead
         assert sums["steady"] == found.total("steady")
         assert sums["fill"] == found.total("fill")
         assert sums["drain"] == found.total("drain") - after
