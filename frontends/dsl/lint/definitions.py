@@ -43,8 +43,8 @@ def _unused_imports(subject: Subject) -> Iterator[Remark]:
             continue
         lines[one.path] = one.at.line
         try:
-            stub = f'import "{one.path}"\nnetwork _() {{ }}\n'
-            provided = load_program(stub, subject.source.filename).blocks
+            importing = f'import "{one.path}"\nnetwork _() {{ }}\n'
+            provided = load_program(importing, subject.source.filename).blocks
         except NpucError:
             continue
         if called.isdisjoint(provided):
