@@ -7,27 +7,10 @@ import pytest
 from npuc.compiler.errors import SourceError, UsageError
 from npuc.frontends import read_text, sample_names
 from npuc.frontends.dsl.lint import RULES, lint_source
+from tests.unit.dsl.lint_programs import block, found, network
 
 ROOT = Path(__file__).parents[3]
 LIBRARY = sorted((ROOT / "frontends" / "dsl" / "library").glob("*.dsl"))
-
-
-def found(text: str, *, filename: str = "f", defines: dict[str, int | str] | None = None) -> list[str]:
-    """The findings as `line:col rule`."""
-    findings = lint_source(text, filename, defines=dict(defines or {}))
-    return [f"{f.location.line}:{f.location.col} {f.rule}" for f in findings]
-
-
-def block(body: str, parameters: str = "x") -> str:
-    """A block; its body begins in line 2."""
-    return f"block f({parameters}) {{\n{body}\n}}\n"
-
-
-def network(body: str, parameters: str = "", blocks: str = "") -> str:
-    """A network over x [4, 3, 8, 8], v [4, 8] and labels y [4] that has a loss; its body begins in line 6."""
-    head = f"network n({parameters}) {{\n  input x: f32[4, 3, 8, 8]\n  input v: f32[4, 8]\n  labels y: i32[4]"
-    last = "  loss cross_entropy(linear(v, 3), y) + mse(x, x)"
-    return f"{blocks}\n{head}\n{body}\n{last}\n}}\n"
 
 
 @pytest.mark.parametrize(
@@ -285,117 +268,6 @@ def test_empty_loop(loop: str, col: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("  a = linear(v, 3)\n  output a", ["6:7 no-gradient", "6:7 no-gradient"]),
-        ("  a = linear(v, 3, bias=false)\n  output a", ["6:7 no-gradient"]),
-        ("  a = frozen linear(v, 3)\n  output a", []),
-        ("  a = linear(v, 3)\n  output a\n  loss mse(a, a)", []),
-        ("  w = param([8, 3])\n  output a = argmax(matmul(v, w), 1)", ["6:7 no-gradient"]),
-        ("  w = param([8])\n  output a = v < w", ["6:7 no-gradient"]),
-        # the layer is kept for its statistics, its scale and shift with it
-        ("  a = batch_norm(v)", ["6:3 unused-value", "6:7 no-gradient", "6:7 no-gradient"]),
-    ],
-)
-def test_no_gradient(body: str, expected: list[str]) -> None:
-    assert found(network(body)) == expected
-
-
-def test_no_gradient_names_the_weight() -> None:
-    (finding,) = lint_source(network("  w = param([8])\n  output a = v + w"), "f")
-    assert finding.message == "the weight 'w' is never trained: the loss does not depend on it"
-
-
-def test_no_gradient_without_a_loss_is_no_finding() -> None:
-    assert found("network n() { input x: f32[4, 8]; h = linear(x, 3); output h }") == []
-
-
-@pytest.mark.usefixtures("folder")
-def test_no_gradient_of_a_weight_from_another_file() -> None:
-    Path("c.dsl").write_text("block c(x) { return linear(x, 3, bias=false) }\n")
-    text = 'import "c.dsl"\n' + network("  output a = c(v)")
-    (finding,) = lint_source(text, "f.dsl")
-    assert (finding.location.line, finding.rule) == (3, "no-gradient")
-    assert "(made at c.dsl:1:21)" in finding.message
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("  loss cross_entropy(softmax(linear(v, 3)), y)", ["6:8 softmax-twice"]),
-        ("  p = log_softmax(linear(v, 3))\n  loss cross_entropy(p, y)", ["7:8 softmax-twice"]),
-        ("  p = reshape(softmax(linear(v, 3)), [4, 3])\n  loss cross_entropy(p, y)", ["7:8 softmax-twice"]),
-        ("  loss nll_loss(softmax(linear(v, 3)), y)", ["6:8 softmax-twice"]),
-        ("  loss nll_loss(log_softmax(linear(v, 3)), y)", []),
-        ("  loss binary_cross_entropy_with_logits(sigmoid(linear(v, 8)), v)", ["6:8 softmax-twice"]),
-        ("  loss binary_cross_entropy_with_logits(linear(v, 8), sigmoid(v))", []),
-        ("  loss binary_cross_entropy(sigmoid(linear(v, 8)), v)", []),
-        ("  loss cross_entropy(relu(linear(v, 3)), y)", []),
-        ("  loss mse(softmax(linear(v, 8)), v)", []),
-    ],
-)
-def test_softmax_twice(body: str, expected: list[str]) -> None:
-    assert found(network(body)) == expected
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("  output s = softmax(reshape(v, [32, 1]))", ["6:14 constant-result"]),
-        ("  output s = softmax(reshape(v, [1, 32]), axis=0)", ["6:14 constant-result"]),
-        ("  output s = softmax(v)", []),
-        ("  loss cross_entropy(linear(v, 1), y)", ["6:8 constant-result"]),
-        ("  h = batch_norm(reshape(v, [1, 32]))\n  loss mse(h, h)", ["6:7 constant-result"]),
-        ("  h = batch_norm(reshape(v, [1, 4, 8]))\n  loss mse(h, h)", []),
-    ],
-)
-def test_constant_result(body: str, expected: list[str]) -> None:
-    assert found(network(body)) == expected
-
-
-def test_the_graph_is_that_of_the_given_parameters() -> None:
-    text = "network n(batch=4) { input x: f32[batch, 8]; h = batch_norm(x); loss mse(h, x) }"
-    assert found(text) == []
-    assert found(text, defines={"batch": 1}) == ["1:50 constant-result"]
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("batch_norm(conv2d(x, 4, kernel=1))", ["6:18 useless-bias"]),
-        ("batch_norm(conv_transpose2d(x, 4, kernel=1))", ["6:18 useless-bias"]),
-        ("batch_norm(linear(v, 4))", ["6:18 useless-bias"]),
-        ("batch_norm(conv2d(x, 4, kernel=1, bias=false))", []),
-        ("batch_norm(relu(conv2d(x, 4, kernel=1)))", []),
-        ("batch_norm(linear(reshape(v, [2, 2, 8]), 4))", []),
-        ("layer_norm(linear(v, 4))", []),
-        ("batch_norm(linear(v, 8) + v)", []),
-    ],
-)
-def test_useless_bias(value: str, expected: list[str]) -> None:
-    assert found(network(f"  h = {value}\n  loss mse(h, h)")) == expected
-
-
-def test_a_bias_that_something_else_sees_is_useful() -> None:
-    assert found(network("  c = conv2d(x, 4, kernel=1)\n  h = batch_norm(c) + c\n  loss mse(h, h)")) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("relu(relu(v))", ["6:7 repeated-operation"]),
-        ("relu6(relu6(v))", ["6:7 repeated-operation"]),
-        ("abs(abs(v))", ["6:7 repeated-operation"]),
-        ("clip(clip(v, 0, 1), 0, 2)", []),
-        ("relu(gelu(v))", []),
-        ("sigmoid(sigmoid(v))", []),
-    ],
-)
-def test_repeated_operation(value: str, expected: list[str]) -> None:
-    assert found(network(f"  h = {value}\n  loss mse(h, h)")) == expected
-
-
-@pytest.mark.parametrize(
     ("comment", "silent"),
     [
         ("# lint: ignore", True),
@@ -475,3 +347,12 @@ def test_samples_are_clean(name: str) -> None:
 def test_the_library_is_clean(path: Path) -> None:
     rules = [name for name in RULES if name != "shadowed-layer"]  # its blocks are those that others would hide
     assert lint_source(path.read_text(encoding="utf-8"), str(path), rules=rules) == []
+
+
+@pytest.mark.usefixtures("folder")
+def test_no_gradient_of_a_weight_from_another_file() -> None:
+    Path("c.dsl").write_text("block c(x) { return linear(x, 3, bias=false) }\n")
+    text = 'import "c.dsl"\n' + network("  output a = c(v)")
+    (finding,) = lint_source(text, "f.dsl")
+    assert (finding.location.line, finding.rule) == (3, "no-gradient")
+    assert "(made at c.dsl:1:21)" in finding.message
