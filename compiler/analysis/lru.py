@@ -1,0 +1,246 @@
+"""
+One pool of tiles in SPM under least recently used replacement: an exact walk, tile operation by tile operation.
+
+The rules, which are those of the published prototype that `study igo` reproduces:
+
+- A tile operation is one statement on one tile. It touches its operands, then its sum; an operand that several
+  statements of the walks use comes before one that only this one uses, so that it is the first to leave.
+- A tile that is not in the pool is brought: while the pool and it exceed the capacity, the least recently touched tile
+  leaves that is not of this operation. Operands leave for free. A sum that is not finished is written when it leaves,
+  and read back when it is touched again; its first visit reads nothing, or its start.
+- A sum whose last operation is done is written and leaves at once.
+- The pool outlives a walk: `sequential` runs one after another, `zipped` one tile of each in turn (the longer ones end
+  alone), all over the same pool, which is empty at first.
+- All bytes of an operation (write-backs, reads, a finished sum) count as the load that it waits for, in the recurrence
+  of `pipeline.py`, which does not drain between walks.
+
+Where tiles of a sum overlap (a gradient under windows), those that share elements with a tile that comes are written
+first, and it reads what earlier ones left. The walk takes two to four microseconds a tile operation: `Walk.operations`
+says how many there are. The time excludes what an array pays once an operation of the program (`Array.op_overhead`);
+arrays that keep a tile in their elements (`Array.keeps`) are priced as if they did not.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from typing import Literal
+
+from npuc.compiler.analysis.blocks import touched
+from npuc.compiler.analysis.lru_loops import Split, Walk
+from npuc.compiler.analysis.lru_tiles import Operation, Tiles
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.traffic import TensorTraffic
+from npuc.compiler.errors import CapacityError
+
+__all__ = ["Mode", "Pooled", "Split", "Walk", "Walked", "walk_pool"]
+
+Mode = Literal["sequential", "zipped"]
+
+
+@dataclass(frozen=True)
+class Walked:
+    """
+    One walk over the pool: elements of each of its tensors read and written, by name; tile operations; the array's
+    cycles; bytes moved, of them `head` before the first operation starts; the most bytes in the pool while it runs; and
+    `end`, the time in cycles from the start of the first walk until this one is done.
+    """
+
+    tensors: tuple[tuple[str, TensorTraffic], ...]
+    operations: int
+    compute: int
+    moved: int
+    head: int
+    peak: int
+    end: Fraction
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """What walks over one pool cost: each of them, and `time` in cycles until all are done."""
+
+    walks: tuple[Walked, ...]
+    time: Fraction
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that the pool holds."""
+        return max(walk.peak for walk in self.walks)
+
+    @property
+    def compute(self) -> int:
+        """The array's cycles."""
+        return sum(walk.compute for walk in self.walks)
+
+    @property
+    def operations(self) -> int:
+        """The tile operations."""
+        return sum(walk.operations for walk in self.walks)
+
+
+@lru_cache(maxsize=4096)
+def walk_pool(walks: tuple[Walk, ...], machine: Machine, mode: Mode = "sequential") -> Pooled:
+    """
+    The cost of walks that share the SPM of a machine, empty at first.
+
+    `machine.spm_bytes` is both the pool's capacity and the room for loads on their way. Raises `CapacityError` where
+    the tiles of one operation do not fit the pool.
+    """
+    return _Pool(walks, machine).run(mode)
+
+
+@dataclass
+class _Count:
+    """What a walk has done so far; `read` are bytes by the number of the tensor, `end` ticks."""
+
+    read: list[int]
+    operations: int = 0
+    compute: int = 0
+    moved: int = 0
+    head: int = -1
+    peak: int = 0
+    end: int = 0
+
+
+class _Pool:
+    """The pool, its counters and the clock, in ticks of 1/p cycle (p: the numerator of the bytes per cycle)."""
+
+    def __init__(self, walks: tuple[Walk, ...], machine: Machine):
+        self.walks, self.machine = walks, machine
+        self.tiles = Tiles(walks, machine.array)
+        self.sizes, self.prior, self.visits = self.tiles.sizes, self.tiles.prior, self.tiles.visits
+        self.counts = [_Count([0] * len(self.tiles.values)) for _ in walks]
+        self.written = [0] * len(self.tiles.values)
+        self.outputs = frozenset(v.number for v in self.tiles.values.values() if v.output)
+        self.overlaps = self.tiles.overlaps
+        self.begun: set[int] = set()
+        self.held: OrderedDict[int, None] = OrderedDict()
+        self.used = 0
+        # The clock: ends of the last load and computation, and operations whose end may still hold a load back, as
+        # (bytes, end), `coming` their bytes.
+        self.load = self.comp = self.coming = 0
+        self.pending: deque[tuple[int, int]] = deque()
+
+    def run(self, mode: Mode) -> Pooled:
+        """Do all walks."""
+        turns = [(n, len(w.nest.statements), self.tiles.operations(n)) for n, w in enumerate(self.walks)]
+        if mode == "sequential":
+            for number, _, operations in turns:
+                self._advance(number, operations)
+        while mode == "zipped" and turns:
+            turns = [turn for turn in turns if self._advance(turn[0], islice(turn[2], turn[1]))]
+        return self._result()
+
+    def _advance(self, number: int, operations: Iterator[Operation]) -> bool:
+        """Run operations of a walk; whether there were any."""
+        held, visits, pending, count = self.held, self.visits, self.pending, self.counts[number]
+        rate, room = self.machine.bytes_per_cycle, self.machine.spm_bytes
+        per_cycle, per_byte = rate.numerator, rate.denominator
+        load, comp, coming = self.load, self.comp, self.coming
+        done = compute = total = 0
+        count.peak = max(count.peak, self.used)
+        for first, second, start, out, cycles in operations:
+            need = (first, second, out)
+            if start >= 0 and out not in self.begun:
+                self.begun.add(out)
+                need = (first, second, start, out)
+            moved = 0
+            for tile in need:
+                if tile in held:
+                    held.move_to_end(tile)
+                else:
+                    moved += self._bring(tile, need, count)
+            visits[out] -= 1
+            if not visits[out]:
+                moved += self._leave(out)
+            done += 1
+            compute += cycles
+            if count.head < 0:
+                count.head = moved
+            if moved:
+                total += moved
+                coming += moved
+                wait = 0
+                while coming > room and pending:
+                    size, wait = pending.popleft()
+                    coming -= size
+                load = max(load, comp if coming > room else wait) + moved * per_byte
+                if load > comp:
+                    comp = load
+                comp += cycles * per_cycle
+                pending.append((moved, comp))
+            else:
+                comp = max(comp, load) + cycles * per_cycle
+        self.load, self.comp, self.coming = load, comp, coming
+        count.operations, count.compute = count.operations + done, count.compute + compute
+        count.moved, count.end = count.moved + total, comp if done else count.end
+        return done > 0
+
+    def _bring(self, tile: int, need: tuple[int, ...], count: _Count) -> int:
+        """Bring a tile into the pool; the bytes that move."""
+        size, value, moved = self.sizes[tile], self.tiles.value_of[tile], 0
+        if value in self.overlaps:
+            for other in self.tiles.overlapping(tile):
+                if other in self.held:
+                    moved += self._leave(other)
+        while self.used + size > self.machine.spm_bytes:
+            for victim in self.held:
+                if victim not in need:
+                    break
+            else:
+                needed = sum(self.sizes[t] for t in set(need))
+                raise CapacityError(
+                    f"the tiles of one operation take {needed:,} bytes of SPM, the pool has {self.machine.spm_bytes:,}",
+                    hint="smaller steps, or a larger memory.spm_kib",
+                )
+            moved += self._leave(victim)
+        self.held[tile] = None
+        self.used += size
+        count.peak = max(count.peak, self.used)
+        # Of a sum, what its first visit finds in DRAM; from then on all of it.
+        found, self.prior[tile] = self.prior[tile], size
+        count.read[value] += found
+        return moved + found
+
+    def _leave(self, tile: int) -> int:
+        """Take a tile out of the pool; the bytes that are written: those of a sum."""
+        del self.held[tile]
+        size, value = self.sizes[tile], self.tiles.value_of[tile]
+        self.used -= size
+        if value not in self.outputs:
+            return 0
+        self.written[value] += size
+        return size
+
+    def _result(self) -> Pooled:
+        rate, walked, compute, moved = self.machine.bytes_per_cycle, list[Walked](), 0, 0
+        for walk, count in zip(self.walks, self.counts, strict=True):
+            tensors, spare = self._traffic(walk, count)
+            compute, moved = compute + count.compute, moved + count.moved + spare
+            if self.machine.double_buffer:
+                end = max(Fraction(count.end, rate.numerator), moved / rate)
+            else:
+                end = compute + moved / rate
+            walked.append(
+                Walked(tensors, count.operations, count.compute, count.moved + spare, count.head, count.peak, end)
+            )
+        return Pooled(tuple(walked), max(w.end for w in walked))
+
+    def _traffic(self, walk: Walk, count: _Count) -> tuple[tuple[tuple[str, TensorTraffic], ...], int]:
+        """The elements of each tensor that a walk moves, and the bytes of those that no tile reaches."""
+        nest, spare = walk.nest, 0
+        moved: dict[str, TensorTraffic] = {}
+        seen: set[int] = set()
+        for (name, tensor), width in zip(nest.tensors.items(), walk.widths, strict=True):
+            value = self.tiles.value(walk, name)
+            read = 0 if value.number in seen else count.read[value.number] // width
+            seen.add(value.number)
+            write = self.written[value.number] // width if value.output else 0
+            # A sum is whole in the end: what no tile reaches is written too, from its start if it has one.
+            rest = 0 if tensor in nest.ins else tensor.elements - touched(tensor, nest.sizes)
+            spare += rest * width
+            start = not value.output
+            moved[name] = TensorTraffic(read + rest * start, write + rest * (not start))
+        return tuple(moved.items()), spare

@@ -1,0 +1,266 @@
+"""The walk over a pool of tiles equals one that follows the rules word by word, and keeps what any walk must keep."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product, zip_longest
+from random import Random
+from typing import Protocol
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.bounds import compulsory
+from npuc.compiler.analysis.lru import Mode, Pooled, Split, Walk, walk_pool
+from npuc.compiler.analysis.machine import Machine
+from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+
+Ranges = dict[str, tuple[int, int]]
+Tile = tuple[str, frozenset[tuple[int, ...]]]
+Draw = Callable[..., tuple[Nest, Schedule]]
+SEEDS = st.integers(0, 2**32)
+
+
+class Moves(Protocol):
+    places: list[Ranges]
+
+
+Places = Callable[[Nest, Schedule], Moves]
+
+
+def machine(spm: int, rate: Fraction = Fraction(3), array: Array | None = None) -> Machine:
+    return Machine(array or Array(2, 3), spm, rate, 1000.0, 4)
+
+
+def block(tensor: Tensor, ranges: Ranges) -> Tile:
+    axes: list[set[int]] = []
+    for axis, size in zip(tensor.axes, tensor.shape, strict=True):
+        sums = {axis.offset}
+        for dim, c in axis.terms:
+            sums = {s + c * i for s in sums for i in range(*ranges[dim])}
+        axes.append({s for s in sums if 0 <= s < size})
+    return tensor.name, frozenset(product(*axes))
+
+
+@dataclass
+class Reference:
+    """A pool of sets of elements, most recently used last, of elements of one byte."""
+
+    capacity: int
+    pool: list[Tile] = field(default_factory=list[Tile])
+    read: dict[str, int] = field(default_factory=dict[str, int])
+    written: dict[str, int] = field(default_factory=dict[str, int])
+    seen: dict[str, set[tuple[int, ...]]] = field(default_factory=dict[str, set[tuple[int, ...]]])
+    peak: int = 0
+    moved: list[int] = field(default_factory=list[int])
+
+    def leave(self, tile: Tile, sums: set[str]) -> None:
+        self.pool.remove(tile)
+        if tile[0] in sums:
+            self.written[tile[0]] = self.written.get(tile[0], 0) + len(tile[1])
+            self.moved[-1] += len(tile[1])
+
+    def touch(self, tile: Tile, need: list[Tile], sums: set[str]) -> None:
+        name, elements = tile
+        if tile in self.pool:
+            self.pool.remove(tile)
+            self.pool.append(tile)
+            return
+        if name in sums:
+            for other in [t for t in self.pool if t[0] == name and t[1] & elements]:
+                self.leave(other, sums)
+            seen = self.seen.setdefault(name, set())
+            count = len(elements & seen)
+            seen |= elements
+        else:
+            count = len(elements)
+        while sum(len(t[1]) for t in self.pool) + len(elements) > self.capacity:
+            self.leave(next(t for t in self.pool if t not in need), sums)
+        self.pool.append(tile)
+        self.peak = max(self.peak, sum(len(t[1]) for t in self.pool))
+        self.read[name] = self.read.get(name, 0) + count
+        self.moved[-1] += count
+
+
+Step = list[tuple[Statement, Nest, Ranges]]
+
+
+def reference(streams: list[list[Step]], mode: Mode, capacity: int) -> Reference:
+    """Runs the tile operations of some walks, each a list of steps with one operation a statement."""
+    order = [op for s in streams for step in s for op in step]
+    if mode == "zipped":
+        order = [op for steps in zip_longest(*streams) for step in steps if step for op in step]
+    nests = list({id(nest): nest for _, nest, _ in order}.values())
+    sums = {t.name for nest in nests for t in nest.outs}
+    used = [name for nest in nests for s in nest.statements for name in (s.lhs, s.rhs)]
+    left: dict[Tile, int] = {}
+    for s, nest, ranges in order:
+        out = block(nest.tensors[s.out], ranges)
+        left[out] = left.get(out, 0) + 1
+    total = left.copy()
+    pool = Reference(capacity)
+    for s, nest, ranges in order:
+        operands = sorted((s.lhs, s.rhs), key=lambda name: used.count(name) < 2)
+        need = [block(nest.tensors[name], ranges) for name in operands]
+        out = block(nest.tensors[s.out], ranges)
+        start = nest.start_of(s.out)
+        if start is not None and left[out] == total[out]:
+            need.append(block(start, ranges))
+        need.append(out)
+        pool.moved.append(0)
+        for tile in need:
+            pool.touch(tile, need, sums)
+        left[out] -= 1
+        if not left[out]:
+            pool.leave(out, sums)
+    return pool
+
+
+def steps_of(nest: Nest, schedule: Schedule, places: Places) -> list[Step]:
+    return [[(s, nest, ranges) for s in nest.statements] for ranges in places(nest, schedule).places]
+
+
+def room(streams: list[list[Step]]) -> int:
+    """The least pool: the tiles of the largest operation, with a start."""
+    return max(
+        sum(len(block(t, ranges)[1]) for t in nest.tensors.values())
+        for stream in streams
+        for step in stream
+        for _, nest, ranges in step
+    )
+
+
+def pooled(walks: list[Walk], spm: int, mode: Mode = "sequential") -> Pooled:
+    return walk_pool(tuple(walks), machine(spm), mode)
+
+
+def walk_of(nest: Nest, schedule: Schedule, split: Split | None = None) -> Walk:
+    return Walk(nest, schedule, tuple(1 for _ in nest.tensors), split=split)
+
+
+def clock(moved: list[int], cycles: list[int], capacity: int, rate: Fraction) -> Fraction:
+    """The recurrence as it is written down."""
+    loaded, computed = [Fraction(0)], [Fraction(0)]
+    for t, (size, busy) in enumerate(zip(moved, cycles, strict=True)):
+        s = t
+        while s > 0 and sum(moved[s - 1 : t + 1]) <= capacity:
+            s -= 1
+        loaded.append(max(loaded[t], computed[s]) + size / rate)
+        computed.append(max(computed[t], loaded[t + 1]) + busy)
+    return computed[-1]
+
+
+def spare(nest: Nest) -> dict[str, int]:
+    """The elements of sums and starts that no tile operation reaches."""
+    whole: Ranges = {d: (0, n) for d, n in nest.dims}
+    return {name: t.elements - len(block(t, whole)[1]) for name, t in nest.tensors.items() if t not in nest.ins}
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=150)
+def test_one_nest_equals_the_rules(draw: Draw, explicit_walk: Places, seed: int) -> None:
+    """Windows, strides, padding, batches, starts, dimensions cut twice, dX and dW in one nest: tensor by tensor."""
+    r = Random(seed)
+    nest, schedule = draw(r, big=5)
+    streams = [steps_of(nest, schedule, explicit_walk)]
+    spm = room(streams) + r.choice([0, 1, 5, 20, 1000])
+    found = pooled([walk_of(nest, schedule)], spm)
+    expected = reference(streams, "sequential", spm)
+    rest = spare(nest)
+    for name, moved in found.walks[0].tensors:
+        output = any(t.name == name for t in nest.outs)
+        assert moved.read == expected.read.get(name, 0) + (0 if output else rest.get(name, 0))
+        assert moved.write == expected.written.get(name, 0) + (rest[name] if output else 0)
+    assert found.peak == expected.peak <= spm
+    assert found.operations == walk_of(nest, schedule).operations == len(expected.moved)
+    assert found.walks[0].head == expected.moved[0]
+    assert found.walks[0].moved == sum(expected.moved) + sum(rest.values())
+
+
+def gemm(sizes: dict[str, int], *statements: Statement) -> Nest:
+    """Products of a layer's backward pass, dims m, n, k."""
+    index = {"X": "mk", "W": "kn", "dY": "mn", "dX": "mk", "dW": "kn"}
+
+    def tensor(name: str) -> Tensor:
+        return Tensor(name, tuple(sizes[d] for d in index[name]), tuple(Axis(((d, 1),)) for d in index[name]))
+
+    ins = {name: tensor(name) for s in statements for name in (s.lhs, s.rhs)}
+    outs = tuple(tensor(s.out) for s in statements)
+    return Nest(tuple(sizes.items()), tuple(ins.values()), outs, tuple(None for _ in outs), statements)
+
+
+DX, DW = Statement("dX", "dY", "W"), Statement("dW", "X", "dY")
+
+
+def random_loops(r: Random, sizes: dict[str, int], steps: dict[str, int]) -> Schedule:
+    return Schedule(tuple(Loop(d, steps[d]) for d in r.sample(sorted(sizes), len(sizes))))
+
+
+@given(SEEDS, st.sampled_from(["sequential", "zipped"]))
+@settings(deadline=None, max_examples=150)
+def test_shared_tensors_equal_the_rules(explicit_walk: Places, seed: int, mode: Mode) -> None:
+    """dX and dW share dY, in tiles of their own (which are not shared unless they are equal), with the time of both."""
+    r = Random(seed)
+    sizes = {d: r.randint(1, 9) for d in "mnk"}
+    steps = [{d: r.randint(1, sizes[d]) for d in "mnk"} for _ in range(2)]
+    cases = [(gemm(sizes, s), random_loops(r, sizes, r.choice(steps))) for s in (DX, DW)]
+    streams = [steps_of(nest, schedule, explicit_walk) for nest, schedule in cases]
+    spm = room(streams) + r.choice([0, 3, 10, 40, 1000])
+    found = pooled([walk_of(*case) for case in cases], spm, mode)
+    expected = reference(streams, mode, spm)
+    read: dict[str, int] = {}
+    for walked in found.walks:
+        for name, moved in walked.tensors:
+            read[name] = read.get(name, 0) + moved.read
+            assert moved.write == expected.written.get(name, 0)
+    assert read == {name: expected.read.get(name, 0) for name in read}
+    assert found.peak == expected.peak
+    cycles: list[int] = []
+    order = [op for s in streams for step in s for op in step]
+    if mode == "zipped":
+        order = [op for both in zip_longest(*streams) for step in both if step for op in step]
+    for s, _, ranges in order:
+        m, n, k = (ranges[d][1] - ranges[d][0] for d in "mnk")
+        cycles.append(-(-m // 2) * -(-k // 3) * n if s is DX else -(-k // 2) * -(-n // 3) * m)
+    assert found.time == clock(expected.moved, cycles, spm, Fraction(3))
+    assert found.compute == sum(cycles)
+    busy = max(Fraction(found.compute), Fraction(sum(expected.moved), 3))
+    assert busy <= found.time <= found.compute + Fraction(sum(expected.moved), 3)
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=100)
+def test_conservation_and_compulsory_traffic(draw: Draw, seed: int) -> None:
+    """Sums are written once more than read back, inputs read at least once; a pool for everything moves no more."""
+    r = Random(seed)
+    nest, schedule = draw(r, big=12)
+    least = compulsory(nest)
+    windows = any(len(axis.terms) > 1 for t in nest.tensors.values() for axis in t.axes)
+    for spm in (10**6, sum(t.elements for t in nest.tensors.values())):
+        for name, moved in pooled([walk_of(nest, schedule)], spm).walks[0].tensors:
+            output = any(t.name == name for t in nest.outs)
+            assert not output or moved.write - moved.read == nest.tensors[name].elements
+            total = moved.write - moved.read if output else moved.read
+            assert total == least[name] if output or not windows else total >= least[name]
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=60)
+def test_a_split_is_an_outer_loop(seed: int) -> None:
+    """Parts of equally many tiles are a dimension cut twice; one part is no split; parts without tiles do not exist."""
+    r = Random(seed)
+    sizes = {d: r.randint(1, 12) for d in "mnk"}
+    steps = {d: r.randint(1, sizes[d]) for d in "mnk"}
+    nest, schedule = gemm(sizes, DX, DW), random_loops(r, sizes, steps)
+    dim = r.choice("mnk")
+    tiles = -(-sizes[dim] // steps[dim])
+    spm = sum(steps[a] * steps[b] for a, b in ("mn", "nk", "mk")) * 2
+    plain = pooled([walk_of(nest, schedule)], spm)
+    assert pooled([walk_of(nest, schedule, Split(dim, 1))], spm) == plain
+    each = r.choice([n for n in range(1, tiles + 1) if tiles % n == 0])
+    outer = Schedule((*([Loop(dim, each * steps[dim])] if each < tiles else []), *schedule.loops))
+    if each > 1:
+        assert pooled([walk_of(nest, schedule, Split(dim, tiles // each))], spm) == pooled([walk_of(nest, outer)], spm)
+    most = pooled([walk_of(nest, schedule, Split(dim, tiles))], spm)
+    assert pooled([walk_of(nest, schedule, Split(dim, tiles + 3))], spm) == most
