@@ -217,4 +217,5 @@ def schedule_row(nest: Nest, schedule: Schedule) -> ScheduleRow:
         parts = -(-nest.sizes[outer[0].dim] // outer[0].step)
         partition = Partition(outer[0].dim, parts, "time")
     tile = nest.sizes | {loop.dim: loop.step for loop in schedule.loops}
-    return ScheduleRow(order=order, tile=tile, keep=schedule.keeps, partition=partition)
+    program = "fused" if len(nest.statements) > 1 else "sequential"
+    return ScheduleRow(program=program, order=order, tile=tile, keep=schedule.keeps, partition=partition)

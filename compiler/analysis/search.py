@@ -8,6 +8,7 @@ hide. The best by it are timed by the exact pipeline, in the order of a lower bo
 can win.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
@@ -17,6 +18,7 @@ import numpy as np
 
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.holding import Option
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.prices import Choice, Objective, Plan, Prices
@@ -108,11 +110,12 @@ def _choices(prices: Prices, budget: int) -> list[Choice]:
     The most promising first; later ones only with steps whose bound is not well above the best score so far.
     """
     count = len(prices.groups)
-    batch = 1 if count and all(0 in holder.used for holder in prices.holders[: len(prices.nest.ins) + 1]) else 0
+    tensors = len(prices.nest.ins) + len(prices.nest.outs)
+    batch = 1 if count and all(0 in holder.used for holder in prices.holders[:tensors]) else 0
     plans: list[Plan] = []
     for inner in permutations(range(batch, count)):
         order = (*range(batch), *inner)
-        for held in product(*(list(holder.options(order)) for holder in prices.holders)):
+        for held in _ways(prices, order):
             plan = prices.plan(order, held, budget)
             if plan is not None:
                 plans.append(plan)
@@ -125,6 +128,26 @@ def _choices(prices: Prices, budget: int) -> list[Choice]:
         limit = min(limit, float(choice.score.min()) * SLACK)
         choices.append(choice)
     return choices
+
+
+def _ways(prices: Prices, order: tuple[int, ...]) -> Iterator[tuple[Option, ...]]:
+    """
+    Every way to hold the tensors in an order.
+
+    Of more than two statements, tensors of the same kind and indices (W, W1, W2) are held alike: else the ways would be
+    too many to look at.
+    """
+    nest = prices.nest
+    if len(nest.statements) <= 2:
+        yield from product(*(list(holder.options(order)) for holder in prices.holders))
+        return
+    kinds = [0] * len(nest.ins) + [1] * len(nest.outs) + [2] * (len(prices.holders) - len(nest.ins) - len(nest.outs))
+    tensors = [nest.tensors[name] for name in prices.names]
+    alike = list(zip(kinds, (t.axes for t in tensors), (t.shape for t in tensors), prices.widths, strict=True))
+    number = {kind: n for n, kind in enumerate(dict.fromkeys(alike))}
+    options = [list(holder.options(order)) for holder in prices.holders]
+    for chosen in product(*(range(len(options[alike.index(kind)])) for kind in number)):
+        yield tuple(ways[chosen[number[kind]]] for ways, kind in zip(options, alike, strict=True))
 
 
 def _best(prices: Prices, choices: list[Choice], budget: int) -> _Found:

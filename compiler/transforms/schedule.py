@@ -17,12 +17,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.machine import TARGET, machine_of
 from npuc.compiler.analysis.prices import Objective
-from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
-from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.verify import location_of
+from npuc.compiler.analysis.search import OBJECTIVES
+from npuc.compiler.errors import UsageError
+from npuc.compiler.transforms._scheduling import schedule_for
 from npuc.dialects.npu import ContractOp, ScheduleAttr
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
@@ -50,14 +49,8 @@ class SchedulePass(ModulePass):
                 continue
             if self.only is not None and not fnmatchcase(layer_of(contract), self.only):
                 continue
-            widths = contract_widths(contract, machine.element_bytes)
             try:
-                found = best_schedule(contract.nest, machine, objective, widths)
-            except CapacityError as e:
-                layer = layer_of(contract) or "a contraction"
-                raise CapacityError(
-                    f"{layer}: {e.message}", location=location_of(contract), hint="a larger memory.spm_kib"
-                ) from None
+                found = schedule_for(contract, machine, objective)
             except UsageError as e:
                 raise PassFailedException(f"{self.name}: {e.message}") from e
             if found not in attrs:

@@ -15,6 +15,7 @@ from npuc.compiler.run import stamp_default_target
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
+from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
@@ -27,6 +28,8 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(objective="traffic"), GroupWeightsPass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(what="all"), SchedulePass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), InterleavePass(), LowerTilesPass()],
 ]
 
 

@@ -65,6 +65,42 @@ def test_best_of_all(m: int, n: int, k: int, spm: int) -> None:
     assert timed == min(pipeline(nest, s, machine, (1, 1, 1)).time for s in legal)
 
 
+def fused(nest: Nest) -> Nest:
+    """dX and dW of a product, or two products of one X, in one nest."""
+    x, w, y = (nest.tensors[name] for name in "XWY")
+    outs = tuple(replace(t, name=f"d{t.name}") for t in (x, w))
+    return Nest(nest.dims, (y, w, x), outs, (None, None), (Statement("dX", "Y", "W"), Statement("dW", "X", "Y")))
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(2, 2, 3), (3, 2, 2), (4, 2, 1)])
+@pytest.mark.parametrize("spm", [9, 16])
+def test_best_of_all_of_a_fused_nest(m: int, n: int, k: int, spm: int) -> None:
+    """Of two statements as well: the least traffic, and nearly the least time, of all schedules that fit."""
+    nest, machine = fused(gemm(m, n, k)), Machine(Array(2, 2), spm, Fraction(1, 2), 1000.0, 4, element_bytes=1)
+    legal = [s for s in all_schedules(nest) if held(nest, s) <= spm]
+    by_traffic = best_schedule(nest, machine, "traffic")
+    assert moved(nest, by_traffic) == min(moved(nest, s) for s in legal)
+    timed = pipeline(nest, best_schedule(nest, machine, "time"), machine, (1,) * 5).time
+    assert timed <= min(pipeline(nest, s, machine, (1,) * 5).time for s in legal) * Fraction(21, 20)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_choice_for_siblings_is_legal(count: int) -> None:
+    """Several products of one X: fits, and is no worse than each by itself with the same room."""
+    one = gemm(24, 16, 20)
+    x, w, y = (one.tensors[name] for name in "XWY")
+    ws, ys = ([replace(t, name=f"{t.name}{n}") for n in range(count)] for t in (w, y))
+    statements = tuple(Statement(f"Y{n}", "X", f"W{n}") for n in range(count))
+    nest = Nest(one.dims, (x, *ws), tuple(ys), (None,) * count, statements)
+    for spm in (30, 200, 2000):
+        machine = Machine(Array(4, 4), spm, Fraction(1, 2), 1000.0, 4, element_bytes=1)
+        found = best_schedule(nest, machine, "traffic")
+        assert not list(found.problems(nest))
+        assert held(nest, found) <= spm
+        if spm >= held(nest, Schedule()):
+            assert moved(nest, found) == moved(nest, Schedule()), "every element once"
+
+
 @pytest.mark.parametrize(("m", "n", "k"), [(4, 3, 3), (5, 2, 4), (3, 4, 1)])
 @pytest.mark.parametrize("product", ["Y X W", "dX dY W", "dW X dY"])
 def test_best_of_all_in_place(m: int, n: int, k: int, product: str) -> None:

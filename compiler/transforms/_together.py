@@ -1,0 +1,112 @@
+"""
+Which contractions of a block may run together, at the place of the first, and how the block is made ready for it.
+
+Contractions may run together when
+
+- none of them reads what another computes, directly or through operations between them;
+- what a later one reads is there at the place of the first, or can be computed there: views, constants, moves and
+  vector work between the two are moved up;
+- no operation between them writes in place what one of them reads: an optimizer's update of W, or of running
+  statistics, whose old and new value are the same memory;
+- they are of one phase (all forward, or all backward), and run equally often.
+
+They take the place of the first because every use of a result comes later then, whatever is done with it.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from npuc.dialects.npu import Col2ImOp, ConstantOp, ContractOp, Im2ColOp, TensorWorkOp, ViewOp
+from npuc.dialects.provenance import Role, repeat_of, role_of, sparsity_of
+from npuc.dialects.train.signature import results_of
+
+Writes = Mapping[Operation, frozenset[SSAValue]]
+"""The arguments of the function that an operation overwrites."""
+_BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
+_MOVABLE = (TensorWorkOp, Im2ColOp, Col2ImOp)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`problem` says why contractions may not run together, if so; `moved` must go to the place of the first."""
+
+    problem: str | None
+    moved: tuple[Operation, ...] = ()
+
+
+def writes_of(block: Block) -> Writes:
+    """What the operations of a function's body write in place: the arguments that its results are new values of."""
+    func = block.parent_op()
+    ending = block.last_op
+    if not isinstance(func, FuncOp) or not isinstance(ending, ReturnOp):
+        return {}
+    found: dict[Operation, frozenset[SSAValue]] = {}
+    for result in results_of(func):
+        owner = ending.operands[result.index].owner
+        if result.updates is not None and isinstance(owner, Operation):
+            found[owner] = found.get(owner, frozenset()) | {block.args[result.updates]}
+    return found
+
+
+def same_value(value: SSAValue) -> Hashable:
+    """Equal for values that are the same: a value itself, equal views of the same, equal constants."""
+    owner = value.owner
+    if isinstance(owner, ViewOp | ConstantOp):
+        return (owner.name, owner.kind, owner.params_attr, value.type, *map(same_value, owner.operands))
+    return value
+
+
+def together_role(roles: Sequence[Role]) -> Role | None:
+    """The role of contractions that run together; None for those of different phases, and for updates."""
+    found = set(roles)
+    if len(found) == 1 and found <= _BACKWARD | {Role.FORWARD}:
+        return roles[0]
+    return Role.DXDW if found <= _BACKWARD else None
+
+
+def together(group: Sequence[ContractOp], op: ContractOp, writes: Writes) -> Verdict:
+    """Whether `op` may run together with a group of contractions before it in the same block."""
+    if together_role([role_of(one) for one in (*group, op)]) is None:
+        return Verdict("they are not of one phase")
+    if repeat_of(op) != repeat_of(group[0]) or sparsity_of(op) != sparsity_of(group[0]):
+        return Verdict("they do not run equally often, or not with equal sparsity")
+    between = list(_between(group[0], op))
+    needed = _needed(op, set(between) | {group[0]})
+    if not needed.isdisjoint(group):
+        return Verdict("one reads what the other computes")
+    read = {_memory(value) for one in (*group, op, *needed) for value in one.operands}
+    if any(writes.get(other, frozenset()) & read for other in between):
+        return Verdict("an operation between them writes in place what one of them reads")
+    if any(other in writes or not isinstance(other, _MOVABLE) for other in needed):
+        return Verdict("an operand is not there at the place of the first")
+    return Verdict(None, tuple(other for other in between if other in needed))
+
+
+def _between(first: Operation, last: Operation) -> Iterator[Operation]:
+    """The operations of a block after `first` and before `last`."""
+    op = first.next_op
+    while op is not None and op is not last:
+        yield op
+        op = op.next_op
+
+
+def _needed(op: Operation, among: set[Operation]) -> set[Operation]:
+    """The operations among these that `op` depends on, through any number of others of them."""
+    found: set[Operation] = set()
+    todo = list(op.operands)
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, Operation) and owner in among and owner not in found:
+            found.add(owner)
+            todo += owner.operands
+    return found
+
+
+def _memory(value: SSAValue) -> SSAValue:
+    """The value whose memory a value is: views are of the same memory."""
+    while isinstance(value.owner, ViewOp):
+        value = value.owner.operands[0]
+    return value

@@ -1,0 +1,140 @@
+"""
+Random networks whose contractions are merged: the program computes the same to the bit at every level, and splitting
+what was merged gives the contractions back.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from npuc.compiler.builder import Optimizer
+from npuc.compiler.check import run_results
+from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.run import stamp_default_target
+from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.interleave import InterleavePass
+from npuc.compiler.transforms.lower_tiles import LowerTilesPass
+from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
+from npuc.compiler.transforms.schedule import SchedulePass
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.nest import Nest
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import shape_of
+from tests.networks import Net, dot_loss, integer_data, integer_networks
+
+SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def attention(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    """Attention without its softmax, which does not keep integers; projections of equal or different widths."""
+    inner, outer = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    q, k = (net.call("linear", x, inner, bias=data.draw(st.booleans())) for _ in range(2))
+    v = net.call("linear", x, outer)
+    scores = net.call("matmul", q, k, transpose_b=True)
+    return net.call("matmul", scores, v)
+
+
+def tied(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    """Steps over one weight, with a second one that every step reads: a recurrent layer."""
+    size = shape_of(x)[-1]
+    first, second = net.param(f"v{net.count}", size, 2), net.param(f"w{net.count}", 2, 2)
+    h = net.call("linear", x, weight=first, bias=False)
+    for _ in range(data.draw(st.integers(1, 3))):
+        step = net.call("linear", h, weight=second, bias=False)
+        h = net.call("add", step, net.call("linear", x, weight=first, bias=False))
+    return h
+
+
+def mixed(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    """Convolutions that read one image: one dilated, one strided."""
+    b, length, size = shape_of(x)
+    image = net.call("reshape", x, [b, 1, length, size])
+    dilation, stride = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 2))
+    one = net.call("conv2d", image, 2, 3, padding=dilation, dilation=dilation, stride=stride)
+    two = net.call("conv2d", image, 2, 3, padding=1, stride=stride, bias=False)
+    same = net.call("conv2d", image, 2, 3, padding=1, stride=stride, bias=False)
+    y = net.call("add", net.call("add", one, two), same)
+    _, _, high, wide = shape_of(y)
+    return net.call("reshape", y, [b, 2 * high, wide])
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> ModuleOp:
+    """A random network of layers that share operands, on integers."""
+    data = draw(st.data())
+    net = Net()
+    x = net.input("x", draw(st.integers(1, 2)), draw(st.integers(1, 4)), draw(st.integers(1, 4)))
+    if draw(st.booleans()):
+        x = net.call("linear", x, draw(st.integers(1, 4)))
+    for layer in draw(st.lists(st.sampled_from([attention, tied, mixed]), min_size=1, max_size=2)):
+        x = layer(net, x, data)
+    return net.finish(dot_loss(net, x), Optimizer("sgd", {"lr": 1.0}))
+
+
+def lowered(module: ModuleOp, conv: str = "native") -> None:
+    stamp_default_target(module)
+    for step in (AutodiffPass(), LowerToNpuPass(conv=conv)):
+        step.apply(Context(), module)
+
+
+def check_steps(module: ModuleOp, steps: list[ModulePass], seed: int) -> None:
+    data = integer_data(module, seed, -1, 1)
+    before = run_results(module, data)
+    for step in steps:
+        step.apply(Context(), module)
+        module.verify()
+        outcome = compare(before, run_results(module, data))
+        assert outcome.equal, (str(step), outcome)
+        assert outcome.exact
+
+
+@SETTINGS
+@given(networks(), st.sampled_from(["gradients", "siblings", "all"]), st.booleans(), st.integers(0, 99))
+def test_fused_contractions_compute_the_same(module: ModuleOp, what: str, scheduled: bool, seed: int) -> None:
+    lowered(module)
+    fuse, schedule = InterleavePass("fused", what), SchedulePass("traffic")
+    check_steps(module, [*([schedule, fuse] if scheduled else [fuse, schedule]), LowerTilesPass()], seed)
+
+
+def split(nest: Nest) -> list[Nest]:
+    """A nest of several statements as nests of one: what `interleave{mode=fused}` undoes."""
+    found: list[Nest] = []
+    for statement in nest.statements:
+        kept = [n for n, out in enumerate(nest.outs) if out.name == statement.out]
+        ins = tuple(t for t in nest.ins if t.name in (statement.lhs, statement.rhs))
+        outs, starts = tuple(nest.outs[n] for n in kept), tuple(nest.starts[n] for n in kept)
+        found.append(replace(nest, ins=ins, outs=outs, starts=starts, statements=(statement,)))
+    return found
+
+
+def sequential(module: ModuleOp) -> Counter[tuple[str, str, frozenset[str]]]:
+    """The contractions of a program, those of several statements split: layer, statement, tensors."""
+    return Counter(
+        (layer_of(op), str(nest.statements[0]), frozenset(map(str, nest.tensors.values())))
+        for op in module.walk()
+        if isinstance(op, ContractOp)
+        for nest in split(op.nest)
+    )
+
+
+@SETTINGS
+@given(st.one_of(networks(), integer_networks()), st.sampled_from(["native", "im2col"]))
+def test_splitting_gives_the_contractions_back(module: ModuleOp, conv: str) -> None:
+    lowered(module, conv)
+    before = sequential(module)
+    InterleavePass().apply(Context(), module)
+    assert sequential(module) == before
+    left = [op for op in module.walk() if isinstance(op, ContractOp) and len(op.nest.statements) == 1]
+    sides = {id(op): {out.name for out in op.nest.outs} for op in left}
+    for op in left:
+        # No pair is left over: nobody else reads the same dY of the layer.
+        others = [o for o in left if o is not op and layer_of(o) == layer_of(op)]
+        if "dY" in op.nest.tensors:
+            value = op.operand_of("dY")
+            assert not any("dY" in o.nest.tensors and o.operand_of("dY") is value for o in others), sides
