@@ -11,11 +11,13 @@ A backend scores a program at one level of the IR on one hardware. npuc's own ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
 from npuc.compiler.boundary import Foreign, summary
@@ -109,13 +111,14 @@ def _load(name: str, path: str) -> Backend:
     return _Outside(backend, name, level, default_hardware(backend))
 
 
-def built_in() -> dict[str, str]:
+@cache
+def built_in() -> Mapping[str, str]:
     """npuc's own backends: where each is."""
     import npuc.backends
 
     folders = (Path(folder) for folder in npuc.backends.__path__)
     found = sorted(file.parent.name for folder in folders for file in folder.glob("*/backend.py"))
-    return {name: f"npuc.backends.{name}:BACKEND" for name in found}
+    return MappingProxyType({name: f"npuc.backends.{name}:BACKEND" for name in found})
 
 
 def _factory(name: str, path: str) -> Callable[[], Backend]:
@@ -126,7 +129,7 @@ def get_all_backends() -> dict[str, Callable[[], Backend]]:
     """All backends by name, sorted, as functions that import and make one; npuc's own win over others of a name."""
     from importlib.metadata import entry_points
 
-    paths = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)} | built_in()
+    paths = {**{point.name: point.value for point in entry_points(group=ENTRY_POINTS)}, **built_in()}
     return {name: _factory(name, path) for name, path in sorted(paths.items())}
 
 

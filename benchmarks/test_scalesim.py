@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from npuc.backends.cycle.scalesim import Columns, Configuration, Image, Layer, simulate
+from npuc.compiler import compile_source
 from npuc.compiler.analysis.array import Dataflow
 
 # SCALE-Sim's topology: the sizes of the inputs include padding where there is any; fully connected layers are 1 x 1.
@@ -58,3 +59,15 @@ def test_memory(benchmark: Any, network: str, dataflow: Dataflow, side: int) -> 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_compute(benchmark: Any, network: str) -> None:
     benchmark(lambda: run(network, Configuration(32, 32, "ws", memory=False)))
+
+
+def products(count: int) -> str:
+    """A topology of products, no two of one size."""
+    return "Layer, M, N, K,\n" + "".join(f"fc{n}, {64 + n}, {256 + n % 7}, {32 + n % 5},\n" for n in range(count))
+
+
+@pytest.mark.parametrize("rows", [1, 600])
+def test_table(benchmark: Any, rows: int) -> None:
+    """A topology through the compiler, compute columns only: divide by the rows."""
+    text, only = products(rows), {"cycle.compat": "scalesim3", "scalesim.memory": False}
+    benchmark(lambda: compile_source(text, "csv", hardware="scalesim", overrides=only))

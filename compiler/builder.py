@@ -19,14 +19,12 @@ from typing import TypeVar
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FloatAttr,
     FunctionType,
     IntegerAttr,
     LocationAttr,
     ModuleOp,
     StringAttr,
     UnitAttr,
-    f64,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -38,6 +36,7 @@ from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import Role, role_attr, source_location
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.arithmetic import constant
+from npuc.dialects.train.base import encode
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -182,9 +181,9 @@ class GraphBuilder:
         name = self.unique(f"{self._layer}.{suffix}" if suffix else self._layer)
         attributes: dict[str, Attribute] = {"train.param": StringAttr(name)}
         if fill is not None:
-            attributes["train.fill"] = FloatAttr(float(fill), f64)
+            attributes["train.fill"] = encode(float(fill))
         else:
-            attributes["train.bound"] = FloatAttr(_fan_in(shape) ** -0.5 if bound is None else float(bound), f64)
+            attributes["train.bound"] = encode(_fan_in(shape) ** -0.5 if bound is None else float(bound))
         if frozen or self._frozen:
             attributes["train.frozen"] = UnitAttr()
         return self._argument(tensor_of(element, shape), attributes, name)
@@ -192,13 +191,13 @@ class GraphBuilder:
     def stat(self, suffix: str, shape: Sequence[int], element: Attribute, *, fill: float) -> SSAValue:
         """A running statistic named `<layer>.<suffix>`, at first `fill`; `update` gives its next value."""
         name = self.unique(f"{self._layer}.{suffix}")
-        attributes: dict[str, Attribute] = {"train.stat": StringAttr(name), "train.fill": FloatAttr(float(fill), f64)}
+        attributes: dict[str, Attribute] = {"train.stat": StringAttr(name), "train.fill": encode(float(fill))}
         return self._argument(tensor_of(element, shape), attributes, name)
 
     def step(self) -> SSAValue:
         """The number of steps done so far: one scalar i64 state of the whole network."""
         if self._step is None:
-            attributes: dict[str, Attribute] = {"train.state": StringAttr("step"), "train.fill": FloatAttr(0.0, f64)}
+            attributes: dict[str, Attribute] = {"train.state": StringAttr("step"), "train.fill": encode(0.0)}
             self._step = self._argument(tensor_of(i64, ()), attributes, "step")
         return self._step
 
@@ -261,7 +260,7 @@ def _optimizer_attr(optimizer: Optimizer) -> DictionaryAttr:
     entries: dict[str, Attribute] = {"kind": StringAttr(optimizer.kind)}
     for name, value in sorted(optimizer.options.items()):
         if value is not False:
-            entries[name] = UnitAttr() if value is True else FloatAttr(float(value), f64)
+            entries[name] = UnitAttr() if value is True else encode(float(value))
     return DictionaryAttr(entries)
 
 

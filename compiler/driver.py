@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import Unpack
@@ -273,6 +274,7 @@ def network_name(module: ModuleOp) -> str:
     return next((op.sym_name.data for op in module.ops if isinstance(op, FuncOp)), "")
 
 
+@cache
 def version() -> str:
     """The version of npuc that is installed; `unknown` when it runs from a folder."""
     from importlib.metadata import PackageNotFoundError

@@ -122,17 +122,17 @@ def _trace(
 
 def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> None:
     """Raise `CapacityError` for a schedule that promises more SPM than the machine has."""
-    facts = machine_of(module)
+    contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
+    promises = [(op, op.schedule.spm) for op in contracts if op.schedule.spm is not None]
+    facts = machine_of(module) if promises else None
     if facts is None:
         return
-    for op in module.walk():
-        if not isinstance(op, ContractOp) or op.schedule.spm is None:
-            continue
+    for op, promised in promises:
         size = max(element_bytes(value.type, facts.element_bytes) for value in (*op.operands, *op.results))
-        if op.schedule.spm * size > facts.spm_bytes:
+        if promised * size > facts.spm_bytes:
             location = location_of(op)
             raise CapacityError(
-                f"the schedule takes {op.schedule.spm * size:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,}",
+                f"the schedule takes {promised * size:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,}",
                 location=location,
                 source_line=None if location is None else sources.line(location),
                 hint="smaller steps, less to keep, or a larger memory.spm_kib",

@@ -11,6 +11,8 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -24,7 +26,7 @@ from npuc.compiler.plugins import PassFactory, installed_passes, load_passes
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.verify import SourceTexts, verify_module
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.train.signature import is_differentiated, results_of, training_functions
+from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions
 
 UPSTREAM = ("canonicalize", "cse", "dce")
 AUTODIFF, LOWER, SCHEDULE = "autodiff", "lower-to-npu", "schedule"
@@ -54,7 +56,7 @@ def state_of(module: ModuleOp) -> State:
             has_train = True
     return State(
         has_train=has_train,
-        has_loss=any(result.loss for func in functions for result in results_of(func)),
+        has_loss=any(has_loss(func) for func in functions),
         is_step=any(is_differentiated(func) for func in functions),
         scheduled=scheduled,
         unscheduled=unscheduled,
@@ -71,12 +73,13 @@ def preset(state: State, level: str, *, training: bool) -> list[str]:
     return names
 
 
-def own_passes() -> dict[str, PassFactory]:
+@cache
+def own_passes() -> Mapping[str, PassFactory]:
     """npuc's passes and xDSL's clean-up passes by name."""
     from xdsl.transforms import get_all_passes as get_upstream_passes
 
     upstream = get_upstream_passes()
-    return {**{name: upstream[name] for name in UPSTREAM}, **get_all_passes()}
+    return MappingProxyType({**{name: upstream[name] for name in UPSTREAM}, **get_all_passes()})
 
 
 def available_passes(load: Sequence[str] = ()) -> dict[str, PassFactory]:
@@ -124,7 +127,8 @@ def _make(spec: ArgSpec, available: Mapping[str, PassFactory]) -> ModulePass:
             hint = did_you_mean(option, options) if options else f"'{spec.name}' has no options"
             raise UsageError(f"pass '{spec.name}' has no option '{option}'", hint=hint)
     with Foreign(lambda e: UsageError(f"pass '{spec.name}': {e if isinstance(e, ValueError) else summary(e)}")):
-        return found.from_spec(spec)
+        # Reading a specification resolves the types of all options, which takes longer than many a pass.
+        return found.from_spec(spec) if spec.parameters or found.required_fields() else found()
 
 
 def write_pipeline(passes: Sequence[ModulePass]) -> str:

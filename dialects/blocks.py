@@ -2,36 +2,45 @@
 Functions with many arguments, built in linear time.
 
 xDSL inserts one block argument at a time, each time copying all the others. Here a function's body is made from loose
-arguments, each in a block of its own, that are gathered once.
+arguments that are gathered once.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
+_FOREIGN = re.compile(r"[^A-Za-z0-9_]")
+_NOWHERE = Block()
+
+
+class _Body(Block):
+    """A block that takes over arguments that exist."""
+
+    def __init__(self, arguments: Iterable[BlockArgument], operations: Iterable[Operation]):
+        super().__init__()
+        self._args = tuple(arguments)
+        for index, argument in enumerate(self._args):
+            argument.block, argument.index = self, index
+        self.add_ops(operations)
+
 
 def loose_argument(type: Attribute, location: LocationAttr, hint: str) -> BlockArgument:
     """An argument of no function yet; `gather` gives it one."""
-    (argument,) = Block(arg_types=[type]).args
-    argument.location = location
+    argument = BlockArgument(type, _NOWHERE, 0, location)
     argument.name_hint = name_hint(hint)
     return argument
 
 
-def gather(arguments: Sequence[BlockArgument], operations: Iterable[Operation]) -> Block:
-    """A block with arguments in place of the given ones, in their order, and the given detached operations."""
-    block = Block(arg_types=[a.type for a in arguments])
-    for old, new in zip(arguments, block.args, strict=True):
-        new.name_hint, new.location = old.name_hint, old.location
-        old.replace_all_uses_with(new)
-    block.add_ops(operations)
-    return block
+def gather(arguments: Iterable[BlockArgument], operations: Iterable[Operation]) -> Block:
+    """A block that takes over the given arguments, in their order, and the given detached operations."""
+    return _Body(arguments, operations)
 
 
 def name_hint(name: str) -> str:
     """A name as xDSL accepts it for a value: ASCII letters, digits and underscores, not a digit first."""
-    hint = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    hint = _FOREIGN.sub("_", name)
     return hint if hint and not hint[0].isdigit() else f"_{hint}"
 
 

@@ -1,6 +1,6 @@
 """The backend `cycle`: one row an operation that has work, in program order."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
@@ -17,7 +17,7 @@ from npuc.compiler.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.alike import likeness
 from npuc.dialects.npu import Col2ImOp, ConstantOp, ContractOp, Im2ColOp, MoveOp, VectorOp, ViewOp
-from npuc.dialects.provenance import layer_of, location_text, repeat_of
+from npuc.dialects.provenance import SPARSITY, layer_of, location_text, repeat_of
 
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without work: no row."""
@@ -35,7 +35,7 @@ class CycleBackend:
         """None for operations of the npu level; tiles and fused vector work are not priced."""
         if isinstance(op, VectorOp) and op.fused:
             return "vector work that is fused with its producer has no price in this model"
-        if isinstance(op, (*FREE, *STREAMED, ContractOp)):
+        if isinstance(op, (ContractOp, *STREAMED, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"
 
@@ -50,9 +50,9 @@ class CycleBackend:
         ops = priced_operations(module)
         if is_compat(hardware):
             compat = compat_machine(hardware)
-            rows = [compat_row(op, compat, index) for index, op in enumerate(ops)]
+            rows = _rows(ops, _compat_kind, lambda op, index: compat_row(op, compat, index))
             return make_report(self.name, hardware.as_dict(), rows, warnings=compat_warnings(hardware, ops))
-        return make_report(self.name, hardware.as_dict(), _rows(ops, cycle_machine(hardware)))
+        return make_report(self.name, hardware.as_dict(), _cycle_rows(ops, cycle_machine(hardware)))
 
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""
@@ -64,26 +64,46 @@ def priced_operations(module: ModuleOp) -> list[Operation]:
     return [op for op in module.walk() if isinstance(op, (ContractOp, *STREAMED))]
 
 
-def _rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
-    """The rows of operations; of those that cost the same one is priced."""
+def _rows(
+    ops: Sequence[Operation], kind_of: Callable[[Operation], Hashable], price: Callable[[Operation, int], OpRow]
+) -> list[OpRow]:
+    """The rows of operations; of those of one kind, unless it is None, one is priced."""
     rows: list[OpRow] = []
     known: dict[Hashable, OpRow] = {}
-    held = held_tiles(ops, machine)
     for op in ops:
-        kind, row = _kind(op), None
-        if op in held:
-            kind = None if kind is None else (kind, "held")
-        if kind in known:
-            own = {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
-            row = replace(known[kind], index=len(rows), **own)
-        elif isinstance(op, ContractOp):
-            row = contract_row(op, machine, len(rows), op in held)
+        kind = kind_of(op)
+        row = None if kind is None else known.get(kind)
+        if row is None:
+            row = price(op, len(rows))
+            if kind is not None:
+                known[kind] = row
         else:
-            row = stream_row(op, machine, len(rows))
-        if kind is not None:
-            known.setdefault(kind, row)
+            own = {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
+            row = replace(row, index=len(rows), **own)
         rows.append(row)
     return rows
+
+
+def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
+    """The rows of npuc's own model."""
+    held = held_tiles(ops, machine)
+
+    def kind_of(op: Operation) -> Hashable:
+        kind = _kind(op)
+        return kind if kind is None or op not in held else (kind, "held")
+
+    def price(op: Operation, index: int) -> OpRow:
+        if isinstance(op, ContractOp):
+            return contract_row(op, machine, index, op in held)
+        return stream_row(op, machine, index)
+
+    return _rows(ops, kind_of, price)
+
+
+def _compat_kind(op: Operation) -> Hashable:
+    """Equal for operations that are the same to SCALE-Sim: alike, with the same sparsity."""
+    kind = likeness(op)
+    return None if kind is None else (kind, op.attributes.get(SPARSITY))
 
 
 def _kind(op: Operation) -> Hashable:

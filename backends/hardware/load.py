@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -46,9 +47,10 @@ class _Origin:
         return UsageError(message, location=Location(self.name, line, col), hint=hint, source_line=source_line)
 
 
-def preset_names() -> list[str]:
+@cache
+def preset_names() -> tuple[str, ...]:
     """The machines that ship with npuc, sorted."""
-    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+    return tuple(sorted(path.stem for path in PRESETS.glob("*.toml")))
 
 
 def load_hardware(
@@ -88,16 +90,21 @@ def parse_setting(text: str) -> tuple[str, object]:
 
 def _read(name: str) -> dict[str, Value]:
     """The values of a preset or file."""
-    if name.lower().endswith(".cfg"):
-        return read_cfg(_text(Path(name), name), name)
     if name in preset_names():
         path = PRESETS / f"{name}.toml"
-    elif name.endswith(".toml"):
+    elif name.endswith(".toml") or name.lower().endswith(".cfg"):
         path = Path(name)
     else:
         hint = did_you_mean(name, preset_names())
         raise UsageError(f"unknown hardware '{name}', expected a preset, a .toml or a .cfg file", hint=hint)
-    text = _text(path, name)
+    return dict(_described(_text(path, name), name))
+
+
+@lru_cache(maxsize=64)
+def _described(text: str, name: str) -> Mapping[str, Value]:
+    """The values that the text of a file gives; of the same file, which is often asked for again, they are kept."""
+    if name.lower().endswith(".cfg"):
+        return read_cfg(text, name)
     origin = _Origin(name, text)
     try:
         data = tomllib.loads(text)

@@ -160,19 +160,20 @@ def _exact(value: float) -> Fraction:
 
 def target_attr(facts: Mapping[str, Fact]) -> DictionaryAttr:
     """The facts as an attribute."""
+    return DictionaryAttr({key: _fact_attr(value) for key, value in facts.items()})
 
-    def attribute(value: Fact) -> Attribute:
-        match value:
-            case bool():
-                return IntegerAttr(int(value), i1)
-            case int():
-                return IntegerAttr(value, i64)
-            case float():
-                return FloatAttr(value, f64)
-            case _:
-                return StringAttr(str(value))
 
-    return DictionaryAttr({key: attribute(value) for key, value in facts.items()})
+@lru_cache(maxsize=1024, typed=True)
+def _fact_attr(value: Fact) -> Attribute:
+    match value:
+        case bool():
+            return IntegerAttr(int(value), i1)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value + 0.0, f64)  # -0.0, which is equal, as 0.0
+        case _:
+            return StringAttr(str(value))
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,6 @@ none of them has one: then the backend does not model that quantity. Ratios are 
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import get_args
 
 from msgspec.structs import astuple
@@ -81,9 +80,11 @@ def total(rows: Sequence[OpRow]) -> Totals:
 
 def _check_finite(row: OpRow) -> None:
     """A number that is not finite is a defect of the backend: JSON cannot say it and no total could use it."""
-    for name, value in chain(zip(row.__struct_fields__, astuple(row), strict=True), row.native.items()):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InternalError(f"row {row.index} ({row.name}, {row.phase}) has {name} = {value}")
+    values = (*astuple(row), *row.native.values())
+    wrong = [n for n, value in enumerate(values) if isinstance(value, float) and not math.isfinite(value)]
+    if wrong:
+        name = (*row.__struct_fields__, *row.native)[wrong[0]]
+        raise InternalError(f"row {row.index} ({row.name}, {row.phase}) has {name} = {values[wrong[0]]}")
 
 
 def make_report(

@@ -12,7 +12,7 @@ An addition of the same layer to a product, which is a bias or the sum of a shar
 start of the product's sum.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -60,19 +60,19 @@ def _replace(op: Operation, values: list[SSAValue]) -> None:
 
 def _hold(op: Operation) -> list[Operation]:
     """
-    Let each operand be used by an operation of its own until `_give_back`.
+    Let the operands be used by operations with few of them until `_give_back`.
 
     Replacing one operand of an operation costs time in the number of its operands, and a training step returns
     thousands, or joins as many.
     """
-    held: list[Operation] = [ReturnOp(value) for value in op.operands]
+    values = list(op.operands)
     op.operands = []
-    return held
+    return [ReturnOp.create(operands=values[i : i + _MANY]) for i in range(0, len(values), _MANY)]
 
 
 def _give_back(op: Operation, held: list[Operation]) -> None:
     """Give an operation the operands that were held for it."""
-    op.operands = [one.operands[0] for one in held]
+    op.operands = [value for one in held for value in one.operands]
     for one in held:
         one.erase()
 
@@ -102,6 +102,11 @@ def _reads(op: TrainOp, reads: tuple[int, ...] | None) -> tuple[int, ...] | None
         return reads
     counts = reads or tuple(elements(v) for v in op.operands)
     return tuple(0 if skip else count for skip, count in zip(unread, counts, strict=True))
+
+
+def _stands_for(new: Operation, op: TrainOp, values: Sequence[SSAValue]) -> bool:
+    """Whether `new` alone took the place of `op`: it takes what `op` takes and gives what `op` gives."""
+    return list(new.results) == list(values) and tuple(new.operands) == tuple(op.operands)
 
 
 def _without_ones(value: SSAValue) -> SSAValue:
@@ -162,10 +167,10 @@ class _Lowering:
         if values is None and not (constants and all(constants)):
             values = get_layer(op).lower(op, emit)
         if values is None:
-            new = emit(_work_op(op))
-            values = list(new.results)
-            if kind is not None:
-                self.work[kind] = (op, new)
+            values = list(emit(_work_op(op)).results)
+        new = op.prev_op
+        if kind is not None and new is not None and _stands_for(new, op, values):
+            self.work[kind] = (op, new)
         _replace(op, values)
 
     def _as_start(self, op: AddOp) -> bool:

@@ -103,23 +103,23 @@ class TrainOp(ByTypes, IRDLOperation):
     """Operand number -> unit property that prints as `t` behind that operand."""
 
     def __init__(self, *operands: SSAValue, results: Sequence[Attribute] | None = None, **params: Param):
-        properties = {k: encode(v) for k, v in params.items() if v is not False}
+        given = {k: v for k, v in params.items() if v is not False}
         unknown = params.keys() - type(self).get_irdl_definition().properties.keys()
         if unknown:
             raise VerifyException(f"{self.name} has no property '{min(unknown)}'")
-        result_types = self._infer([tensor_type(v) for v in operands], properties, results)
+        properties = {k: encode(v) for k, v in given.items()}
+        result_types = self._infer([tensor_type(v) for v in operands], given, results)
         Operation.__init__(self, operands=operands, result_types=result_types, properties=properties)
 
     @classmethod
     def _infer(
-        cls, operands: Sequence[Tensor], properties: Mapping[str, Attribute], results: Sequence[Attribute] | None
+        cls, operands: Sequence[Tensor], params: Mapping[str, Param], results: Sequence[Attribute] | None
     ) -> Types:
-        params: dict[str, object] = {name: decode(attr) for name, attr in properties.items()}
-        if cls.TAKES_RESULT:
-            if results is None:
-                raise VerifyException(f"{cls.name} needs its result type")
-            params["results"] = tuple(results)
-        return cast(_Inferring, cls).infer(*operands, **params)
+        if not cls.TAKES_RESULT:
+            return cast(_Inferring, cls).infer(*operands, **params)
+        if results is None:
+            raise VerifyException(f"{cls.name} needs its result type")
+        return cast(_Inferring, cls).infer(*operands, **params, results=tuple(results))
 
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
@@ -134,7 +134,8 @@ class TrainOp(ByTypes, IRDLOperation):
         if role is not None and (not isinstance(role, StringAttr) or role.data not in _ROLES):
             raise VerifyException(f"role is {role}, expected one of {', '.join(sorted(_ROLES))}")
         found = tuple(v.type for v in self.results)
-        expected = self._infer([tensor_type(v) for v in self.operands], self.properties, found)
+        params = {name: decode(attr) for name, attr in self.properties.items()}
+        expected = self._infer([tensor_type(v) for v in self.operands], params, found)
         if found != expected:
             raise VerifyException(
                 f"expected result {', '.join(map(str, expected))}, got {', '.join(map(str, found)) or 'none'}"

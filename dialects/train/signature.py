@@ -108,25 +108,26 @@ def arguments_of(func: FuncOp) -> list[Argument]:
 
 def results_of(func: FuncOp) -> list[Result]:
     """The results that have a `train.*` attribute, in order."""
-    found: list[Result] = []
-    for index, entries in enumerate(_entries(func.res_attrs, len(func.function_type.outputs.data))):
-        output = entries.get("train.output")
-        result = Result(
-            index,
-            loss="train.loss" in entries,
-            updates=_int(entries, "train.updates"),
-            gradient=_int(entries, "train.gradient"),
-            output=output.data if isinstance(output, StringAttr) else None,
-        )
-        if result != Result(index):
-            found.append(result)
-    return found
+    return list(_results(func))
+
+
+def _result_entries(func: FuncOp) -> Iterator[Mapping[str, Attribute]]:
+    return _entries(func.res_attrs, len(func.function_type.outputs.data))
+
+
+def _results(func: FuncOp) -> Iterator[Result]:
+    for index, entries in enumerate(_result_entries(func)):
+        loss, output = "train.loss" in entries, entries.get("train.output")
+        updates, gradient = _int(entries, "train.updates"), _int(entries, "train.gradient")
+        name = output.data if isinstance(output, StringAttr) else None
+        if loss or (updates, gradient, name) != (None, None, None):
+            yield Result(index, loss, updates, gradient, name)
 
 
 def training_functions(module: ModuleOp) -> Iterator[FuncOp]:
     """The functions of a module that have a body and named arguments or results."""
     for op in module.ops:
-        if isinstance(op, FuncOp) and not op.is_declaration and (_is_named(op) or results_of(op)):
+        if isinstance(op, FuncOp) and not op.is_declaration and (_is_named(op) or any(_results(op))):
             yield op
 
 
@@ -138,8 +139,16 @@ def _is_named(func: FuncOp) -> bool:
 
 def is_differentiated(func: FuncOp) -> bool:
     """Whether a function is a whole training step already: it updates parameters or returns gradients."""
-    params = {a.index for a in arguments_of(func) if a.kind in (ArgumentKind.PARAM, ArgumentKind.STATE)}
-    return any(r.updates in params or r.gradient is not None for r in results_of(func))
+    if any(_int(entries, "train.gradient") is not None for entries in _result_entries(func)):
+        return True
+    updated = {_int(entries, "train.updates") for entries in _result_entries(func)} - {None}
+    trained = (ArgumentKind.PARAM, ArgumentKind.STATE)
+    return bool(updated) and any(a.index in updated and a.kind in trained for a in arguments_of(func))
+
+
+def has_loss(func: FuncOp) -> bool:
+    """Whether a function returns a loss."""
+    return any("train.loss" in entries for entries in _result_entries(func))
 
 
 def signature_problems(func: FuncOp) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import NamedTuple
 
 from npuc.compiler.errors import Location, SourceError
 from npuc.frontends.tables.model import LARGEST
@@ -17,8 +18,7 @@ _STRIDES = re.compile(r"([0-9]{1,9})[ \t]*[xX][ \t]*([0-9]{1,9})")
 FLAGS = {"1": True, "0": False, "true": True, "false": False, "yes": True, "no": False}
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A cell without the blanks around it, and the column (from 1) where it begins."""
 
     text: str

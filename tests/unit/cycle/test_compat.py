@@ -158,6 +158,19 @@ def test_repetitions_count_in_totals_only() -> None:
     assert often.totals.cycles == 5 * (once.totals.cycles or 0) > 0
 
 
+def test_rows_of_one_size_differ_in_what_is_their_own() -> None:
+    """Of rows that are alike one is scored: name, place, repetitions and sparsity are each row's own."""
+    text = "layer,M,N,K,sparsity,count\na,9,8,16,,1\nb,9,8,16,2:4,1\nc,9,8,16,,3\nd,9,8,16,2:4,2\n"
+    report = score(text, scalesim__sparsity=True)
+    assert [(r.index, r.name, r.loc, r.repeat) for r in report.ops] == [
+        *((0, "a", "t.csv:2:1", 1), (1, "b", "t.csv:3:1", 1)),
+        *((2, "c", "t.csv:4:1", 3), (3, "d", "t.csv:5:1", 2)),
+    ]
+    dense, sparse, *others = (row.native for row in report.ops)
+    assert dense != sparse
+    assert others == [dense, sparse]
+
+
 def test_gradients_are_plain_products() -> None:
     table = "layer,M,N,K,has_dX\na,9,8,7,1\n"
     forward, dx, dw = score(table).ops

@@ -14,7 +14,7 @@ NAMES = ["a100", "eyeriss", "hypar16", "i9-10980xe", "igo-large", "igo-small", "
 
 
 def test_presets_are_those_of_the_contract() -> None:
-    assert preset_names() == sorted([*NAMES, "scalesim", "tpu-v1"])
+    assert list(preset_names()) == sorted([*NAMES, "scalesim", "tpu-v1"])
 
 
 @pytest.mark.parametrize("name", preset_names())
