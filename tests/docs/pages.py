@@ -16,7 +16,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs"
-NAMES = ("cycle", "scalesim", "hardware", "cli", "explain", "report", "editor", "writing-a-pass", "writing-a-backend")
+NAMES = (
+    *("cycle", "scalesim", "validation", "hardware", "cli", "explain", "report", "editor"),
+    *("writing-a-pass", "writing-a-backend"),
+)
 LANGUAGES = ("console", "python", "text", "toml", "dsl", "mlir", "csv", "cfg")
 
 

@@ -1,0 +1,44 @@
+"""The validation page: its tables are those of the program, and what it says about them holds."""
+
+from math import isclose
+
+import pytest
+
+from tests.docs.pages import read_page
+from tests.docs.validation import MODELS, NETWORKS, network, runs, total, with_tables
+
+
+def test_tables_are_up_to_date() -> None:
+    text = read_page("validation")
+    assert with_tables(text) == text, "run: python -m tests.docs.validation"
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_runs_in_calc_mode_equal_the_compatibility_mode(name: str) -> None:
+    """Every cycle, SRAM and DRAM count of SCALE-Sim's own runs on the products of a network."""
+    own = {product.sizes: product.rows["CALC"].native for product in network(name).products}
+    found = [run for run in runs() if run.source == name and run.mode == "CALC"]
+    assert found != []
+    assert [run.columns for run in found] == [
+        {column: own[run.sizes][column] for column in run.columns} for run in found
+    ]
+    assert all(run.columns for run in found)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_claims_about_networks(name: str) -> None:
+    """Without waits npuc's folds cost what CALC says; CALC reads more; the default is faster than SCALE-Sim's folds."""
+    for phase, products, _ in network(name).phases():
+        rows = {model: [product.rows[model] for product in products] for model in MODELS}
+        cycles = {model: total(rows[model], lambda row: row.cycles) for model in MODELS}
+        reads = {model: total(rows[model], lambda row: row.dram_read_bytes) for model in MODELS}
+        limit = 0.019 if (name, phase) == ("resnet50", "dX") else 0.013
+        assert isclose(cycles["no waits"], cycles["CALC"], rel_tol=limit), phase
+        assert cycles["CALC"] < cycles["no waits"] < cycles["per fold"] > cycles["npuc"]
+        least = 1.2 if name == "mobilenet_v2" and phase in ("forward", "dX") else 1.5
+        assert least <= reads["CALC"] / reads["npuc"] <= 10, phase
+
+
+def test_a_wait_counts_twice() -> None:
+    (run,) = [run for run in runs() if run.source == "32 x 1 x 100" and run.mode == "USER"]
+    assert run.columns["stall_cycles"] == 2 * (205 - 79 - 1)
