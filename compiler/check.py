@@ -22,6 +22,7 @@ from npuc.compiler.interpreter.execute import argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array, Kind
+from npuc.compiler.options import Only
 from npuc.compiler.pipeline import AUTODIFF, available_passes, read_pipeline, run_pipeline
 from npuc.compiler.reading import read_program
 from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_default_target
@@ -48,16 +49,22 @@ class PassCheck:
 
 
 def check_program(
-    source: Source, options: RunOptions, *, limit: int = MAC_LIMIT, progress: Callable[[PassCheck], None] | None = None
+    source: Source,
+    options: RunOptions,
+    *,
+    only: Only = None,
+    limit: int = MAC_LIMIT,
+    progress: Callable[[PassCheck], None] | None = None,
 ) -> list[PassCheck]:
     """
     Check every pass of a pipeline (by default all of -O0 down to tiles' level `npu`).
 
-    Raises `CheckError` that names the first pass which breaks the program: its verifier, its execution or its values.
-    Raises `UsageError` where a run would take more than `limit` multiply-accumulates.
+    Of a layer table only the layers that `only` names are read; a network is checked whole. Raises `CheckError` that
+    names the first pass which breaks the program: its verifier, its execution or its values. Raises `UsageError` where
+    a run would take more than `limit` multiply-accumulates.
     """
     sources = SourceTexts({source.filename: source.text})
-    module = read_program(source, compile_options(options), sources)
+    module = read_program(source, {**compile_options(options), "only": only}, sources)
     stamp_default_target(module)
     text = options.get("pipeline")
     if text is None:

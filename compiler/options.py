@@ -9,6 +9,8 @@ from typing import Any, TypedDict
 MAX_OPS = 200_000
 """The most operations that a network may have, unless a caller says otherwise."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
+Only = str | int | Sequence[str] | None
+"""The layers to keep: a pattern or a number, or several patterns; None: all."""
 Say = Callable[[str], None]
 
 
@@ -21,7 +23,7 @@ class CompileOptions(TypedDict, total=False):
     opt_level: int | None
     pipeline: str | None
     inference: bool | None
-    only: str | int | Sequence[str] | None
+    only: Only
     objective: str
     mapping: str | None
     devices: int

@@ -19,6 +19,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.options import Only
 from npuc.dialects.provenance import Role, layer_of, role_of
 
 
@@ -35,7 +36,7 @@ def _operations(module: ModuleOp) -> Iterator[Operation]:
             yield from func.body.block.ops
 
 
-def patterns_of(only: str | int | Sequence[str] | None) -> list[str]:
+def patterns_of(only: Only) -> list[str]:
     """The patterns that the option `only` gives: one or several; empty when nothing is selected."""
     return [str(only)] if isinstance(only, str | int) else list(only or ())
 

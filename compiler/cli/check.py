@@ -20,7 +20,7 @@ from npuc.compiler.cli.shared import (
     parse_defines,
 )
 from npuc.compiler.errors import UsageError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.options import MAX_OPS, Only
 
 if TYPE_CHECKING:
     from npuc.compiler.run import RunOptions
@@ -60,7 +60,7 @@ def command(
         compare_passes(source, options, limit=int(limit), out=True, quiet=quiet)
 
 
-def compare_passes(source: str, options: RunOptions, *, limit: int, out: bool, quiet: bool) -> None:
+def compare_passes(source: str, options: RunOptions, *, only: Only = None, limit: int, out: bool, quiet: bool) -> None:
     """
     Check every pass, a line each: on standard output if that is the result (`out`), else as messages.
 
@@ -74,6 +74,6 @@ def compare_passes(source: str, options: RunOptions, *, limit: int, out: bool, q
             text = f"{outcome.step}: {outcome.comparison}"
             print(text if out else f"npuc: check: {text}", file=sys.stdout if out else sys.stderr)
 
-    checked = check_program(open_source(source), options, limit=limit, progress=show)
+    checked = check_program(open_source(source), options, only=only, limit=limit, progress=show)
     if out:
         print(f"{len(checked)} passes checked, the program computes the same after each")

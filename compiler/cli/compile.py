@@ -178,7 +178,7 @@ def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
         "load": options.get("load", []),
         "max_ops": options.get("max_ops", MAX_OPS),
     }
-    compare_passes(source, run, limit=MAC_LIMIT, out=False, quiet=quiet)
+    compare_passes(source, run, only=options.get("only"), limit=MAC_LIMIT, out=False, quiet=quiet)
 
 
 def _compile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from npuc.compiler.errors import Location, SourceError, SourceErrors
 from npuc.dialects.train.base import MAX_ELEMENTS
@@ -47,15 +47,6 @@ class _Columns:
     sparsity: int
 
 
-@dataclass
-class _Row:
-    """A row: its name, and either a layer or what is wrong with it."""
-
-    name: str
-    layer: TableLayer | None
-    errors: list[SourceError] = field(default_factory=list[SourceError])
-
-
 def read_table(
     text: str, filename: str, *, channels: bool = False, choose: Choose | None = None, most: int = MOST_LAYERS
 ) -> Table:
@@ -79,14 +70,20 @@ def read_table(
         body = lines
     else:
         body = lines[1:]
-    rows = [_row(RowReader(filename, line), columns, number) for number, line in enumerate(body)]
-    if not rows:
+    if not body:
         place = Location(filename, lines[0].number, 1)
         raise SourceError("the table has a header and no layers", location=place, source_line=lines[0].text)
-    kept = set(range(len(rows))) if choose is None else choose([row.name for row in rows])
-    chosen = [row for number, row in enumerate(rows) if number in kept]
-    _raise([error for row in chosen for error in row.errors])
-    layers = [row.layer for row in chosen if row.layer is not None]
+    names = [_name(line, columns, number) for number, line in enumerate(body)]
+    kept = range(len(body)) if choose is None else choose(names)
+    layers: list[TableLayer] = []
+    errors: list[SourceError] = []
+    for number, line in enumerate(body):
+        if number in kept:
+            reader = RowReader(filename, line)
+            layer = _layer(reader, columns, names[number])
+            errors += reader.errors
+            layers += [] if layer is None else [layer]
+    _raise(errors)
     total = 0
     for layer in layers:
         total += max(depthwise_channels(layer), 1) if channels else 1
@@ -135,10 +132,15 @@ def layer_name(text: str, number: int) -> str:
     return _FOREIGN.sub("_", text.strip()) or f"layer{number}"
 
 
-def _row(reader: RowReader, columns: _Columns | None, number: int) -> _Row:
-    cells = reader.line.cells
+def _name(line: Line, columns: _Columns | None, number: int) -> str:
+    """The name of a row, given its number."""
     parts = (0,) if columns is None else columns.prefix
-    name = layer_name("/".join(cells[i].text for i in parts if i < len(cells)), number)
+    return layer_name("/".join(line.cells[i].text for i in parts if i < len(line.cells)), number)
+
+
+def _layer(reader: RowReader, columns: _Columns | None, name: str) -> TableLayer | None:
+    """The layer of a row, None for no layer at all; what is wrong with it, the reader notes."""
+    cells = reader.line.cells
     if columns is not None:
         layer = _product(reader, columns, name)
     elif len(cells) in (8, 9) or [cell.text for cell in cells[8:9]] == [""]:  # notes stand behind an empty cell
@@ -150,10 +152,10 @@ def _row(reader: RowReader, columns: _Columns | None, number: int) -> _Row:
         place = Cell("", len(reader.line.text) - len(reader.line.text.lstrip()) + 1)
         found = f"found {len(cells)} cell{'s' * (len(cells) != 1)}"
         reader.fail(f"{found}, expected 8 or 9 (a convolution) or 4 or 5 (name, M, N, K)", place, hint)
-        layer = None
-    if layer is not None and not reader.errors and max(layer.work.elements) > MAX_ELEMENTS:
+        return None
+    if not reader.errors and max(layer.work.elements) > MAX_ELEMENTS:
         reader.fail(f"a tensor of {max(layer.work.elements):,} elements, expected at most {MAX_ELEMENTS:,}", cells[0])
-    return _Row(name, None if reader.errors else layer, reader.errors)
+    return layer
 
 
 def _product(reader: RowReader, columns: _Columns, name: str) -> TableLayer:

@@ -112,6 +112,14 @@ def test_verbose_says_the_passes(npuc: Npuc) -> None:
     assert "npuc: passes: autodiff" in npuc("compile", "net.dsl", "-b", "tick", "-v").err
 
 
+def test_check_of_the_layers_that_are_kept(npuc: Npuc, folder: Path) -> None:
+    (folder / "table.csv").write_text("layer,M,N,K\na,2,3,4\nb,x,3,4\n", encoding="utf-8")
+    outcome = npuc("compile", "table.csv", "--only", "a", "--check")
+    assert outcome.status == 0
+    assert "check: lower-to-npu: bit-equal" in outcome.err
+    assert npuc("compile", "table.csv", "--only", "b", "--check").status == 1
+
+
 def test_check_compares_the_passes(npuc: Npuc) -> None:
     outcome = npuc("compile", "net.dsl", "-b", "tick", "--check", "-p", "autodiff")
     assert outcome.status == 0
