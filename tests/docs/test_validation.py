@@ -1,11 +1,12 @@
 """The validation page: its tables are those of the program, and what it says about them holds."""
 
+from itertools import product
 from math import isclose
 
 import pytest
 
 from tests.docs.pages import read_page
-from tests.docs.validation import MODELS, NETWORKS, network, runs, total, with_tables
+from tests.docs.validation import MODELS, NETWORKS, Run, network, runs, total, with_tables
 
 
 def test_tables_are_up_to_date() -> None:
@@ -16,7 +17,7 @@ def test_tables_are_up_to_date() -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_runs_in_calc_mode_equal_the_compatibility_mode(name: str) -> None:
     """Every cycle, SRAM and DRAM count of SCALE-Sim's own runs on the products of a network."""
-    own = {product.sizes: product.rows["CALC"].native for product in network(name).products}
+    own = {p.sizes: p.rows["CALC"].native for p in network(name).products}
     found = [run for run in runs() if run.source == name and run.mode == "CALC"]
     assert found != []
     assert [run.columns for run in found] == [
@@ -29,7 +30,7 @@ def test_runs_in_calc_mode_equal_the_compatibility_mode(name: str) -> None:
 def test_claims_about_networks(name: str) -> None:
     """Without waits npuc's folds cost what CALC says; CALC reads more; the default is faster than SCALE-Sim's folds."""
     for phase, products, _ in network(name).phases():
-        rows = {model: [product.rows[model] for product in products] for model in MODELS}
+        rows = {model: [p.rows[model] for p in products] for model in MODELS}
         cycles = {model: total(rows[model], lambda row: row.cycles) for model in MODELS}
         reads = {model: total(rows[model], lambda row: row.dram_read_bytes) for model in MODELS}
         limit = 0.019 if (name, phase) == ("resnet50", "dX") else 0.013
@@ -39,6 +40,35 @@ def test_claims_about_networks(name: str) -> None:
         assert least <= reads["CALC"] / reads["npuc"] <= 10, phase
 
 
+def find(source: str, layer: str, mode: str = "USER") -> Run:
+    (run,) = [run for run in runs() if (run.source, run.layer, run.mode) == (source, layer, mode)]
+    return run
+
+
 def test_a_wait_counts_twice() -> None:
-    (run,) = [run for run in runs() if run.source == "32 x 1 x 100" and run.mode == "USER"]
-    assert run.columns["stall_cycles"] == 2 * (205 - 79 - 1)
+    assert find("32 x 1 x 100", "product").columns["stall_cycles"] == 2 * (205 - 79 - 1)
+
+
+def test_numbers_of_runs_in_the_text() -> None:
+    small = "bert_base of 32 tokens"
+    slow, calc = (find(small, "encoder.0.attention.q", mode).cycles for mode in ("USER", "CALC"))
+    padding = find("bert_base", "logits").columns["ifmap_dram_reads"]
+    text = read_page("validation")
+    assert f"takes {slow:,} cycles, CALC {calc:,}" in text
+    assert f"its {find('resnet50', 'logits_dw').cycles:,} cycles are fewer" in text
+    assert f"USER reads {padding:,}." in text
+    late = {layer for source in NETWORKS for layer in (r.layer for r in runs() if r.source == source and not r.columns)}
+    assert "encoder.0.attention.q" in late
+
+
+def test_how_long_waits_are() -> None:
+    """USER against CALC and npuc, over the products that stall."""
+    ratios: dict[str, list[float]] = {"CALC": [], "npuc": []}
+    for name in NETWORKS:
+        own = {p.sizes: p for p in network(name).products}
+        stalled = [run for run in runs() if run.source == name and run.columns.get("stall_cycles")]
+        for run, model in product(stalled, ratios):
+            ratios[model].append(run.cycles / own[run.sizes].single(model, lambda row: row.cycles))
+    found = [f"{min(of):.1f} to {max(of):.0f} times {model}'s" for model, of in ratios.items()]
+    assert found == ["1.5 to 26 times CALC's", "0.7 to 23 times npuc's"]
+    assert all(part in read_page("validation") for part in found)

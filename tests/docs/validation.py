@@ -40,7 +40,7 @@ Each is what it changes of the preset `scalesim`.
 NETWORKS = {"resnet50": "ResNet-50", "bert_base": "BERT-base", "mobilenet_v2": "MobileNetV2"}
 PHASES = {"forward": "forward", "dx": "dX", "dw": "dW"}
 SHOWN = {
-    "resnet50": ("stage1.1.conv1", "stage1.1.conv2", "stage4.1.conv1", "logits"),
+    "resnet50": ("stage1.1.conv1", "stage1.1.conv2", "stage3.1.conv1", "stage4.1.conv1", "logits"),
     "bert_base": ("encoder.0.attention.scores", "encoder.0.attention.q"),
     "mobilenet_v2": ("stage1.0.depthwise", "stage1.0.project", "stage7.0.depthwise", "stage7.0.expand"),
 }
