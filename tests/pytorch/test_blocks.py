@@ -112,7 +112,9 @@ def test_scaled_dot_product_attention(data: st.DataObject) -> None:
 
 
 def in_proj(v: Values, suffix: str) -> list[Tensor]:
-    """The weights or biases of q, k and v as PyTorch has them."""
+    """The weights or biases of q, k and v as PyTorch has them; of a joint layer all in one."""
+    if "r0.qkv.weight" in v:
+        return [v["r0.qkv.weight"].T if suffix == "weight" else v["r0.qkv.bias"]]
     return [v[f"r0.{name}.{suffix}"].T for name in "qkv"] if suffix == "weight" else [v[f"r0.{n}.bias"] for n in "qkv"]
 
 
@@ -123,6 +125,7 @@ def test_multi_head_attention(data: st.DataObject) -> None:
     batch, m, n, heads, size = (draw(st.integers(1, 3)) for _ in range(5))
     width = heads * size
     bias, causal, cross = draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
+    joint = not cross and draw(st.booleans())
     n, source = (n, draw(st.integers(1, 4))) if cross else (m, width)
     mask = np.random.default_rng(0).random((m, n)) < 0.6 if draw(st.booleans()) else None
     hidden = torch.zeros(m, n, dtype=torch.bool)
@@ -149,7 +152,7 @@ def test_multi_head_attention(data: st.DataObject) -> None:
 
     shapes = {"x": (batch, m, width)} | ({"memory": (batch, n, source)} if cross else {})
     options = f"bias={text_of(bias)}, causal={text_of(causal)}" + (", memory=memory" if cross else "")
-    options += ", mask=mask" if mask is not None else ""
+    options += f", joint={text_of(joint)}" + (", mask=mask" if mask is not None else "")
     body = f"r0 = multi_head_attention(x, {heads}, {options})"
     judge(shapes, body, theirs, {} if mask is None else {"mask": mask})
 
@@ -332,3 +335,22 @@ def test_dot_interaction(count: int, size: int, itself: bool) -> None:
     names = [f"f{i}" for i in range(count)]
     body = f"r0 = dot_interaction([{', '.join(names)}], self_interaction={text_of(itself)})"
     judge({name: (2, size) for name in names}, body, theirs)
+
+
+@FEW
+@given(lead=st.lists(st.integers(1, 3), max_size=2), generalised=st.booleans())
+def test_box_iou(lead: list[int], generalised: bool) -> None:
+    def theirs(v: Values) -> list[Tensor]:
+        corners = [torch.cat([v[c] - v[s].exp() / 2, v[c] + v[s].exp() / 2], -1) for c, s in ("ab", "cd")]
+        ours, others = (c.unbind(-1) for c in corners)
+        areas = [(right - left) * (bottom - top) for left, top, right, bottom in (ours, others)]
+        ends = [tuple(zip(*(c.chunk(2, -1)[i].unbind(-1) for c in corners), strict=True)) for i in range(2)]
+        widths = [torch.minimum(*ends[1][i]) - torch.maximum(*ends[0][i]) for i in range(2)]
+        spans = [torch.maximum(*ends[1][i]) - torch.minimum(*ends[0][i]) for i in range(2)]
+        both = widths[0].clamp(min=0) * widths[1].clamp(min=0)
+        union, hull = areas[0] + areas[1] - both, spans[0] * spans[1]
+        return [both / union - ((hull - union) / hull if generalised else 0.0)]
+
+    body = "boxes = concat([a, exp(b)], axis=-1); others = concat([c, exp(d)], axis=-1)"
+    body += f"; r0 = box_iou(boxes, others, generalised={text_of(generalised)})"
+    judge({name: [*lead, 2] for name in "abcd"}, body, theirs)

@@ -27,15 +27,16 @@ block scaled_dot_product_attention(query, key, value, mask=none, causal=false, d
 # Attention over x [batch, length, width] in parallel heads, with linear layers q, k, v and out. Keys and values are
 # made from `memory` [batch, n, …], by default from x. With `kv_heads` below `heads`, groups of heads share keys and
 # values. `rotary` turns queries and keys by their positions. A head has `size` elements, width / heads by default.
-# `weight` shares the weights [q, k, v, out], made by `param`. All else as in scaled_dot_product_attention and
-# rotary_embedding.
+# With `joint` one layer qkv makes queries, keys and values of x. `weight` shares the weights [q, k, v, out], or with
+# `joint` [qkv, out], made by `param`. All else as in scaled_dot_product_attention and rotary_embedding.
 block multi_head_attention(
   x, heads, memory=none, mask=none, causal=false, dropout=0.0, bias=true, kv_heads=none, size=none, scale=none,
-  rotary=false, base=10000.0, interleaved=false, weight=none
+  rotary=false, base=10000.0, interleaved=false, weight=none, joint=false
 ) {
   if len(shape(x)) != 3 { error "found ", x, ", expected [batch, length, width]" }
   if not _is_real(x) { error "found ", x, ", expected floating point" }
   batch, length, width = shape(x)
+  if joint and memory != none { error "found ", memory, ", expected none with joint=true" }
   if memory == none { memory = x }
   if len(shape(memory)) != 3 { error "found ", memory, ", expected [batch, length, width]" }
   if type(memory) != type(x) { error "found ", memory, ", expected the element type of x" }
@@ -52,13 +53,19 @@ block multi_head_attention(
   if heads % kv_heads != 0 { error "found ", kv_heads, ", expected a divisor of the heads, ", heads }
   if scale == none { scale = 1 / sqrt(size) }
   if type(scale) != "float" and type(scale) != "integer" { error "found ", scale, ", expected a number" }
-  if weight == none { weight = [none, none, none, none] }
+  if weight == none { weight = [none, none] if joint else [none, none, none, none] }
   if type(weight) != "list" { error "found ", weight, ", expected a list [q, k, v, out]" }
-  if len(weight) != 4 { error "found ", len(weight), " weights, expected four, [q, k, v, out]: ", weight }
+  if joint and len(weight) != 2 { error "found ", len(weight), " weights, expected two, [qkv, out]: ", weight }
+  if not joint and len(weight) != 4 { error "found ", len(weight), " weights, expected four, [q, k, v, out]: ", weight }
 
-  q = linear(x, heads * size, bias, weight[0])
-  k = linear(memory, kv_heads * size, bias, weight[1])
-  v = linear(memory, kv_heads * size, bias, weight[2])
+  if joint {
+    qkv = linear(x, (heads + 2 * kv_heads) * size, bias, weight[0])
+    q, k, v = split(qkv, [heads * size, kv_heads * size, kv_heads * size], axis=2)
+  } else {
+    q = linear(x, heads * size, bias, weight[0])
+    k = linear(memory, kv_heads * size, bias, weight[1])
+    v = linear(memory, kv_heads * size, bias, weight[2])
+  }
   query = _split_heads(q if scale == 1 else q * scale, heads)
   key = _split_heads(k, kv_heads)
   value = _split_heads(v, kv_heads)
@@ -67,7 +74,7 @@ block multi_head_attention(
     rotary_key = rotary_embedding(key, base, interleaved)
     query, key = [rotary_query, rotary_key]
   }
-  return _attend(query, key, value, mask, causal, dropout, width, bias, weight[3])
+  return _attend(query, key, value, mask, causal, dropout, width, bias, weight[-1])
 }
 
 # The attention of scaled queries, with `width` followed by a linear layer over all heads.

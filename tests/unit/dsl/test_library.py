@@ -111,6 +111,8 @@ def test_names_of_recurrent_layers():
     [
         "multi_head_attention(x, 4, kv_heads=2, rotary=true, causal=true, dropout=0.5)",
         "multi_head_attention(x, 4, rotary=true, interleaved=true)",
+        "multi_head_attention(x, 4, kv_heads=2, joint=true)",
+        "box_iou(reshape(x, [20, 4]), ones([20, 4]), generalised=true)",
         "lstm(x, 3, layers=2, bidirectional=true, dropout=0.5)",
         "gru(x, 3, layers=2, bidirectional=true)",
         "rnn(x, 3, layers=2, bidirectional=true)",

@@ -169,6 +169,25 @@ from tests.unit.dsl.library_calls import build, message
             "weight",
             "found f32[2, 6], expected a list [q, k, v, out]",
         ),
+        (
+            "h = multi_head_attention(x, 2, weight=[s], joint=true)",
+            39,
+            "weight",
+            "found 1 weights, expected two, [qkv, out]: [f32[2, 6]]",
+        ),
+        (
+            "h = multi_head_attention(x, 2, x, joint=true)",
+            32,
+            "memory",
+            "found f32[2, 5, 8], expected none with joint=true",
+        ),
+        ("h = box_iou(x, x)", 13, "boxes", "found f32[2, 5, 8], expected boxes [..., 4]"),
+        (
+            "b = slice(s, 1, 0, 4); h = box_iou(b, slice(b, 0, 1))",
+            39,
+            "others",
+            "found f32[1, 4], expected the shape of the boxes, [2, 4]",
+        ),
         ("h = dot_interaction([s])", 21, "features", "found [f32[2, 6]], expected at least two features"),
         (
             "h = dot_interaction([x, x])",
