@@ -83,6 +83,16 @@ FIGURES: dict[str, Figures] = {
         (Published("4.089", 10**9, TORCHVISION),),
         {"variant": "v1_5"},
     ),
+    "mobilenet_v1": Figures(
+        4_231_976,
+        32 * 568_740_352,
+        32,
+        (
+            Published("4231976", 1, "Keras: keras.applications.MobileNet, trainable parameters"),
+            Published("4.2", 10**6, "Howard et al. 2017, table 8"),
+        ),
+        (Published("569", 10**6, "Howard et al. 2017, table 8"),),
+    ),
     "mobilenet_v2": Figures(
         3_504_872,
         9_624_776_704,
@@ -143,6 +153,28 @@ FIGURES: dict[str, Figures] = {
         (Published("5288548", 1, TORCHVISION), Published("5.3", 10**6, "Tan, Le 2019, table 2")),
         (Published("0.386", 10**9, TORCHVISION), Published("0.39", 10**9, "Tan, Le 2019, table 2")),
     ),
+    "faster_rcnn": Figures(28_469_983, 134_243_949_568, 1),
+    "faster_rcnn proposals": Figures(13_290_102, 30_633_892_864, 1, defines={"head": False}),
+    "yolo_v2_tiny": Figures(
+        15_861_773,
+        64 * 3_485_520_896,
+        64,
+        (Published("15861773", 1, "Keras models of yolov2-tiny-voc (YAD2K): trainable parameters"),),
+        (Published("3.49", 10**9, "darknet: half of the 6.97 G operations of Tiny YOLO for VOC"),),
+    ),
+    "yolo_v2_tiny COCO": Figures(
+        16_169_273,
+        64 * 3_537_437_696,
+        64,
+        published_macs=(Published("3.54", 10**9, "darknet: half of the 7.07 G operations of Tiny YOLO for COCO"),),
+        defines={"classes": 80},
+    ),
+    "yolo_v5": Figures(
+        46_563_709,
+        16 * 54_496_870_400,
+        16,
+        (Published("46563709", 1, "Ultralytics: summary of yolov5l before layers are fused"),),
+    ),
     "unet": Figures(31_030_658, 150_428_424_448, 1),
     "unet small": Figures(
         7_760_097,
@@ -163,6 +195,13 @@ FIGURES: dict[str, Figures] = {
         8,
         (Published("1557611200", 1, "Hugging Face transformers: GPT2LMHeadModel, gpt2-xl"),),
         defines={"layers": 48, "width": 1600, "heads": 25},
+    ),
+    "t5_small large": Figures(
+        737_668_096,
+        7_702_283_550_720,
+        32,
+        (Published("737668096", 1, "Hugging Face transformers: T5ForConditionalGeneration, t5-large"),),
+        defines={"layers": 24, "width": 1024, "heads": 16, "hidden": 4096},
     ),
     "t5_small": Figures(
         60_506_624,
@@ -197,6 +236,22 @@ FIGURES: dict[str, Figures] = {
         32,
         (Published("109482240", 1, "Hugging Face transformers: BertModel, bert-base-uncased"),),
         extra_parameters=1_538,
+    ),
+    "bert_base large": Figures(
+        335_141_888 + 2_050,
+        1_262_754_004_992,
+        32,
+        (Published("335141888", 1, "Hugging Face transformers: BertModel, bert-large-uncased"),),
+        defines={"layers": 24, "width": 1024, "heads": 16, "hidden": 4096},
+        extra_parameters=2_050,
+    ),
+    "bert_base tiny": Figures(
+        14_350_248 + 626,
+        19_959_633_408,
+        32,
+        (Published("14350248", 1, "Hugging Face transformers: BertModel, TinyBERT_General_4L_312D"),),
+        defines={"layers": 4, "width": 312, "heads": 12, "hidden": 1200},
+        extra_parameters=626,
     ),
     "transformer": Figures(176_357_376, 128 * 8_900_198_400, 128),
 }

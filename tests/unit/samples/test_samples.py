@@ -29,7 +29,11 @@ SMALL: dict[str, dict[str, Value]] = {
     "vgg16": SMALL_IMAGES,
     "resnet18": SMALL_IMAGES,
     "resnet50": SMALL_IMAGES,
+    "mobilenet_v1": SMALL_IMAGES,
     "mobilenet_v2": SMALL_IMAGES,
+    "faster_rcnn": {"image": 32, "classes": 3, "regions": 4},
+    "yolo_v2_tiny": {"batch": 2, "image": 64, "classes": 3, "hidden": 16},
+    "yolo_v5": {"batch": 2, "image": 64, "classes": 3, "width": 4, "depth": 1},
     "bert_base": {
         "batch": 2,
         "length": 6,
@@ -64,11 +68,22 @@ SMALL: dict[str, dict[str, Value]] = {
     "dlrm": {"batch": 4, "size": 4, "bottom": [8], "top": [8], "tables": [2, 3, 2]},
     "ncf": {"batch": 4, "users": 2, "items": 2, "factors": 4, "widths": [8, 8, 4]},
 }
-LATER = ("unet", "lstm_lm", "gpt2", "t5_small", "llama_block", "dlrm", "ncf", "shufflenet_v2")
+LATER = (
+    "unet",
+    "lstm_lm",
+    "gpt2",
+    "t5_small",
+    "llama_block",
+    "dlrm",
+    "ncf",
+    "shufflenet_v2",
+    "yolo_v2_tiny",
+    "yolo_v5",
+)
 
 
 def data(name: str, defines: dict[str, Value]) -> dict[str, Array]:
-    """Random inputs; integers are 0 or 1, positions count."""
+    """Random inputs; integers are 0 or 1, positions count, regions are in the first image."""
     module = read_source(read_text(f"samples:{name}"), filename=f"samples:{name}", defines=defines)
     func, random = the_function(module), np.random.default_rng(0)
     found: dict[str, Array] = {}
@@ -80,6 +95,8 @@ def data(name: str, defines: dict[str, Value]) -> dict[str, Array]:
             found[argument.name] = random.integers(0, 2, shape) if integers else random.standard_normal(shape)
     if "positions" in found:
         found["positions"] = np.arange(len(found["positions"]))
+    if "rois" in found:
+        found["rois"] = np.array([[0.0, 1.0, 2.0, 20.0, 25.0]] * len(found["rois"]))
     return found
 
 
@@ -125,6 +142,10 @@ def test_names_of_resnet18() -> None:
     [
         ("resnet50", {"stage1.0.project", "stage2.1.conv3", "stage4.2.bn3"}),
         ("mobilenet_v2", {"stage1.0.depthwise", "stage2.1.expand", "stage7.0.project_bn", "conv8"}),
+        ("mobilenet_v1", {"stage1.depthwise", "stage4.5.pointwise_bn"}),
+        ("faster_rcnn", {"stage3.5.conv3", "rpn.conv2d", "scores", "stage4.2.conv3", "region_boxes"}),
+        ("yolo_v2_tiny", {"4.layer.conv", "layer8.conv", "conv9"}),
+        ("yolo_v5", {"stage3.cv1.conv", "stage3.8.expand.conv", "sppf.cv2.conv", "narrow32.conv", "found8.conv"}),
         ("vgg16", {"stage1.0.conv", "stage5.2.relu", "stage5.pool", "fc6"}),
         ("bert_base", {"embeddings.word", "encoder.3.attention.q", "encoder.11.fc2", "pooler"}),
         ("gpt2", {"h.3.attention.q", "h.11.fc2", "word", "logits"}),

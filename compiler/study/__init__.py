@@ -1,0 +1,1 @@
+"""Studies that are published elsewhere and repeated here, one package each."""
