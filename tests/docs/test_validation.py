@@ -70,5 +70,4 @@ def test_how_long_waits_are() -> None:
         for run, model in product(stalled, ratios):
             ratios[model].append(run.cycles / own[run.sizes].single(model, lambda row: row.cycles))
     found = [f"{min(of):.1f} to {max(of):.0f} times {model}'s" for model, of in ratios.items()]
-    assert found == ["1.5 to 26 times CALC's", "0.7 to 23 times npuc's"]
-    assert all(part in read_page("validation") for part in found)
+    assert [part for part in found if part not in read_page("validation")] == []
