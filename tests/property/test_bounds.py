@@ -1,0 +1,84 @@
+"""No schedule moves less than the lower bound of its nest, whatever the windows, strides, dilations and padding."""
+
+from collections.abc import Callable
+from itertools import product
+from math import isqrt
+from random import Random
+
+import pytest
+
+from npuc.compiler.analysis.bounds import capacity, lower_bound_bytes
+from npuc.compiler.analysis.traffic import traffic
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+
+Draw = Callable[..., tuple[Nest, Schedule]]
+
+
+def plain(name: str, dims: str, sizes: dict[str, int]) -> Tensor:
+    return Tensor(name, tuple(sizes[d] for d in dims), tuple(Axis(((d, 1),)) for d in dims))
+
+
+def convolution(r: Random) -> Nest:
+    """One of the three products of a convolution; whole windows may lie in padding, dilation may exceed the image."""
+    most = {"o": 16, "i": 16, "y": 12, "x": 4, "r": 4, "s": 3}
+    sizes = {d: r.randint(1, size) for d, size in most.items()}
+    axes = [Axis(((p, r.randint(1, 4)), (q, r.randint(1, 6))), -r.randint(0, 9)) for p, q in ("yr", "xs")]
+    image = (r.randint(1, 8), r.randint(1, 6))
+    role = r.choice(("forward", "dx", "dw"))
+    x = Tensor("dX" if role == "dx" else "X", (sizes["i"], *image), (Axis((("i", 1),)), *axes))
+    w = plain("dW" if role == "dw" else "W", "oirs", sizes)
+    y = plain("Y" if role == "forward" else "dY", "oyx", sizes)
+    out, lhs, rhs = {"forward": (y, x, w), "dx": (x, y, w), "dw": (w, x, y)}[role]
+    return Nest(tuple(sizes.items()), (lhs, rhs), (out,), (None,), (Statement(out.name, lhs.name, rhs.name),))
+
+
+def schedule_of(r: Random, nest: Nest) -> Schedule:
+    """Any order of tiles, many of them thin, and any tensors kept."""
+    dims = [d for d, size in nest.dims if size > 1 and r.random() < 0.5]
+    r.shuffle(dims)
+    loops = tuple(Loop(d, r.choice((1, r.randint(1, nest.sizes[d] - 1)))) for d in dims)
+    return Schedule(loops, tuple((t, r.randint(0, len(loops))) for t in nest.tensors))
+
+
+def check(nest: Nest, schedule: Schedule, widths: tuple[int, ...]) -> None:
+    by_name = dict(zip(nest.tensors, widths, strict=True))
+    held = sum(by_name[name] * elements for name, elements in footprint(nest, schedule).items())
+    moved = sum(by_name[name] * (t.read + t.write) for name, t in traffic(nest, schedule).items())
+    assert lower_bound_bytes(nest, max(1, held), widths) <= moved, f"{nest}\n{schedule}"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_convolutions(seed: int) -> None:
+    r = Random(seed)
+    for _ in range(100):
+        nest, widths = convolution(r), tuple(r.choice((1, 1, 2)) for _ in "XWY")
+        for _ in range(4):
+            check(nest, schedule_of(r, nest), widths)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_nest(seed: int, draw: Draw) -> None:
+    r = Random(seed)
+    for _ in range(100):
+        nest, schedule = draw(r, big=12)
+        check(nest, schedule, tuple(r.choice((1, 2, 4)) for _ in nest.tensors))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_macs_by_padding_do_not_count(seed: int) -> None:
+    """The bound is that of the points at which every tensor has an element, counted one by one."""
+    r = Random(seed)
+    nest, memory = convolution(r), r.randint(1, 40)
+    tensors = list(nest.tensors.values())
+    names = [d for d, _ in nest.dims]
+
+    def holds(t: Tensor, at: dict[str, int]) -> bool:
+        places = (axis.offset + sum(c * at[d] for d, c in axis.terms) for axis in t.axes)
+        return all(0 <= place < size for place, size in zip(places, t.shape, strict=True))
+
+    points = (dict(zip(names, at, strict=True)) for at in product(*(range(size) for _, size in nest.dims)))
+    inside = sum(all(holds(t, at) for t in tensors) for at in points)
+    sizes = nest.sizes
+    reuse = min(sizes["y"], sizes["r"]) * min(sizes["x"], sizes["s"])
+    assert capacity(nest, memory) == max(0, isqrt(4 * inside**2 // (reuse * memory)) - 2 * memory)
