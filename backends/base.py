@@ -45,7 +45,8 @@ class Backend(Protocol):
     `name` is what `--backend` takes. `level` is the IR that `score` expects: `train` (the graph of layers) or `npu`
     (contractions with schedules, vector and move work); the driver lowers no further than that. A backend may also
     have a `default_hardware: str`, the preset that is taken when nobody names one, and a method
-    `needs_schedules(hardware) -> bool` where it scores contractions without schedules on some machines.
+    `needs_schedules(hardware) -> bool` where it scores contractions without schedules on some machines, and a method
+    `forecast(module, hardware) -> str | None` that says what is to be told before a score that takes more than seconds.
     """
 
     name: str
@@ -93,6 +94,11 @@ class _Outside:
         """See `Backend`."""
         with self._blamed():
             return needs_schedules(self.backend, hardware)
+
+    def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
+        """See `Backend`."""
+        with self._blamed():
+            return forecast(self.backend, module, hardware)
 
     def _blamed(self) -> Foreign:
         return Foreign(lambda e: SourceError(f"backend '{self.name}' failed: {summary(e)}", hint="--debug shows where"))
@@ -154,6 +160,12 @@ def needs_schedules(backend: Backend, hardware: Hardware) -> bool:
     """Whether a backend of level `npu` wants schedules on the contractions that it scores on `hardware`."""
     asked = cast("Callable[[Hardware], bool] | None", getattr(backend, "needs_schedules", None))
     return True if asked is None else asked(hardware)
+
+
+def forecast(backend: Backend, module: ModuleOp, hardware: Hardware) -> str | None:
+    """What is to be told before a score that takes more than seconds."""
+    asked = cast("Callable[[ModuleOp, Hardware], str | None] | None", getattr(backend, "forecast", None))
+    return None if asked is None else asked(module, hardware)
 
 
 def default_hardware(backend: Backend) -> str:

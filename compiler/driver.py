@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import Unpack
 
-from npuc.backends.base import DEFAULT, default_hardware, get_backend, needs_schedules
+from npuc.backends.base import DEFAULT, default_hardware, forecast, get_backend, needs_schedules
 from npuc.backends.hardware import Hardware, load_hardware, machine_target
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.memory import without_cycle_collection
@@ -201,6 +201,8 @@ def _score(
     require_function(module)
     check_budgets(module, machine, sources)
     check_supported(module, model, sources)
+    if (remark := forecast(model, module, machine)) is not None:
+        say(remark)
     scored = model.score(module, machine)
     report = _complete(scored, module, source, write_pipeline(passes), options, warnings)
     for warning in report.warnings:

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
+from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident import held_tiles
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.hardware import Hardware, machine_target
@@ -52,7 +53,15 @@ class CycleBackend:
             compat = compat_machine(hardware)
             rows = _rows(ops, _compat_kind, lambda op, index: compat_row(op, compat, index))
             return make_report(self.name, hardware.as_dict(), rows, warnings=compat_warnings(hardware, ops))
-        return make_report(self.name, hardware.as_dict(), _cycle_rows(ops, cycle_machine(hardware)))
+        machine = cycle_machine(hardware)
+        warnings = pool_warnings(ops, machine)
+        return make_report(self.name, hardware.as_dict(), _cycle_rows(ops, machine), warnings=warnings)
+
+    def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
+        """Walks over a pool of tiles may take long."""
+        if is_compat(hardware):
+            return None
+        return forecast_walks(priced_operations(module), cycle_machine(hardware))
 
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""
@@ -86,15 +95,17 @@ def _rows(
 
 def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
     """The rows of npuc's own model."""
-    held = held_tiles(ops, machine)
+    held, shares = held_tiles(ops, machine), pool_shares(ops, machine)
 
     def kind_of(op: Operation) -> Hashable:
         kind = _kind(op)
-        return kind if kind is None or op not in held else (kind, "held")
+        if kind is None or (op not in held and op not in shares):
+            return kind
+        return kind, op in held, shares.get(op)
 
     def price(op: Operation, index: int) -> OpRow:
         if isinstance(op, ContractOp):
-            return contract_row(op, machine, index, op in held)
+            return contract_row(op, machine, index, op in held, shares.get(op))
         return stream_row(op, machine, index)
 
     return _rows(ops, kind_of, price)
@@ -125,9 +136,11 @@ def _check_cores(hardware: Hardware) -> None:
 
 def cycle_machine(hardware: Hardware) -> Machine:
     """The machine that a hardware description means to this backend. Raises `UsageError` for what it does not cover."""
-    policy = hardware.get("memory.policy", str)
-    if policy not in (None, "explicit"):
+    machine = machine_from(machine_target(hardware, backend="cycle"))
+    if machine.policy == "lru" and machine.array.keeps:
         raise UsageError(
-            f"the backend 'cycle' does not model memory.policy = '{policy}'", hint="--set memory.policy=explicit"
+            "memory.policy = 'lru' does not know arrays that keep a tile between operations "
+            f"({'array.overlap' if machine.array.stages is not None else 'array.dataflow in-place'})",
+            hint="--set memory.policy=explicit",
         )
-    return machine_from(machine_target(hardware, backend="cycle"))
+    return machine

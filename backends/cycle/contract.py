@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
+from npuc.backends.cycle.pool import Share
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.elements import contract_widths
@@ -57,14 +58,22 @@ class Cost:
 
 
 @lru_cache(maxsize=8192)
-def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], held: bool = False) -> Cost:
+def nest_cost(
+    nest: Nest,
+    schedule: Schedule,
+    machine: Machine,
+    widths: tuple[int, ...],
+    held: bool = False,
+    share: Share | None = None,
+) -> Cost:
     """
     The cost of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
 
-    `held`: the operation before left the stationary tile in the array.
+    `held`: the operation before left the stationary tile in the array. `share`: what it does in a pool of tiles, under
+    memory.policy "lru".
     """
     width = dict(zip(nest.tensors, widths, strict=True))
-    moved = traffic(nest, schedule)
+    moved = traffic(nest, schedule) if share is None else dict(share.tensors)
     tensors = {name: TensorBytes(t.read * width[name], t.write * width[name]) for name, t in moved.items()}
     turned = transposed(nest, width) if machine.array.dataflow == "in-place" else {}
     if machine.transpose == "explicit":
@@ -78,7 +87,7 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
     stored = sum(size for name, size in accessed.items() if name in outs)
     loaded = sum(accessed.values()) - stored
     # What the DMA brings in is written to SPM, what it takes out is read there.
-    timing = pipeline(nest, schedule, machine, widths, held)
+    timing = pipeline(nest, schedule, machine, widths, held) if share is None else share.timing
     native = {
         "tiles": work.tiles,
         "folds": work.folds,
@@ -105,6 +114,11 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
         explicit = ceil(pipeline(nest, schedule, machine, widths).time + extra)
         native |= {"transpose_bytes": 2 * sum(turned.values()), "explicit_cycles": explicit}
         cycles = explicit if machine.transpose == "explicit" else cycles
+    blocks = sum(elements * width[name] for name, elements in footprint(nest, schedule).items())
+    bound = lower_bound_bytes(nest, machine.spm_bytes, widths)
+    if share is not None:
+        blocks, bound = share.peak, max(0, bound - share.found)
+        native["peak_spm_bytes"] = share.peak
     energy = None
     if machine.energy is not None:
         spm = native["spm_read_bytes"] + native["spm_write_bytes"]
@@ -116,8 +130,8 @@ def nest_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
         tensors=tensors,
         read=read,
         written=written,
-        spm_bytes=sum(elements * width[name] for name, elements in footprint(nest, schedule).items()),
-        lower_bound_bytes=lower_bound_bytes(nest, machine.spm_bytes, widths),
+        spm_bytes=blocks,
+        lower_bound_bytes=bound,
         energy_j=energy,
         native=native | reuse,
     )
@@ -141,9 +155,9 @@ def transposed(nest: Nest, width: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = False) -> OpRow:
+def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = False, share: Share | None = None) -> OpRow:
     """
-    The row of a contraction; `held`: the one before left its stationary tile in the array.
+    The row of a contraction; `held`: the one before left its stationary tile in the array; `share`: its pool's.
 
     Raises `UsageError` for one without a schedule and `CapacityError` for blocks that do not fit the SPM.
     """
@@ -155,10 +169,12 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
         )
     nest, schedule = op.nest, op.schedule
     widths = contract_widths(op, machine.element_bytes)
-    cost = nest_cost(nest, schedule, machine, widths, held)
-    _check_room(op, cost, machine, max(widths))
+    cost = nest_cost(nest, schedule, machine, widths, held, share)
+    if share is None:
+        _check_room(op, cost, machine, max(widths))
     batch, m, n, k = forward_sizes(nest)
-    bound = max(machine.transfer_cycles(cost.lower_bound_bytes), -(-nest.macs // machine.array.elements))
+    own = max(0, cost.lower_bound_bytes - (0 if share is None else share.early))
+    bound = max(machine.transfer_cycles(own), -(-nest.macs // machine.array.elements))
     return OpRow(
         index=index,
         name=layer_of(op),

@@ -129,4 +129,6 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
             target[key.partition(".")[2]] = hardware.require(key, str, backend=backend)
     if hardware.written("array.overlap"):
         target["tile_m"] = hardware.require("array.tile_m", int, backend=backend)
+    if hardware.written("memory.policy"):
+        target["policy"] = hardware.require("memory.policy", str, backend=backend)
     return target

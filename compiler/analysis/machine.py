@@ -23,6 +23,7 @@ from npuc.compiler.errors import UsageError, did_you_mean
 TARGET = "npu.target"
 Fact = bool | int | float | str
 Transpose = Literal["none", "explicit"]
+Policy = Literal["explicit", "lru"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Machine:
     `spm_bytes` is what a schedule may use: half of the SPM where it is double buffered, since the other half is being
     filled. `bytes_per_cycle` is exact. `element_bytes` counts for every float element; None: the size of its type.
     `energy` is None where the machine does not say all three values. `transpose` "explicit": an in-place array that
-    gets W for dX and X for dW transposed through memory, for comparison.
+    gets W for dX and X for dW transposed through memory, for comparison. `policy` says what stays in SPM: what the
+    schedules keep, or the least recently used tiles.
     """
 
     array: Array
@@ -58,6 +60,7 @@ class Machine:
     element_bytes: int | None = None
     energy: Energy | None = None
     transpose: Transpose = "none"
+    policy: Policy = "explicit"
 
     def transfer_cycles(self, moved: int) -> int:
         """The cycles in which the DRAM channel moves that many bytes."""
@@ -82,7 +85,7 @@ REQUIRED: dict[str, type[bool] | type[int] | type[float] | type[str]] = {
     "lanes": int,
 }
 ENERGIES = ("mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
-OPTIONAL = ("name", "element_bytes", "transpose", "overlap", "tile_m", *ENERGIES)
+OPTIONAL = ("name", "element_bytes", "transpose", "overlap", "tile_m", "policy", *ENERGIES)
 
 
 def machine_from(facts: Mapping[str, Fact]) -> Machine:
@@ -98,6 +101,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
     fills: dict[str, Fill] = {"per-fold": "per-fold", "overlap": "overlap"}
     drains: dict[str, Drain] = {"hidden": "hidden", "full": "full"}
     transposes: dict[str, Transpose] = {"none": "none", "explicit": "explicit"}
+    policies: dict[str, Policy] = {"explicit": "explicit", "lru": "lru"}
     energies = [facts[key] for key in ENERGIES if key in facts]
     element = facts.get("element_bytes")
     overlaps: dict[str, Overlap] = {overlap: overlap for overlap in OVERLAPS}
@@ -121,6 +125,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
         element_bytes=None if element is None else _whole(facts, "element_bytes"),
         energy=Energy(*(_real(facts, key) for key in ENERGIES)) if len(energies) == len(ENERGIES) else None,
         transpose=transposes[_text(facts, "transpose", transposes)] if "transpose" in facts else "none",
+        policy=policies[_text(facts, "policy", policies)] if "policy" in facts else "explicit",
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from itertools import product, zip_longest
 from random import Random
 from typing import Protocol
@@ -17,7 +18,8 @@ from npuc.compiler.analysis.machine import Machine
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 
 Ranges = dict[str, tuple[int, int]]
-Tile = tuple[str, frozenset[tuple[int, ...]]]
+Tile = tuple[str, tuple[frozenset[int], ...]]
+"""A tensor, and the positions along each of its axes."""
 Draw = Callable[..., tuple[Nest, Schedule]]
 SEEDS = st.integers(0, 2**32)
 
@@ -34,13 +36,19 @@ def machine(spm: int, rate: Fraction = Fraction(3), array: Array | None = None) 
 
 
 def block(tensor: Tensor, ranges: Ranges) -> Tile:
-    axes: list[set[int]] = []
+    axes: list[frozenset[int]] = []
     for axis, size in zip(tensor.axes, tensor.shape, strict=True):
         sums = {axis.offset}
         for dim, c in axis.terms:
             sums = {s + c * i for s in sums for i in range(*ranges[dim])}
-        axes.append({s for s in sums if 0 <= s < size})
-    return tensor.name, frozenset(product(*axes))
+        axes.append(frozenset(s for s in sums if 0 <= s < size))
+    return tensor.name, tuple(axes)
+
+
+@cache
+def points(tile: Tile) -> frozenset[tuple[int, ...]]:
+    """The elements of a tile."""
+    return frozenset(product(*tile[1]))
 
 
 @dataclass
@@ -58,27 +66,27 @@ class Reference:
     def leave(self, tile: Tile, sums: set[str]) -> None:
         self.pool.remove(tile)
         if tile[0] in sums:
-            self.written[tile[0]] = self.written.get(tile[0], 0) + len(tile[1])
-            self.moved[-1] += len(tile[1])
+            self.written[tile[0]] = self.written.get(tile[0], 0) + len(points(tile))
+            self.moved[-1] += len(points(tile))
 
     def touch(self, tile: Tile, need: list[Tile], sums: set[str]) -> None:
-        name, elements = tile
+        name, elements = tile[0], points(tile)
         if tile in self.pool:
             self.pool.remove(tile)
             self.pool.append(tile)
             return
         if name in sums:
-            for other in [t for t in self.pool if t[0] == name and t[1] & elements]:
+            for other in [t for t in self.pool if t[0] == name and points(t) & elements]:
                 self.leave(other, sums)
             seen = self.seen.setdefault(name, set())
             count = len(elements & seen)
             seen |= elements
         else:
             count = len(elements)
-        while sum(len(t[1]) for t in self.pool) + len(elements) > self.capacity:
+        while sum(len(points(t)) for t in self.pool) + len(elements) > self.capacity:
             self.leave(next(t for t in self.pool if t not in need), sums)
         self.pool.append(tile)
-        self.peak = max(self.peak, sum(len(t[1]) for t in self.pool))
+        self.peak = max(self.peak, sum(len(points(t)) for t in self.pool))
         self.read[name] = self.read.get(name, 0) + count
         self.moved[-1] += count
 
@@ -124,7 +132,7 @@ def steps_of(nest: Nest, schedule: Schedule, places: Places) -> list[Step]:
 def room(streams: list[list[Step]]) -> int:
     """The least pool: the tiles of the largest operation, with a start."""
     return max(
-        sum(len(block(t, ranges)[1]) for t in nest.tensors.values())
+        sum(len(points(block(t, ranges))) for t in nest.tensors.values())
         for stream in streams
         for step in stream
         for _, nest, ranges in step
@@ -154,7 +162,7 @@ def clock(moved: list[int], cycles: list[int], capacity: int, rate: Fraction) ->
 def spare(nest: Nest) -> dict[str, int]:
     """The elements of sums and starts that no tile operation reaches."""
     whole: Ranges = {d: (0, n) for d, n in nest.dims}
-    return {name: t.elements - len(block(t, whole)[1]) for name, t in nest.tensors.items() if t not in nest.ins}
+    return {name: t.elements - len(points(block(t, whole))) for name, t in nest.tensors.items() if t not in nest.ins}
 
 
 @given(SEEDS)
@@ -163,8 +171,29 @@ def test_one_nest_equals_the_rules(draw: Draw, explicit_walk: Places, seed: int)
     """Windows, strides, padding, batches, starts, dimensions cut twice, dX and dW in one nest: tensor by tensor."""
     r = Random(seed)
     nest, schedule = draw(r, big=5)
-    streams = [steps_of(nest, schedule, explicit_walk)]
-    spm = room(streams) + r.choice([0, 1, 5, 20, 1000])
+    compare(nest, schedule, explicit_walk, r.choice([0, 1, 5, 20, 1000]))
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=60)
+def test_overlapping_sums_equal_the_rules(explicit_walk: Places, seed: int) -> None:
+    """dX of a convolution over one axis: sums over windows overlap, and are left and come back for every output."""
+    r = Random(seed)
+    sizes = {"o": 3, "y": r.randint(3, 8), "r": r.randint(1, 4)}
+    axis = Axis((("y", r.randint(1, 3)), ("r", r.randint(1, 2))), -r.randint(0, 2))
+    dx = Tensor("dX", (r.randint(3, 20),), (axis,))
+    dy = Tensor("dY", (3, sizes["y"]), (Axis((("o", 1),)), Axis((("y", 1),))))
+    w = Tensor("W", (3, sizes["r"]), (Axis((("o", 1),)), Axis((("r", 1),))))
+    start = Tensor("dX0", dx.shape, dx.axes) if r.random() < 0.3 else None
+    nest = Nest(tuple(sizes.items()), (dy, w), (dx,), (start,), (Statement("dX", "dY", "W"),))
+    loops = [Loop("o", 1), Loop("y", r.randint(1, 3)), Loop("r", r.randint(1, sizes["r"]))]
+    compare(nest, Schedule(tuple(r.sample(loops, 3))), explicit_walk, r.choice([0, 3, 1000]))
+
+
+def compare(nest: Nest, schedule: Schedule, places: Places, more: int) -> None:
+    """One nest against the rules, in the least pool it fits in and `more`."""
+    streams = [steps_of(nest, schedule, places)]
+    spm = room(streams) + more
     found = pooled([walk_of(nest, schedule)], spm)
     expected = reference(streams, "sequential", spm)
     rest = spare(nest)

@@ -45,6 +45,9 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
     if isinstance(op, ContractOp) and machine is not None:
         nest, schedule = op.nest, op.schedule
         widths = contract_widths(op, machine.element_bytes)
+        if machine.policy == "lru":
+            facts = (*_product(nest, row), *_schedule(nest, schedule, row, machine), *_plain_time(row, machine))
+            return Explanation(title, facts, _traffic(row), None)
         held = row.native.get("held") == 1
         extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, widths, held).cycles
         line = timeline(nest, schedule, machine, widths, held, extra)
@@ -89,6 +92,13 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
         f"{row.native['folds']:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {place.rows} on "
         f"rows, {place.cols} on columns, {place.streamed} streams through)",
     )
+    if machine.policy == "lru":
+        peak = row.native["peak_spm_bytes"]
+        yield (
+            "",
+            f"tiles stay in a pool of {machine.spm_bytes:,} bytes, least recently used first out; at most {peak:,}",
+        )
+        return
     moved = streams(nest, schedule)
     kept = [s.tensor.name for s in moved if not s.loops]
     if kept and schedule.loops:

@@ -122,7 +122,6 @@ def test_too_large_for_the_memory(parse: Parse, hardware: Machine, schedule: str
     ("key", "value", "message"),
     [
         ("array__cores", 2, "several cores"),
-        ("memory__policy", "lru", "memory.policy = 'lru'"),
     ],
 )
 def test_hardware_outside_the_model(parse: Parse, hardware: Machine, key: str, value: object, message: str) -> None:

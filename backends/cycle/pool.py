@@ -1,0 +1,129 @@
+"""
+`memory.policy = "lru"`: the SPM as one pool of tiles, which outlives an operation within a layer's backward pass.
+
+Consecutive contractions of one layer's backward pass (dX, then dW; for a product of two activations both gradients) run
+over the same pool, so that a tile of dY may still be there for the second; the pool is empty before the first of them.
+Vector work between them leaves the pool alone. Each contraction has the traffic of its own tile operations. Its time is
+what it adds to the time of those before it, so that times add up to that of the walk without a pause between them: what
+the second one needs may be loaded beside the first.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+from xdsl.ir import Operation, SSAValue
+
+from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.lru import Walk, walk_pool
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import Timing
+from npuc.compiler.analysis.traffic import TensorTraffic
+from npuc.compiler.errors import CapacityError
+from npuc.compiler.verify import location_of
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.provenance import Role, layer_of, repeat_of, role_of
+
+BACKWARD = (Role.DX, Role.DW, Role.DXDW)
+"""What a contraction of a layer's backward pass is for."""
+SECONDS = 4e-6
+"""The time of a tile operation's walk, roughly."""
+LONG = 2.0
+"""The seconds from which on a walk is announced."""
+IGNORED = "memory.policy = 'lru': the schedules' keep and spm have no meaning, tiles stay as long as there is room"
+
+
+@dataclass(frozen=True)
+class Share:
+    """
+    What one contraction does in the pool: elements moved by tensor, its timing, the most bytes in the pool meanwhile.
+
+    `found` are bytes of its operands that the contractions before it touched, and that may be in the pool when it
+    starts; `early` is the room for what may be loaded before they end.
+    """
+
+    tensors: tuple[tuple[str, TensorTraffic], ...]
+    timing: Timing
+    peak: int
+    found: int = 0
+    early: int = 0
+
+
+def pool_shares(ops: Sequence[Operation], machine: Machine) -> dict[Operation, Share]:
+    """
+    The share of each contraction of a program that has a schedule; none under another policy.
+
+    Raises `CapacityError` for tiles of which those of one operation do not fit the pool.
+    """
+    shares: dict[Operation, Share] = {}
+    for group in _groups(ops, machine):
+        walks = _walks(group, machine)
+        try:
+            pooled = walk_pool(walks, machine)
+        except CapacityError as e:
+            layer = layer_of(group[0]) or "a contraction"
+            raise CapacityError(f"{layer}: {e.message}", location=location_of(group[0]), hint=e.hint) from None
+        end = Fraction(0)
+        seen: set[SSAValue] = set()
+        for op, walk, walked in zip(group, walks, pooled.walks, strict=True):
+            overhead = compute(op.nest, op.schedule, machine.array).overhead
+            time = walked.end - end + overhead
+            timing = Timing(time, walked.compute + overhead, walked.moved, walked.head, 0)
+            known = {value: width for value, width in zip(op.operands, walk.widths, strict=False) if value in seen}
+            found = min(machine.spm_bytes, sum(_elements(op, value) * width for value, width in known.items()))
+            early = machine.spm_bytes if seen else 0
+            shares[op] = Share(walked.tensors, timing, walked.peak, found, early)
+            seen.update(op.operands)
+            end = walked.end
+    return shares
+
+
+def _elements(op: ContractOp, value: SSAValue) -> int:
+    return next(t.elements for t, v in zip(op.nest.ins, op.operands, strict=False) if v is value)
+
+
+def forecast_walks(ops: Sequence[Operation], machine: Machine) -> str | None:
+    """What to say before walks that take more than seconds; equal ones are walked once."""
+    walks = {walks for walks in (_walks(group, machine) for group in _groups(ops, machine))}
+    count = sum(walk.operations for group in walks for walk in group)
+    if count * SECONDS < LONG:
+        return None
+    return f"memory.policy = 'lru' walks {count:,} tile operations, about {count * SECONDS:,.0f} s"
+
+
+def pool_warnings(ops: Sequence[Operation], machine: Machine) -> list[str]:
+    """Says once that schedules promise what the pool does not keep."""
+    contracts = [op for group in _groups(ops, machine) for op in group]
+    return [IGNORED] if any(op.schedule.keep or op.schedule.spm is not None for op in contracts) else []
+
+
+def _groups(ops: Sequence[Operation], machine: Machine) -> Iterator[list[ContractOp]]:
+    """The contractions that share a pool, in order."""
+    if machine.policy != "lru":
+        return
+    contracts = [op for op in ops if isinstance(op, ContractOp)]
+
+    def pool_of(numbered: tuple[int, ContractOp]) -> tuple[object, ...]:
+        number, op = numbered
+        if role_of(op) not in BACKWARD or not layer_of(op):
+            return (number,)
+        return layer_of(op), repeat_of(op)
+
+    for _, members in groupby(enumerate(contracts), key=pool_of):
+        group = [op for _, op in members if op.schedule_attr is not None]
+        if group:
+            yield group
+
+
+def _walks(group: Sequence[ContractOp], machine: Machine) -> tuple[Walk, ...]:
+    """The walks of contractions; their values are numbered by first use, so that equal groups are equal."""
+    numbers: dict[SSAValue, int] = {}
+    walks: list[Walk] = []
+    for op in group:
+        inputs = len(op.nest.ins)
+        values = (*op.operands[:inputs], *op.results, *op.operands[inputs:])
+        known = tuple(numbers.setdefault(value, len(numbers)) for value in values)
+        walks.append(Walk(op.nest, op.schedule, contract_widths(op, machine.element_bytes), known))
+    return tuple(walks)
