@@ -32,7 +32,7 @@ _ROIS = [[0, 2.0, 3.0, 17.0, 20.0], [1, 5.5, 1.0, 9.5, 22.5], [1, 8.0, 8.0, 21.0
 _ROIS += [[0, 12.25, 6.0, 18.0, 19.75]]
 
 
-def _roi_align(x: Tensor, rois: Tensor, size: tuple[int, int], scale: float, ratio: int) -> Tensor:
+def roi_align(x: Tensor, rois: Tensor, size: tuple[int, int], scale: float, ratio: int) -> Tensor:
     """
     The paper's definition by torch.nn.functional.grid_sample: the mean of ratio x ratio samples of each bin.
 
@@ -54,7 +54,7 @@ def _loss(w: Weights, x: Inputs) -> Tensor:
     stem = w.conv2d("stem", x["x"], stride=2, padding=2)
     h = w.conv2d("backbone.conv2d", F.relu(w.batch_norm("normed", stem)), padding="same")
     backbone = F.relu(w.batch_norm("backbone.batch_norm", h, eps=1e-3, momentum=0.3))
-    crops = _roi_align(backbone, x["rois"], (3, 2), 0.5, 3)
+    crops = roi_align(backbone, x["rois"], (3, 2), 0.5, 3)
     h = torch.cat([crops.flatten(1), F.adaptive_avg_pool2d(crops, (2, 1)).flatten(1)], 1)
     h = F.relu(w.linear("h.linear", h))
     scores, moves = w.linear("scores", h), w.linear("moves", h)

@@ -8,7 +8,7 @@ from tests.pytorch.networks import Inputs, Network, Weights
 from tests.steps import Task
 
 
-def _bottleneck(w: Weights, name: str, x: Tensor, stride: int) -> Tensor:
+def bottleneck(w: Weights, name: str, x: Tensor, stride: int) -> Tensor:
     shortcut = x
     if f"{name}.project.weight" in w.params:
         shortcut = w.batch_norm(f"{name}.shortcut", w.conv2d(f"{name}.project", x, stride=stride))
@@ -22,7 +22,7 @@ def _loss(w: Weights, x: Inputs) -> Tensor:
     h = F.max_pool2d(h, 3, stride=2, padding=1)
     for stage, blocks in enumerate((3, 4, 6, 3), start=1):
         for block in range(blocks):
-            h = _bottleneck(w, f"stage{stage}.{block}", h, 2 if stage > 1 and block == 0 else 1)
+            h = bottleneck(w, f"stage{stage}.{block}", h, 2 if stage > 1 and block == 0 else 1)
     return F.cross_entropy(w.linear("logits", h.mean((2, 3))), x["y"])
 
 
