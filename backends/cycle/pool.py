@@ -59,7 +59,7 @@ def pool_shares(ops: Sequence[Operation], machine: Machine) -> dict[Operation, S
     """
     shares: dict[Operation, Share] = {}
     for group in _groups(ops, machine):
-        walks = _walks(group, machine)
+        walks = walks_of(group, machine)
         try:
             pooled = walk_pool(walks, machine)
         except CapacityError as e:
@@ -86,7 +86,7 @@ def _elements(op: ContractOp, value: SSAValue) -> int:
 
 def forecast_walks(ops: Sequence[Operation], machine: Machine) -> str | None:
     """What to say before walks that take more than seconds; equal ones are walked once."""
-    walks = {walks for walks in (_walks(group, machine) for group in _groups(ops, machine))}
+    walks = {walks for walks in (walks_of(group, machine) for group in _groups(ops, machine))}
     count = sum(walk.operations for group in walks for walk in group)
     if count * SECONDS < LONG:
         return None
@@ -117,8 +117,12 @@ def _groups(ops: Sequence[Operation], machine: Machine) -> Iterator[list[Contrac
             yield group
 
 
-def _walks(group: Sequence[ContractOp], machine: Machine) -> tuple[Walk, ...]:
-    """The walks of contractions; their values are numbered by first use, so that equal groups are equal."""
+def walks_of(group: Sequence[ContractOp], machine: Machine) -> tuple[Walk, ...]:
+    """
+    The walks of contractions over one pool, for `walk_pool`, sequential or zipped.
+
+    Their values are numbered by first use, so that equal groups are equal.
+    """
     numbers: dict[SSAValue, int] = {}
     walks: list[Walk] = []
     for op in group:
