@@ -57,15 +57,13 @@ def test_numbers_of_runs_in_the_text() -> None:
     assert f"takes {slow:,} cycles, CALC {calc:,}" in text
     assert f"its {find('resnet50', 'logits_dw').cycles:,} cycles are fewer" in text
     assert f"USER reads {padding:,}." in text
-    late = {layer for source in NETWORKS for layer in (r.layer for r in runs() if r.source == source and not r.columns)}
-    assert "encoder.0.attention.q" in late
 
 
 def test_how_long_waits_are() -> None:
     """USER against CALC and npuc, over the products that stall."""
     ratios: dict[str, list[float]] = {"CALC": [], "npuc": []}
     for name in NETWORKS:
-        own = {p.sizes: p for p in network(name).products}
+        own = {p.sizes: p for p in reversed(network(name).products)}
         stalled = [run for run in runs() if run.source == name and run.columns.get("stall_cycles")]
         for run, model in product(stalled, ratios):
             ratios[model].append(run.cycles / own[run.sizes].single(model, lambda row: row.cycles))

@@ -207,7 +207,7 @@ def user_rows() -> Iterator[str]:
     yield "| network | run | ended | wait | USER / CALC: cycles | median | most | words | npuc / CALC: cycles |"
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     for name, title in NETWORKS.items():
-        own = {product.sizes: product for product in network(name).products}
+        own = {p.sizes: p for p in reversed(network(name).products)}
         user = [run for run in runs() if run.source == name and run.mode == "USER"]
         ended = [(run, own[run.sizes]) for run in user if run.columns]
         cycles = sum(product.single("CALC", lambda row: row.cycles) for _, product in ended)
