@@ -5,12 +5,14 @@ Four tracks show the resources: the array, the vector unit, and the DRAM channel
 one after another. Each has a slice on every resource that it uses, as long as that works for it: loads from the
 operation's start, stores until its end, the array from the end of the first load. An operation that runs several
 times is one slice of all its runs.
+
+Times of the format are microseconds (Google, "Trace Event Format"). Perfetto rounds each of them to nanoseconds by
+itself and drops a slice that then reaches into the next one of its track, so slices begin and end at whole nanoseconds.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -63,13 +65,17 @@ def _events(report: Report, clock: float) -> Iterator[dict[str, object]]:
             continue
         end = begin + row.repeat * row.cycles
         for part in _slices(row, double_buffer=double_buffer):
-            start = (begin + part.begin) / clock
-            duration = min(part.duration / clock, end / clock - start)
-            if start + duration > end / clock:  # rounded, the sum would reach into the next operation
-                duration = max(0.0, duration - math.ulp(end / clock))
-            event: dict[str, object] = {"ph": "X", "pid": PROCESS, "tid": part.track, "ts": start, "dur": duration}
+            first = _nanoseconds(begin + part.begin, clock)
+            last = _nanoseconds(min(begin + part.begin + part.duration, end), clock)
+            time = {"ts": first / 1000, "dur": (last - first) / 1000}
+            event: dict[str, object] = {"ph": "X", "pid": PROCESS, "tid": part.track, **time}
             yield event | {"name": f"{row.name or row.op} {row.phase}", "cat": row.kind, "args": _args(row)}
         begin = end
+
+
+def _nanoseconds(cycles: float, clock: float) -> int:
+    """A time in whole nanoseconds; a later one is never earlier."""
+    return round(cycles * 1000 / clock)
 
 
 def _double_buffer(report: Report) -> bool:

@@ -42,6 +42,13 @@ def events_of(report: Report) -> list[dict[str, Any]]:
     return document["traceEvents"]
 
 
+def nanoseconds(micros: float) -> int:
+    """A time as Perfetto reads it: rounded to nanoseconds, whatever else it is given; asserts that nothing is lost."""
+    result = math.floor(micros * 1000.0 + 0.5)
+    assert result / 1000 == micros
+    return result
+
+
 def tracks_of(report: Report) -> dict[str, list[dict[str, Any]]]:
     """The slices of every track by its name; asserts that none begins before the one before it ends."""
     events = events_of(report)
@@ -51,7 +58,9 @@ def tracks_of(report: Report) -> dict[str, list[dict[str, Any]]]:
     for event in events:
         if event["ph"] == "X":
             track = tracks[names[event["tid"]]]
-            assert not track or event["ts"] >= track[-1]["ts"] + track[-1]["dur"]
+            if track:
+                end = nanoseconds(track[-1]["ts"]) + nanoseconds(track[-1]["dur"])
+                assert nanoseconds(event["ts"]) >= end, f"Perfetto drops {event}"
             track.append(event)
     return tracks
 
@@ -75,12 +84,13 @@ def assert_sums(report: Report) -> None:
         cycles = r.native["transfer_cycles"]
         assert isinstance(cycles, int)
         transfers += r.repeat * cycles
-    assert busy(tracks["array"]) == pytest.approx(micros("matrix", "data"), rel=1e-9)
-    assert busy(tracks["vector unit"]) == pytest.approx(micros("vector"), rel=1e-9)
-    assert busy(tracks["DRAM in"]) + busy(tracks["DRAM out"]) == pytest.approx(transfers / clock, rel=1e-9)
+    rounded = 1e-3 * max(map(len, tracks.values()))  # a nanosecond a slice
+    assert busy(tracks["array"]) == pytest.approx(micros("matrix", "data"), abs=rounded)
+    assert busy(tracks["vector unit"]) == pytest.approx(micros("vector"), abs=rounded)
+    assert busy(tracks["DRAM in"]) + busy(tracks["DRAM out"]) == pytest.approx(transfers / clock, abs=2 * rounded)
     end = max(s["ts"] + s["dur"] for track in tracks.values() for s in track)
     assert report.totals.seconds is not None
-    assert end == pytest.approx(1e6 * report.totals.seconds, rel=1e-9)
+    assert end == pytest.approx(1e6 * report.totals.seconds, abs=1e-3)
 
 
 @pytest.mark.parametrize("double_buffer", [True, False])
@@ -99,7 +109,7 @@ def test_repetitions_are_one_slice_of_all_runs() -> None:
     assert [s["args"]["repeat"] for s in array] == [12, 12, 12, 1, 1]
     row = report.ops[0]
     clock = 1050.0
-    assert array[0]["dur"] == pytest.approx(12 * (row.compute_cycles or 0) / clock)
+    assert array[0]["dur"] == pytest.approx(12 * (row.compute_cycles or 0) / clock, abs=1e-3)
     assert array[0]["args"]["cycles"] == row.cycles
 
 
@@ -177,7 +187,7 @@ def test_slices_never_overlap(sizes: list[tuple[int, int, int, int]], clock: flo
     report = make_report("cycle", {"name": "m", "clock_mhz": clock}, rows)
     end = sum(r.repeat * (r.cycles or 0) for r in rows) / clock
     for track in tracks_of(report).values():
-        assert track[-1]["ts"] + track[-1]["dur"] <= end
+        assert track[-1]["ts"] + track[-1]["dur"] <= end + 1e-3
 
 
 def test_same_report_same_bytes() -> None:
