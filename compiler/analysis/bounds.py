@@ -1,21 +1,73 @@
 """
-Lower bounds of the traffic of a nest, whatever its schedule.
+Lower bounds of the traffic of a nest that hold for every schedule, and how far a schedule is from them.
 
-*Compulsory*: every element of an input that is used is read once, every element of an output written once. *Capacity*
-(Smith, Lowery, Langou and van de Geijn 2019): a product of V MACs with S elements of fast memory moves at least 2 V /
-sqrt(S) - 2 S elements. Where windows overlap, an element of the image stands for up to `reuse` elements of the im2col
-matrix, and the inequality behind the bound (Loomis and Whitney) gives 2 V / sqrt(reuse x S) - 2 S. It needs every
-dimension in at least two of the three tensors, else it says nothing. V leaves out the MACs by padding: they hold
-nothing in fast memory.
+*Compulsory*: every element of an input that is used is read once, every element of an output written once. *Capacity*:
+with S bytes of fast memory, statements that share operands move at least 3 (n X^2)^(1/3) - (n - 1) S bytes for every
+whole n >= 1, about 2 X / sqrt(S) + S, where X sums up the MACs of the statements, weighted by element widths and by
+how often windows reuse an element. A share of the compulsory bytes of tensors may be added for a smaller X.
+
+docs/bounds.md proves all of it. Every rounding here is downwards. The starting point is T. M. Smith et al., "A tight
+I/O lower bound for matrix multiplication", 2019.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
-from itertools import product
-from math import isqrt, prod
+from itertools import combinations, product
+from math import gcd, isqrt, prod
 
 from npuc.compiler.analysis.blocks import touched
-from npuc.dialects.npu.nest import Axis, Nest, Tensor
+from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+
+BITS = 40
+"""Binary digits kept behind the point of X^2."""
+JOINT = 4
+"""Up to so many statements every set of them is tried together; of more, each alone and all."""
+Group = tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """
+    How good a schedule of a nest is, in bytes of DRAM traffic.
+
+    `compulsory` and `capacity` are the two lower bounds, `reached` is what the schedule moves.
+    """
+
+    compulsory: int
+    capacity: int
+    reached: int
+
+    @property
+    def bound(self) -> int:
+        """What no schedule is below: the larger of both bounds."""
+        return max(self.compulsory, self.capacity)
+
+    @property
+    def gap(self) -> int:
+        """At most how many bytes a better schedule could save."""
+        return self.reached - self.bound
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no schedule moves less."""
+        return self.reached == self.bound
+
+
+def certificate(nest: Nest, spm_bytes: int, widths: tuple[int, ...], reached: int) -> Certificate:
+    """
+    The certificate of a schedule that moves `reached` bytes with `spm_bytes` of SPM for all blocks held at once.
+
+    `widths` are bytes an element, in the order of `nest.tensors`.
+    """
+    return Certificate(compulsory_bytes(nest, widths), capacity(nest, spm_bytes, widths), reached)
+
+
+@lru_cache(maxsize=8192)
+def lower_bound_bytes(nest: Nest, spm_bytes: int, widths: tuple[int, ...]) -> int:
+    """The larger of both bounds in bytes; `widths` are bytes an element, in the order of `nest.tensors`."""
+    return certificate(nest, spm_bytes, widths, 0).bound
 
 
 def compulsory(nest: Nest) -> dict[str, int]:
@@ -25,32 +77,101 @@ def compulsory(nest: Nest) -> dict[str, int]:
     return result | {s.name: s.elements for s in nest.starts if s is not None}
 
 
-def capacity(nest: Nest, spm_elements: int) -> int:
+def compulsory_bytes(nest: Nest, widths: tuple[int, ...]) -> int:
+    """The bytes that any schedule moves at least, however large its memory."""
+    by_name = dict(zip(nest.tensors, widths, strict=True))
+    return sum(by_name[name] * elements for name, elements in compulsory(nest).items())
+
+
+def capacity(nest: Nest, spm_bytes: int, widths: tuple[int, ...]) -> int:
     """
-    The elements that any schedule moves at least with `spm_elements` of fast memory; 0 where the bound says nothing.
+    The bytes that any schedule moves at least with `spm_bytes` of fast memory; 0 where the bound says nothing.
 
-    With several statements it is that of the one that needs most, since each is part of the schedule.
+    It is the best over the sets of statements that are bounded together and over the weights of their tensors.
     """
-    bounds = [0]
-    for statement in nest.statements:
-        tensors = [nest.tensors[name] for name in (statement.out, statement.lhs, statement.rhs)]
-        if any(sum(dim in t.dims for t in tensors) < 2 for dim in nest.sizes):
-            continue
-        reuse, volume = prod(_reuse(t, nest) for t in tensors), _points_inside(tensors, nest)
-        bounds.append(isqrt(4 * volume * volume // (reuse * spm_elements)) - 2 * spm_elements)
-    return max(bounds)
+    width = dict(zip(nest.tensors, widths, strict=True))
+    used = {name: width[name] * touched(nest.tensors[name], nest.sizes) for name in width}
+    whole, memory, best = compulsory_bytes(nest, widths), max(1, spm_bytes), 0
+    for group in _groups(tuple(s for s in nest.statements if _covered(nest, s))):
+        sets = tuple(_transversals(group))
+        share = min((_leaf_degree(group, hubs) for hubs in sets), default=len(group))
+        square = _work(nest, group, width) // (share * share)
+        rest = whole - sum(used[name] for name in {name for s in group for name in _names(s)})
+        best = max(best, rest + _moved(square, memory))
+        for once in {sum(used[name] for name in light) for light in sets} - {0}:
+            weight = Fraction(square // (memory * once * once), 1 << BITS)
+            if weight < 1:
+                best = max(best, rest + int((1 - weight) * once) + _moved(int(weight * square), memory))
+    return best
 
 
-def _reuse(tensor: Tensor, nest: Nest) -> int:
-    """At most how many index tuples of the tensor's own dimensions reach one element."""
-    reuse = 1
-    for axis in tensor.axes:
-        extents = [nest.sizes[d] for d in axis.dims]
-        reuse *= prod(extents) // max(extents, default=1)
-    return reuse
+def _work(nest: Nest, group: Group, width: Mapping[str, int]) -> int:
+    """X^2 of statements with nothing shared, times 2^BITS and rounded down."""
+    squares: list[int] = []
+    for s in group:
+        points = points_inside(_tensors(nest, s), nest)
+        squares.append((points * points * prod(width[name] for name in _names(s)) << BITS) // _reuse(nest, s))
+    return sum(squares) + sum(2 * isqrt(a * b) for a, b in combinations(squares, 2))
 
 
-def _points_inside(tensors: Iterable[Tensor], nest: Nest) -> int:
+def _moved(square: int, memory: int) -> int:
+    """The most that 3 (n X^2)^(1/3) - (n - 1) S is for a whole n >= 1; X^2 is `square` / 2^BITS, S is `memory`."""
+    segments = max(1, isqrt((square >> BITS) // memory**3))
+    return max(_cube_root(27 * n * square >> BITS) - (n - 1) * memory for n in (segments, segments + 1))
+
+
+def _cube_root(value: int) -> int:
+    """The largest integer whose cube is at most `value` >= 0."""
+    if value == 0:
+        return 0
+    root = 1 << -(-value.bit_length() // 3)
+    while True:
+        lower = (2 * root + value // (root * root)) // 3
+        if lower >= root:
+            return root
+        root = lower
+
+
+def _names(statement: Statement) -> tuple[str, str, str]:
+    return statement.out, statement.lhs, statement.rhs
+
+
+def _covered(nest: Nest, statement: Statement) -> bool:
+    """Whether Loomis and Whitney's inequality bounds its points: three tensors, every dimension in two of them."""
+    tensors = [nest.tensors[name] for name in _names(statement)]
+    different = len(set(_names(statement))) == len(tensors)
+    return different and all(sum(dim in t.dims for t in tensors) > 1 for dim in nest.sizes)
+
+
+def _groups(statements: Group) -> Iterator[Group]:
+    """The sets of statements to be bounded together."""
+    for count in range(1, len(statements) + 1):
+        if count in (1, len(statements)) or len(statements) <= JOINT:
+            yield from combinations(statements, count)
+
+
+def _transversals(group: Group) -> Iterator[frozenset[str]]:
+    """The sets of tensors of which each statement has exactly one."""
+    choices = product(*(_names(s) for s in group)) if len(group) <= JOINT else _common(group)
+    for chosen in sorted({tuple(sorted(set(names))) for names in choices}):
+        if all(sum(name in chosen for name in _names(s)) == 1 for s in group):
+            yield frozenset(chosen)
+
+
+def _common(group: Group) -> Iterator[tuple[str, ...]]:
+    """The tensors that all statements have."""
+    for name in _names(group[0]):
+        if all(name in _names(s) for s in group):
+            yield (name,)
+
+
+def _leaf_degree(group: Group, hubs: frozenset[str]) -> int:
+    """The most statements that a tensor outside `hubs` is part of."""
+    leaves = [name for s in group for name in _names(s) if name not in hubs]
+    return max(leaves.count(name) for name in leaves)
+
+
+def points_inside(tensors: Iterable[Tensor], nest: Nest) -> int:
     """
     The points of the nest at which no tensor is indexed outside its shape.
 
@@ -84,10 +205,24 @@ def _tuples_inside(axis: Axis, size: int, sizes: Mapping[str, int]) -> int:
     return inside
 
 
-@lru_cache(maxsize=8192)
-def lower_bound_bytes(nest: Nest, spm_bytes: int, widths: tuple[int, ...]) -> int:
-    """The larger of both bounds in bytes; `widths` are bytes an element, in the order of `nest.tensors`."""
-    by_name = dict(zip(nest.tensors, widths, strict=True))
-    least = sum(by_name[name] * elements for name, elements in compulsory(nest).items())
-    narrowest = min(widths)
-    return max(least, narrowest * capacity(nest, max(1, spm_bytes // narrowest)))
+def _reuse(nest: Nest, statement: Statement) -> int:
+    """At most how many index tuples reach one element, multiplied over the tensors of a statement."""
+    return prod(_reached_by(axis, nest.sizes) for t in _tensors(nest, statement) for axis in t.axes)
+
+
+def _tensors(nest: Nest, statement: Statement) -> Iterable[Tensor]:
+    return (nest.tensors[name] for name in _names(statement))
+
+
+def _reached_by(axis: Axis, sizes: Mapping[str, int]) -> int:
+    """
+    At most how many index tuples of an axis' dimensions give the same index.
+
+    Of two terms c y + d r the solutions of one value are d / gcd apart in y and c / gcd in r.
+    """
+    extents = [sizes[d] for d in axis.dims]
+    if len(extents) != 2:
+        return prod(extents) // max(extents, default=1)
+    (_, c), (_, d) = axis.terms
+    g = gcd(c, d)
+    return min(-(-extents[0] * g // d), -(-extents[1] * g // c))

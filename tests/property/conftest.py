@@ -192,3 +192,9 @@ def draw() -> Callable[..., Case]:
 def explicit_walk() -> Callable[[Nest, Schedule], Moves]:
     """The walk of the tiles."""
     return walk
+
+
+@pytest.fixture(scope="session")
+def pair() -> Callable[[dict[str, int]], Nest]:
+    """The nest of dX and dW of a linear layer of sizes m, n, k."""
+    return lambda sizes: gemm(sizes, "dxdw", (), "none")
