@@ -92,6 +92,7 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
         f"{row.native['folds']:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {place.rows} on "
         f"rows, {place.cols} on columns, {place.streamed} streams through)",
     )
+    yield from _stationary(nest, row, machine)
     if machine.policy == "lru":
         peak = row.native["peak_spm_bytes"]
         yield (
@@ -105,6 +106,24 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
         yield "", f"{', '.join(kept)} stay{'s' if len(kept) == 1 else ''} in scratchpad from the first tile to the last"
     room = machine.spm_bytes
     yield "", f"the blocks take {row.spm_bytes or 0:,} of {room:,} bytes ({(row.spm_bytes or 0) / room:.0%})"
+
+
+def _stationary(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+    """How often what stays in the array's elements is loaded or taken out, where the model keeps it there."""
+    native, array = row.native, machine.array
+    if "weight_groups" in native:
+        yield (
+            "",
+            f"{native['instructions']:,} instructions of {array.tile_m} rows ({array.overlap}); weights are loaded "
+            f"{native['weight_groups']:,} times, once for {native['weight_reuse']:.3g} of them",
+        )
+    elif "reloads" in native:
+        names = dict.fromkeys(placement(s, array).stationary(s) for s in nest.statements)
+        changes = f"{native['reloads']:,} changes of tile take {native['reload_cycles']:,} cycles of the fill"
+        before = "; the first is there from the operation before" if native["held"] else ""
+        yield "", f"tiles of {', '.join(names)} stay in the array: {changes}{before}"
+    if "explicit_cycles" in native and machine.transpose != "explicit":
+        yield "", f"with explicit transposes it would take {native['explicit_cycles']:,} cycles"
 
 
 def _blocks(nest: Nest, schedule: Schedule, row: OpRow, width: dict[str, int]) -> Table:

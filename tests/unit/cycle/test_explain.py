@@ -9,6 +9,7 @@ import pytest
 from npuc.backends.cycle.backend import priced_operations
 from npuc.backends.cycle.explain import Explanation, explain, to_svg, to_text
 from npuc.compiler.analysis.machine import machine_of
+from npuc.compiler.analysis.overlap import OVERLAPS
 from npuc.compiler.analysis.timeline import STATES
 from npuc.compiler.cli import run_command
 from npuc.compiler.driver import compile_program
@@ -89,6 +90,37 @@ def test_tensors_are_the_traffic_of_the_report() -> None:
             cells = dict(zip(head, line, strict=True))
             assert int(cells["read"].replace(",", "")) == row.tensors[line[0]].read_bytes
             assert int(cells["written"].replace(",", "")) == row.tensors[line[0]].write_bytes
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_stays_in_the_array() -> None:
+    """An in-place array keeps W, or the sums dW."""
+    kept = {"forward": "tiles of W stay", "dx": "tiles of W stay", "dw": "tiles of dW stay"}
+    for row, explanation in explained(**{"array.dataflow": "in-place"}):
+        if row.kind == "matrix":
+            facts = " ".join(text for _, text in explanation.facts)
+            assert f"{kept[row.phase]} in the array: {row.native['reloads']:,} changes" in facts
+            assert f"take {row.native['reload_cycles']:,} cycles" in facts
+            assert ("explicit transposes" in facts) == ("explicit_cycles" in row.native)
+
+
+@pytest.mark.parametrize("overlap", OVERLAPS)
+@pytest.mark.usefixtures("folder")
+def test_instructions(overlap: str) -> None:
+    """A register-fed array says how often it loads weights, and its states add up too."""
+    seen = 0
+    for row, explanation in explained(**{"array.dataflow": "ws", "array.overlap": overlap, "array.tile_m": 3}):
+        line = explanation.timeline
+        if line is None:
+            continue
+        seen += 1
+        facts = " ".join(text for _, text in explanation.facts)
+        assert f"{row.native['instructions']:,} instructions of 3 rows ({overlap}); weights are loaded" in facts
+        counts = {state: line.total(state) / line.per_cycle for state in STATES}
+        assert sum(counts.values()) == row.cycles
+        assert counts["stall"] == row.stall_cycles
+        assert counts["fill"] + counts["drain"] == row.native["fill_drain_cycles"]
+    assert seen == 8
 
 
 @pytest.mark.parametrize("width", [20, 60, 77, 100, 200])
