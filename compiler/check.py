@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import SSAValue
+from xdsl.traits import IsTerminator
 
 from npuc.compiler.errors import CheckError, NpucError, UsageError
 from npuc.compiler.interpreter.compare import Comparison, compare
@@ -115,7 +116,8 @@ def _check_layers(step: str, before: ModuleOp, after: ModuleOp) -> None:
 
 
 def _nameless(module: ModuleOp) -> list[str]:
-    return [op.name for op in module.walk() if op.name.startswith(("train.", "npu.")) and not layer_of(op)]
+    named = (op for op in module.walk() if op.name.startswith(("train.", "npu.")) and not op.has_trait(IsTerminator))
+    return [op.name for op in named if not layer_of(op)]
 
 
 def _difference_text(outcome: PassCheck, before: dict[str, Array], after: dict[str, Array]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.elements import element_bytes
@@ -30,7 +31,7 @@ from npuc.compiler.pipeline import (
 from npuc.compiler.selection import keep_layers, patterns_of
 from npuc.compiler.trace import Trace, cost_of, work_of
 from npuc.compiler.verify import SourceTexts, location_of
-from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.frontends.mlir import make_context
 
 if TYPE_CHECKING:
@@ -122,13 +123,17 @@ def _trace(
 
 def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> None:
     """Raise `CapacityError` for a schedule that promises more SPM than the machine has, where promises count."""
-    contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
-    promises = [(op, op.schedule.spm) for op in contracts if op.schedule.spm is not None]
+    promises: list[tuple[Operation, int]] = []
+    for op in module.walk():
+        spm = op.spm if isinstance(op, InterleaveOp) else op.schedule.spm if isinstance(op, ContractOp) else None
+        if spm is not None:
+            promises.append((op, spm))
     facts = machine_of(module) if promises else None
     if facts is None or facts.policy == "lru":
         return
     for op, promised in promises:
-        size = max(element_bytes(value.type, facts.element_bytes) for value in (*op.operands, *op.results))
+        values = [v for one in op.walk() for v in (*one.operands, *one.results)]
+        size = max(element_bytes(value.type, facts.element_bytes) for value in values)
         if promised * size > facts.spm_bytes:
             location = location_of(op)
             raise CapacityError(

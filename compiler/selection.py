@@ -100,7 +100,9 @@ def _keep(func: FuncOp, chosen: set[str]) -> None:
 
 
 def _is_needed(value: SSAValue, chosen: set[str]) -> bool:
-    return any(_is_kept(use.operation, chosen) for use in value.uses)
+    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    users = (use.operation if home is None else home.find_ancestor_op_in_block(use.operation) for use in value.uses)
+    return any(user is not None and _is_kept(user, chosen) for user in users)
 
 
 def _become_argument(result: SSAValue, block: Block) -> None:

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
+from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident import held_tiles
 from npuc.backends.cycle.stream import stream_row
@@ -17,7 +18,17 @@ from npuc.compiler.analysis.machine import Machine, machine_from
 from npuc.compiler.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.alike import likeness
-from npuc.dialects.npu import Col2ImOp, ConstantOp, ContractOp, Im2ColOp, MoveOp, VectorOp, ViewOp
+from npuc.dialects.npu import (
+    Col2ImOp,
+    ConstantOp,
+    ContractOp,
+    Im2ColOp,
+    InterleaveOp,
+    MoveOp,
+    VectorOp,
+    ViewOp,
+    YieldOp,
+)
 from npuc.dialects.provenance import SPARSITY, layer_of, location_text, repeat_of
 
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
@@ -36,7 +47,7 @@ class CycleBackend:
         """None for operations of the npu level; tiles and fused vector work are not priced."""
         if isinstance(op, VectorOp) and op.fused:
             return "vector work that is fused with its producer has no price in this model"
-        if isinstance(op, (ContractOp, *STREAMED, *FREE)):
+        if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *STREAMED, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"
 
@@ -70,7 +81,8 @@ class CycleBackend:
 
 def priced_operations(module: ModuleOp) -> list[Operation]:
     """The operations that have a row, in the order of the rows."""
-    return [op for op in module.walk() if isinstance(op, (ContractOp, *STREAMED))]
+    priced = (ContractOp, InterleaveOp, *STREAMED)
+    return [op for op in module.walk() if isinstance(op, priced) and not isinstance(op.parent_op(), InterleaveOp)]
 
 
 def _rows(
@@ -106,6 +118,8 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
     def price(op: Operation, index: int) -> OpRow:
         if isinstance(op, ContractOp):
             return contract_row(op, machine, index, op in held, shares.get(op))
+        if isinstance(op, InterleaveOp):
+            return interleave_row(op, machine, index)
         return stream_row(op, machine, index)
 
     return _rows(ops, kind_of, price)

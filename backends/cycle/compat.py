@@ -25,7 +25,7 @@ from npuc.compiler.analysis.machine import Energy
 from npuc.compiler.errors import UsageError
 from npuc.compiler.report import OpRow, TensorBytes
 from npuc.compiler.verify import location_of
-from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, sparsity_of
 
 COMPAT = "scalesim3"
@@ -104,6 +104,9 @@ def compat_row(op: Operation, machine: CompatMachine, index: int) -> OpRow:
     """The row of an operation: SCALE-Sim's numbers of a contraction, nothing of other work."""
     if isinstance(op, ContractOp):
         return _product_row(op, machine, index)
+    if isinstance(op, InterleaveOp):
+        message = "SCALE-Sim has no contractions that run in turn"
+        raise UsageError(message, location=location_of(op), hint="leave out the pass that joined them")
     return OpRow(
         index=index,
         name=layer_of(op),

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.residency import Product, holds_one_tile, members, placement, product_of
-from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import repeat_of
 
@@ -30,6 +30,7 @@ def held_tiles(ops: Sequence[Operation], machine: Machine) -> frozenset[Operatio
     before: ContractOp | None = None
     for op in ops:
         if not isinstance(op, ContractOp):
+            before = None if isinstance(op, InterleaveOp) else before
             continue
         if before is not None and _follows(before, op, machine):
             found.add(op)

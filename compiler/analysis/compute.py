@@ -15,7 +15,7 @@ from math import prod
 from npuc.compiler.analysis.array import Array, Group
 from npuc.compiler.analysis.blocks import lengths
 from npuc.compiler.analysis.gemm import gemm_view
-from npuc.compiler.analysis.residency import kept, members, placement
+from npuc.compiler.analysis.residency import kept, members, placement, streamed_dims
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 
@@ -59,6 +59,12 @@ def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tup
     return total
 
 
+def waits_apart(nest: Nest, array: Array, extents: Mapping[str, int]) -> tuple[int, ...]:
+    """`found` of `tile_cycles` for an operation that shares no weights with its neighbours, or finds them."""
+    streamed = [prod(extents[d] for d in streamed_dims(nest, s, array)) for s in nest.statements]
+    return tuple(array.wait(-(-size // array.tile_m)) for size in streamed)
+
+
 def group_lengths(nest: Nest, schedule: Schedule, dims: tuple[str, ...]) -> dict[int, int]:
     """How many tiles of a group of dimensions have each size (the product of its dimensions' extents)."""
     counts = {1: 1}
@@ -73,20 +79,21 @@ def group_lengths(nest: Nest, schedule: Schedule, dims: tuple[str, ...]) -> dict
 
 
 @lru_cache(maxsize=4096)
-def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False) -> Compute:
+def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False, apart: bool = False) -> Compute:
     """
     The work of all tiles of a scheduled nest.
 
-    `held`: the operation before left the stationary tile in the elements (`residency.holds_one_tile`).
+    `held`: the operation before left the stationary tile in the elements (`residency.holds_one_tile`). `apart`: no
+    tile operation finds its tile there, as others run between any two.
     """
     overhead = array.op_overhead
-    if array.keeps:
+    if array.keeps and not apart:
         # No weights follow the last group.
         overhead -= kept(nest, schedule, array, nest.statements[-1]).last
     cycles, folds, tiles, reloads, instructions = overhead, 0, 0, 0, 0
     accesses = dict.fromkeys(nest.tensors, 0)
     for statement in nest.statements:
-        part = _statement(nest, schedule, array, statement, held)
+        part = _statement(nest, schedule, array, statement, held, apart)
         cycles, folds, tiles, reloads = cycles + part.cycles, folds + part.folds, part.tiles, reloads + part.reloads
         instructions += part.instructions
         for name, elements in part.accesses.items():
@@ -94,7 +101,7 @@ def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False) ->
     return Compute(cycles, overhead, folds, tiles, reloads, instructions, accesses)
 
 
-def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement, held: bool) -> Compute:
+def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement, held: bool, apart: bool) -> Compute:
     view = gemm_view(nest, statement)
     groups = {"m": view.m, "n": view.n, "k": view.k, "batch": view.batch}
     sizes = {name: group_lengths(nest, schedule, dims) for name, dims in groups.items()}
@@ -125,7 +132,10 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statemen
     folds = batch * row_folds * col_folds * tiles(streamed)
     reloads = 0
     waits = 0
-    if array.keeps:
+    if array.keeps and apart:
+        reloads = folds
+        waits = batch * row_folds * col_folds * total(streamed, lambda size: array.wait(-(-size // array.tile_m)))
+    elif array.keeps:
         found = kept(nest, schedule, array, statement)
         waits = found.waits
         reloads = folds - found.tiles - held

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.axes import AxisTable, AxisTables
 from npuc.compiler.analysis.blocks import Stream, is_plain, streams, touched
-from npuc.compiler.analysis.compute import tile_cycles
+from npuc.compiler.analysis.compute import tile_cycles, waits_apart
 from npuc.compiler.analysis.residency import changes, group_wait
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -75,14 +75,15 @@ class _Place:
 
 
 def tile_sequence(
-    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], held: bool = False
+    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], held: bool = False, apart: bool = False
 ) -> TileSequence:
     """
     The tile operations of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
 
-    `held`: the first operation finds its stationary tile in the array.
+    `held`: the first operation finds its stationary tile in the array. `apart`: none does, as other operations run
+    between any two.
     """
-    return _Builder(nest, schedule, array, widths).sequence(held)
+    return _Builder(nest, schedule, array, widths, apart).sequence(held)
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,9 @@ class _Moved:
 
 
 class _Builder:
-    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...]):
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], apart: bool):
         self.nest, self.schedule, self.loops, self.array = nest, schedule, schedule.loops, array
+        self.apart, self.finds = apart, array.keeps and not apart
         self.numbers = {dim: number for number, dim in enumerate(nest.sizes)}
         self.nodes: dict[tuple[int, _Place], Node] = {}
         self.leaves: dict[tuple[int, ...], int] = {}
@@ -133,7 +135,7 @@ class _Builder:
         return _Moved(stream, width, tuple(plain), tuple(numbers), index)
 
     def sequence(self, held: bool) -> TileSequence:
-        found = self._groups(-1, self.nest.sizes) if self.array.keeps else ()
+        found = self._groups(-1, self.nest.sizes) if self.finds else ()
         found = tuple(-1 for _ in found) if held else found
         place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved), found)
         root = self._node(0, place)
@@ -185,7 +187,8 @@ class _Builder:
         node = self.nodes.get(key)
         if node is None:
             extents = dict(zip(self.nest.sizes, place.extents, strict=True))
-            cycles = tile_cycles(self.nest, self.array, extents, place.found)
+            found = waits_apart(self.nest, self.array, extents) if self.apart else place.found
+            cycles = tile_cycles(self.nest, self.array, extents, found)
             node = self.nodes[key] = Node((), cycles, cycles)
         return node
 
@@ -224,7 +227,7 @@ class _Builder:
 
     def _found(self, level: int, inner: _Place) -> tuple[int, ...]:
         """Of each statement, -1 if its stationary tile is the same after a step of a loop, else the group's wait."""
-        if not self.array.keeps:
+        if not self.finds:
             return ()
         extents = dict(zip(self.nest.sizes, inner.extents, strict=True))
         new = [changes(self.nest, self.schedule, s, self.array, level, extents) for s in self.nest.statements]

@@ -32,12 +32,22 @@ class Moved:
 
 
 @dataclass
+class _Streams:
+    """Streams that run in turn: what is held and was at most before them, and what those that are done hold at most."""
+
+    held: int
+    peak: int
+    together: int = 0
+
+
+@dataclass
 class TrafficCounter(Interpreter.Listener):
     """
     Counts the elements that loads, stores and finishes move, and the elements of SPM that blocks take.
 
     `moved` has an entry for each tensor; `held` is the room of the blocks that are live now and `peak` its maximum. A
-    block lives from its load or zero to the last operation of the same IR block that uses it.
+    block lives from its load or zero to the last operation of the same IR block that uses it. Streams that run in turn
+    are executed one after another, but hold their blocks at the same time: what they hold at most adds up.
     """
 
     moved: dict[Place, Moved] = field(default_factory=dict[Place, Moved])
@@ -45,8 +55,12 @@ class TrafficCounter(Interpreter.Listener):
     peak: int = 0
     _freed: dict[Operation, int] = field(default_factory=dict[Operation, int])
     _last: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    _around: list[_Streams] = field(default_factory=list["_Streams"])
 
     def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        if isinstance(op, npu.StreamsOp):
+            self._around.append(_Streams(self.held, self.peak))
+            self.peak = self.held
         if isinstance(op, npu.FinishOp):
             dram = args[0]
             assert isinstance(dram, Dram)
@@ -73,6 +87,13 @@ class TrafficCounter(Interpreter.Listener):
             dram = results[0]
             assert isinstance(dram, Dram)
             self._at(op, _tensor(op)).write += dram.moved
+        elif isinstance(op, npu.YieldOp) and self._around:
+            around = self._around[-1]
+            around.together += self.peak - around.held
+            self.peak = self.held
+        elif isinstance(op, npu.StreamsOp):
+            around = self._around.pop()
+            self.peak = max(around.peak, around.held + around.together)
         self.held -= self._freed.pop(op, 0)
 
     def _at(self, op: Operation, tensor: str) -> Moved:

@@ -10,7 +10,16 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
@@ -43,6 +52,16 @@ class NpuFunctions(InterpreterFunctions):
         names = [tensor.name for tensor in npu.operand_tensors(op.nest)]
         values = self.numbers.operands(args)
         return self.numbers.results(op, contract(op.nest, dict(zip(names, values, strict=True))))
+
+    @impl(npu.InterleaveOp)
+    def run_interleave(self, interpreter: Interpreter, op: npu.InterleaveOp, args: PythonValues) -> PythonValues:
+        return interpreter.run_ssacfg_region(op.body, (), "interleave")
+
+    @impl_terminator(npu.YieldOp)
+    def run_yield(
+        self, interpreter: Interpreter, op: npu.YieldOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
 
     @impl(npu.VectorOp)
     def run_vector(self, interpreter: Interpreter, op: npu.VectorOp, args: PythonValues) -> PythonValues:

@@ -210,6 +210,12 @@ class TileFunctions(InterpreterFunctions):
         storage.written[np.ix_(*places)] = True
         return (Dram(storage, updated(dram), values.size),)
 
+    @impl(npu.StreamsOp)
+    def run_streams(self, interpreter: Interpreter, op: npu.StreamsOp, args: PythonValues) -> PythonValues:
+        # One after another: what a stream computes and moves does not depend on when the others run.
+        results = (interpreter.run_ssacfg_region(stream, (), "stream") for stream in op.streams)
+        return tuple(value for values in results for value in values)
+
     @impl(npu.FinishOp)
     def run_finish(self, interpreter: Interpreter, op: npu.FinishOp, args: PythonValues) -> PythonValues:
         storage = latest(cast(Dram, args[0]))

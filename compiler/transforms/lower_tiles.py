@@ -22,70 +22,41 @@ are exact in each part: a tensor whose block stays the same through the last par
 trip are not emitted.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from npuc.compiler.transforms._place import Part, State
 from npuc.dialects import npu
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Tensor, start_axes
+from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.provenance import derive
 
 OpT = TypeVar("OpT", bound=Operation)
 _INDEX = IndexType()
 
 
-@dataclass(frozen=True)
-class Part:
-    """
-    The part of a dimension that the loops so far have cut out.
-
-    At most `extent` indices from `offset` on; `limit`, where the last step of a loop may be shorter, is the end of
-    what the loop cuts. `cut` says whether a loop with more than one trip has cut the dimension.
-    """
-
-    offset: SSAValue | int
-    extent: int
-    limit: SSAValue | int | None = None
-    cut: bool = False
-
-
-@dataclass(frozen=True)
-class State:
-    """
-    What is known at a place in the loops.
-
-    `parts` by dimension; `blocks` of inputs and starts that are loaded; `sums` holds for each output what the loops
-    carry: its block if one is loaded, else the tensor in DRAM; `dram` the tensor that a loaded block is of; `started`
-    the starts given.
-    """
-
-    parts: dict[str, Part]
-    sums: dict[str, SSAValue]
-    blocks: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
-    dram: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
-    started: frozenset[str] = frozenset()
-
-    def at(self, dim: str, part: Part) -> "State":
-        """This state in a part of a dimension."""
-        return replace(self, parts={**self.parts, dim: part})
-
-
 Sums: TypeAlias = dict[str, SSAValue]
 
 
 class TileLowering:
-    """The lowering of one contraction."""
+    """
+    The lowering of one contraction.
 
-    def __init__(self, op: npu.ContractOp):
+    `held` are blocks of whole inputs that others loaded, by the tensor's name.
+    """
+
+    def __init__(self, op: npu.ContractOp, held: Mapping[str, SSAValue] | None = None):
         self.op = op
+        self.held = dict(held or {})
         self.nest = op.nest
         self.schedule = op.schedule
         self.maps = {name: npu.MapAttr(t.axes) for name, t in self.nest.tensors.items()}
@@ -99,7 +70,7 @@ class TileLowering:
         sums: dict[str, SSAValue] = {}
         for out, result in zip(self.nest.outs, self.op.results, strict=True):
             sums[out.name] = self.named(self.emit(npu.EmptyOp(result.type)).result, out.name)
-        sums = self.nested(0, State({dim: Part(0, size) for dim, size in self.nest.dims}, sums))
+        sums = self.nested(0, replace(self.whole(), sums=sums, blocks=self.held))
         results: list[SSAValue] = []
         for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
             source = None if start is None else self.values[start.name]
@@ -107,6 +78,15 @@ class TileLowering:
             finish = self.emit(npu.FinishOp(sums[out.name], source, axes), out.name)
             results.append(finish.result)
         return [*self.head, *self.ops], results
+
+    def whole(self) -> State:
+        """The state outside of all loops."""
+        return State({dim: Part(0, size) for dim, size in self.nest.dims}, {})
+
+    def load_whole(self, tensor: str) -> tuple[Operation, SSAValue]:
+        """The load of an input that stays in SPM throughout, and its block."""
+        block = self.load_block(self.nest.tensors[tensor], self.whole(), None)
+        return self.ops.pop(), block
 
     # building
 
@@ -291,14 +271,38 @@ class TileLowering:
 
 @dataclass(frozen=True)
 class LowerTilesPass(ModulePass):
-    """Turn every contraction into the loops of its schedule with explicit blocks; other operations stay."""
+    """
+    Turn every contraction into the loops of its schedule with explicit blocks, and contractions that run in turn into
+    streams; other operations stay.
+    """
 
     name = "lower-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for contract in list(op.walk()):
-            if isinstance(contract, npu.ContractOp):
-                new, results = TileLowering(contract).lower()
-                for old, value in zip(contract.results, results, strict=True):
-                    value.name_hint = old.name_hint
-                Rewriter.replace_op(contract, new, results)
+        kinds = (npu.InterleaveOp, npu.ContractOp)
+        for inner in [i for i in op.walk() if isinstance(i, kinds) and not isinstance(i.parent_op(), npu.InterleaveOp)]:
+            lowered = lower_interleave(inner) if isinstance(inner, npu.InterleaveOp) else TileLowering(inner).lower()
+            for old, value in zip(inner.results, lowered[1], strict=True):
+                value.name_hint = old.name_hint
+            Rewriter.replace_op(inner, *lowered)
+
+
+def lower_interleave(op: npu.InterleaveOp) -> tuple[list[Operation], list[SSAValue]]:
+    """The loads of what several contractions keep whole, and the streams of tile operations; their results."""
+    contracts = op.contracts
+    held: list[dict[str, SSAValue]] = [{} for _ in contracts]
+    loads: list[Operation] = []
+    for blocks in shared_blocks(op.together):
+        number, name = blocks[0]
+        load, value = TileLowering(contracts[number]).load_whole(name)
+        loads.append(load)
+        for number, name in blocks:
+            held[number][name] = value
+    streams: list[Region] = []
+    for contract, blocks in zip(contracts, held, strict=True):
+        ops, results = TileLowering(contract, blocks).lower()
+        for old, value in zip(contract.results, results, strict=True):
+            value.name_hint = old.name_hint
+        streams.append(Region(Block([*ops, npu.YieldOp(results)])))
+    together = derive(op, npu.StreamsOp(streams))
+    return [*loads, together], list(together.results)

@@ -5,6 +5,8 @@ Pass `schedule`: gives every contraction that has none the best schedule of its 
       ->
     npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…) loops [m : 2, k : 2, n : 2] keep(W = 1) spm 80
 
+Contractions that run in turn (`npu.interleave`) are scheduled together, and their budget stands on that operation.
+
 The machine is the module's `npu.target`, which the driver or the pass `set-target` writes. What "best" means is
 `objective`: time, traffic, energy or edp (energy x delay).
 """
@@ -14,15 +16,16 @@ from fnmatch import fnmatchcase
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler.analysis.machine import TARGET, machine_of
+from npuc.compiler.analysis.machine import TARGET, Machine, machine_of
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.search import OBJECTIVES
 from npuc.compiler.errors import UsageError
-from npuc.compiler.transforms._scheduling import schedule_for
-from npuc.dialects.npu import ContractOp, ScheduleAttr
+from npuc.compiler.transforms._scheduling import schedule_for, schedule_together
+from npuc.dialects.npu import ContractOp, InterleaveOp, ScheduleAttr
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
 
@@ -44,18 +47,26 @@ class SchedulePass(ModulePass):
                 f"{self.name}: the module does not say its machine: it has no {TARGET} (set-target writes it)"
             )
         attrs: dict[Schedule, ScheduleAttr] = {}
-        for contract in op.walk():
-            if not isinstance(contract, ContractOp) or contract.schedule_attr is not None:
-                continue
-            if self.only is not None and not fnmatchcase(layer_of(contract), self.only):
+        for inner in op.walk():
+            if self.only is not None and not fnmatchcase(layer_of(inner), self.only):
                 continue
             try:
-                found = schedule_for(contract, machine, objective)
+                self._schedule(inner, machine, objective, attrs)
             except UsageError as e:
                 raise PassFailedException(f"{self.name}: {e.message}") from e
+
+    def _schedule(
+        self, op: Operation, machine: Machine, objective: Objective, attrs: dict[Schedule, ScheduleAttr]
+    ) -> None:
+        """Schedule a contraction, or those that run in turn, if one lacks a schedule."""
+        if isinstance(op, InterleaveOp):
+            if any(contract.schedule_attr is None for contract in op.contracts):
+                schedule_together(op, machine, objective)
+        elif isinstance(op, ContractOp) and op.schedule_attr is None and not isinstance(op.parent_op(), InterleaveOp):
+            found = schedule_for(op, machine, objective)
             if found not in attrs:
                 attrs[found] = ScheduleAttr(found)
-            contract.schedule = attrs[found]
+            op.schedule = attrs[found]
 
     def _objective(self) -> Objective:
         for objective in OBJECTIVES:

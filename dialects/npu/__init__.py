@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
+from npuc.dialects.npu.interleave import InterleaveOp, StreamsOp, YieldOp
 from npuc.dialects.npu.tiles import EmptyOp, FinishOp, LoadOp, MacOp, StartOp, StoreOp, ZeroOp
 from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp, ViewOp
 
@@ -19,6 +20,7 @@ __all__ = [
     "EmptyOp",
     "FinishOp",
     "Im2ColOp",
+    "InterleaveOp",
     "LoadOp",
     "MacOp",
     "MapAttr",
@@ -28,6 +30,7 @@ __all__ = [
     "ScheduleAttr",
     "StartOp",
     "StoreOp",
+    "StreamsOp",
     "TensorWorkOp",
     "VectorOp",
     "ViewOp",
@@ -39,6 +42,7 @@ NPU = Dialect(
     "npu",
     [
         ContractOp,
+        InterleaveOp,
         VectorOp,
         MoveOp,
         ViewOp,
@@ -52,6 +56,8 @@ NPU = Dialect(
         MacOp,
         StoreOp,
         FinishOp,
+        StreamsOp,
+        YieldOp,
     ],
     [NestAttr, ScheduleAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
 )

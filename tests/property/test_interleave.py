@@ -95,10 +95,18 @@ def check_steps(module: ModuleOp, steps: list[ModulePass], seed: int) -> None:
 
 
 @SETTINGS
-@given(networks(), st.sampled_from(["gradients", "siblings", "all"]), st.booleans(), st.integers(0, 99))
-def test_fused_contractions_compute_the_same(module: ModuleOp, what: str, scheduled: bool, seed: int) -> None:
+@given(
+    networks(),
+    st.sampled_from(["fused", "zip"]),
+    st.sampled_from(["gradients", "siblings", "all"]),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_merged_contractions_compute_the_same(
+    module: ModuleOp, mode: str, what: str, scheduled: bool, seed: int
+) -> None:
     lowered(module)
-    fuse, schedule = InterleavePass("fused", what), SchedulePass("traffic")
+    fuse, schedule = InterleavePass(mode, what), SchedulePass("traffic")
     check_steps(module, [*([schedule, fuse] if scheduled else [fuse, schedule]), LowerTilesPass()], seed)
 
 

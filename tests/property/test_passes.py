@@ -19,7 +19,7 @@ from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
-from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu import ContractOp, YieldOp
 from npuc.dialects.provenance import layer_of, location_text
 from npuc.frontends.mlir import make_context
 from tests.networks import integer_data, integer_networks
@@ -30,6 +30,8 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(objective="traffic"), GroupWeightsPass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(what="all"), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), InterleavePass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip", what="all"), SchedulePass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), InterleavePass(mode="zip"), LowerTilesPass()],
 ]
 
 
@@ -40,7 +42,7 @@ def test_every_pass_of_the_package_is_in_a_pipeline_here_or_tested_alone() -> No
 
 def check_provenance(module: ModuleOp) -> None:
     for op in module.walk():
-        if not isinstance(op, ModuleOp | FuncOp | ReturnOp | scf.YieldOp | arith.ConstantOp):
+        if not isinstance(op, ModuleOp | FuncOp | ReturnOp | scf.YieldOp | YieldOp | arith.ConstantOp):
             assert layer_of(op), op.name
             assert location_text(op) is not None, op.name
 

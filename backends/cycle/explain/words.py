@@ -16,9 +16,11 @@ from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.residency import placement
 from npuc.compiler.analysis.timeline import State, Timeline, timeline
 from npuc.compiler.report import OpRow
-from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.shared import shared_blocks
+from npuc.dialects.npu.syntax import schedule_text
 
 Table = tuple[tuple[str, ...], ...]
 
@@ -46,15 +48,27 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
         nest, schedule = op.nest, op.schedule
         widths = contract_widths(op, machine.element_bytes)
         if machine.policy == "lru":
-            facts = (*_product(nest, row), *_schedule(nest, schedule, row, machine), *_plain_time(row, machine))
+            facts = (
+                *_product(nest, row.macs or 0),
+                *_schedule(nest, schedule, row, machine),
+                *_plain_time(row, machine),
+            )
             return Explanation(title, facts, _traffic(row), None)
         held = row.native.get("held") == 1
         extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, widths, held).cycles
         line = timeline(nest, schedule, machine, widths, held, extra)
         width = dict(zip(nest.tensors, widths, strict=True))
-        facts = (*_product(nest, row), *_schedule(nest, schedule, row, machine), *_array_time(row, line, machine))
+        facts = (
+            *_product(nest, row.macs or 0),
+            *_schedule(nest, schedule, row, machine),
+            *_array_time(row, line, machine),
+        )
         return Explanation(title, facts, _blocks(nest, schedule, row, width), line)
-    facts = [*(_product(op.nest, row) if isinstance(op, ContractOp) else _work(row, machine))]
+    if isinstance(op, InterleaveOp):
+        facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]
+        facts += _in_turn(op, row, machine)
+    else:
+        facts = [*(_product(op.nest, row.macs or 0) if isinstance(op, ContractOp) else _work(row, machine))]
     facts += _plain_time(row, machine)
     return Explanation(title, tuple(facts), _traffic(row), None)
 
@@ -63,7 +77,7 @@ def _times(sizes: tuple[int, ...]) -> str:
     return " x ".join(f"{size:,}" for size in sizes)
 
 
-def _product(nest: Nest, row: OpRow) -> Iterator[tuple[str, str]]:
+def _product(nest: Nest, macs: int) -> Iterator[tuple[str, str]]:
     for number, statement in enumerate(nest.statements):
         start = nest.start_of(statement.out)
         begin = "" if start is None else f" from {start}"
@@ -73,7 +87,7 @@ def _product(nest: Nest, row: OpRow) -> Iterator[tuple[str, str]]:
         several = f"{batch:,} matrix products" if batch > 1 else "a matrix product"
         yield "", f"{several} of m x n x k = {_times((m, n, k))}"
     sizes = ", ".join(f"{dim} = {size:,}" for dim, size in nest.dims)
-    yield "", f"{sizes}; {row.macs or 0:,} MACs"
+    yield "", f"{sizes}; {macs:,} MACs"
 
 
 def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
@@ -124,6 +138,19 @@ def _stationary(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str,
         yield "", f"tiles of {', '.join(names)} stay in the array: {changes}{before}"
     if "explicit_cycles" in native and machine.transpose != "explicit":
         yield "", f"with explicit transposes it would take {native['explicit_cycles']:,} cycles"
+
+
+def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
+    """The schedules of contractions that run in turn, and what they hold together."""
+    yield "schedule", f"{len(op.contracts)} nests in one scratchpad, a tile operation of each in turn"
+    for contract in op.contracts:
+        outs = ", ".join(t.name for t in contract.nest.outs)
+        yield "", f"{outs}: {schedule_text(contract.schedule) or 'no loops'}"
+    for blocks in shared_blocks(op.together) if machine is None or machine.policy != "lru" else ():
+        yield "", f"{blocks[0][1]} stays in scratchpad from the first tile to the last, read once for all of them"
+    if machine is not None:
+        room = machine.spm_bytes
+        yield "", f"the blocks take {row.spm_bytes or 0:,} of {room:,} bytes ({(row.spm_bytes or 0) / room:.0%})"
 
 
 def _blocks(nest: Nest, schedule: Schedule, row: OpRow, width: dict[str, int]) -> Table:

@@ -210,3 +210,22 @@ def test_scalesim_has_products_and_no_schedule(folder: Path, capsys: pytest.Capt
         "none: this model gives it no cost"
         in outcome(capsys, "c1", "--hw", "scalesim", "--set", "cycle.compat=scalesim3")[1]
     )
+
+
+@pytest.mark.parametrize("mode", ["zip", "fused"])
+def test_contractions_that_run_together(folder: Path, mode: str) -> None:
+    """In turn: all products and schedules, what is held once, no picture; fused: a nest like others."""
+    options: CompileOptions = {"hardware": "igo-large", "pipeline": f"autodiff,lower-to-npu,interleave{{mode={mode}}}"}
+    result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options, lambda _: None)
+    module, machine = result.modules[0], machine_of(result.modules[0])
+    ops = priced_operations(module)
+    row = next(row for row in result.reports[0].ops if row.phase == "dxdw" and row.name == "logits")
+    explanation = explain(ops[row.index], row, machine)
+    text = to_text(explanation, 100)
+    assert "dX[m, k] += dY[m, n] * W[k, n]" in text
+    assert "dW[k, n] += X[m, k] * dY[m, n]" in text
+    assert f"{row.cycles:,} cycles = " in text
+    assert (explanation.timeline is None) is (mode == "zip")
+    if mode == "zip":
+        assert "2 nests in one scratchpad, a tile operation of each in turn" in text
+    assert "</svg>" in to_svg([explanation])

@@ -1,0 +1,201 @@
+"""
+What contractions cost that run in turn (`npu.interleave`): one row for all of them.
+
+Time is the pipeline of their tile operations in turn, bytes are theirs, and what several keep whole is read once
+(`npuc.compiler.analysis.interleave`); over a pool of tiles (`memory.policy = "lru"`) both are those of its walk.
+Tensors are named as the nests do; of different ones with the same name, the later are numbered. Order and tile of the
+row's schedule are the first nest's, `native.schedules` has all of them.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from npuc.backends.cycle.contract import IDLE, schedule_row, transposed
+from npuc.backends.cycle.pool import walks_of
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.analysis.interleave import (
+    Widths,
+    interleaved_bound,
+    interleaved_compute,
+    interleaved_pipeline,
+    interleaved_traffic,
+    tensor_names,
+)
+from npuc.compiler.analysis.lru import walk_pool
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import Timing
+from npuc.compiler.analysis.traffic import TensorTraffic
+from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes
+from npuc.compiler.verify import location_of
+from npuc.dialects.npu import InterleaveOp
+from npuc.dialects.npu.shared import Together, joint_footprint
+from npuc.dialects.npu.syntax import schedule_text
+from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
+
+Traffic = dict[str, TensorTraffic]
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """Bytes: of each tensor between DRAM and SPM, and what the array reads from SPM and writes to it."""
+
+    tensors: dict[str, TensorBytes]
+    loaded: int
+    stored: int
+
+    @property
+    def read(self) -> int:
+        return sum(t.read_bytes for t in self.tensors.values())
+
+    @property
+    def written(self) -> int:
+        return sum(t.write_bytes for t in self.tensors.values())
+
+
+def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
+    """
+    The row of contractions that run in turn.
+
+    Raises `UsageError` for one without a schedule and `CapacityError` for blocks that do not fit the SPM.
+    """
+    if any(contract.schedule_attr is None for contract in op.contracts):
+        raise UsageError(
+            f"{_named(op)}: one has no schedule, which the backend 'cycle' needs",
+            location=location_of(op),
+            hint="end the pipeline with the pass 'schedule', or write loops on the contractions",
+        )
+    together = op.together
+    widths = tuple(contract_widths(contract, machine.element_bytes) for contract in op.contracts)
+    work = interleaved_compute(together, machine.array)
+    if machine.policy == "lru":
+        moves, timing, spm_bytes = _pooled(op, machine, work[0].overhead)
+    else:
+        spm_bytes = _check_room(op, together, widths, machine)
+        moves, timing = interleaved_traffic(together), interleaved_pipeline(together, machine, widths)
+    moved = _moved(together, widths, machine, moves)
+    transfer = machine.transfer_cycles(moved.read + moved.written)
+    turned = sum(_turned(together, widths, machine).values())
+    cycles = ceil(timing.time + (Fraction(2 * turned) / machine.bytes_per_cycle))
+    reads, writes = moved.loaded + moved.written, moved.stored + moved.read
+    least = interleaved_bound(together, machine.spm_bytes, widths)
+    bound = max(machine.transfer_cycles(least), -(-together.macs // machine.array.elements))
+    batch, m, n, k = forward_sizes(together.nests[0])
+    busy = max(timing.compute, transfer)
+    return OpRow(
+        index=index,
+        name=layer_of(op),
+        op=op.name,
+        loc=location_text(op),
+        phase=role_of(op).value,
+        repeat=repeat_of(op),
+        kind="matrix",
+        batch=batch,
+        m=m,
+        n=n,
+        k=k,
+        macs=together.macs,
+        vector_ops=0,
+        cycles=cycles,
+        compute_cycles=timing.compute,
+        stall_cycles=cycles - timing.compute,
+        seconds=machine.seconds(cycles),
+        utilization=together.macs / (machine.array.elements * cycles),
+        dram_read_bytes=moved.read,
+        dram_write_bytes=moved.written,
+        spm_bytes=spm_bytes,
+        energy_j=None
+        if machine.energy is None
+        else machine.energy.joules(together.macs, reads + writes, moved.read + moved.written),
+        limit="latency" if cycles - busy > IDLE * cycles else "compute" if timing.compute >= transfer else "dram",
+        lower_bound_bytes=least,
+        lower_bound_seconds=machine.seconds(bound),
+        schedule=_schedule_row(together),
+        tensors=moved.tensors,
+        native={
+            "streams": len(together.nests),
+            "schedules": [schedule_text(schedule) for schedule in together.schedules],
+            "tiles": sum(one.tiles for one in work),
+            "folds": sum(one.folds for one in work),
+            "fill_drain_cycles": sum(
+                one.overhead + one.folds * machine.array.fold_overhead + one.reloads * machine.array.reload
+                for one in work
+            ),
+            "transfer_cycles": transfer,
+            "first_load_bytes": timing.head,
+            "spm_read_bytes": reads,
+            "spm_write_bytes": writes,
+        },
+    )
+
+
+def _named(op: InterleaveOp) -> str:
+    layer = layer_of(op)
+    return f"the contractions of layer {layer} that run in turn" if layer else "contractions that run in turn"
+
+
+def _check_room(op: InterleaveOp, together: Together, widths: Widths, machine: Machine) -> int:
+    """The bytes of SPM that all blocks take; an error if they, or what is promised, are more than there is."""
+    taken = 0
+    for nest, own, held in zip(together.nests, widths, joint_footprint(together), strict=True):
+        taken += sum(width * held[name] for name, width in zip(nest.tensors, own, strict=True))
+    needed = max(taken, (op.spm or 0) * max(width for own in widths for width in own))
+    if needed > machine.spm_bytes:
+        raise CapacityError(
+            f"the schedules of {_named(op)} take {needed:,} bytes of SPM, a schedule may use {machine.spm_bytes:,}",
+            location=location_of(op),
+            hint="smaller steps, less to keep, or a larger memory.spm_kib",
+        )
+    return taken
+
+
+def _pooled(op: InterleaveOp, machine: Machine, overhead: int) -> tuple[tuple[Traffic, ...], Timing, int]:
+    """Traffic, time and most bytes held over one pool of tiles, an operation of each walk in turn."""
+    try:
+        found = walk_pool(walks_of(op.contracts, machine), machine, "zipped")
+    except CapacityError as e:
+        raise CapacityError(f"{_named(op)}: {e.message}", location=location_of(op), hint=e.hint) from None
+    moved = sum(walk.moved for walk in found.walks)
+    timing = Timing(found.time + overhead, found.compute + overhead, moved, found.walks[0].head, 0)
+    return tuple(dict(walk.tensors) for walk in found.walks), timing, found.peak
+
+
+def _moved(together: Together, widths: Widths, machine: Machine, moves: tuple[Traffic, ...]) -> _Moved:
+    """The bytes of all tensors, each under its name in the row."""
+    names = tensor_names(together)
+    tensors: dict[str, TensorBytes] = {}
+    loaded = stored = 0
+    works = interleaved_compute(together, machine.array)
+    for number, (nest, own) in enumerate(zip(together.nests, widths, strict=True)):
+        outs = {t.name for t in nest.outs}
+        for name, width in zip(nest.tensors, own, strict=True):
+            before = tensors.get(names[number][name], TensorBytes(0, 0))
+            read, write = (width * n for n in (moves[number][name].read, moves[number][name].write))
+            tensors[names[number][name]] = TensorBytes(before.read_bytes + read, before.write_bytes + write)
+            accessed = width * works[number].accesses[name]
+            loaded, stored = (loaded, stored + accessed) if name in outs else (loaded + accessed, stored)
+    for name, size in _turned(together, widths, machine).items():
+        tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
+    return _Moved(tensors, loaded, stored)
+
+
+def _turned(together: Together, widths: Widths, machine: Machine) -> dict[str, int]:
+    """The bytes of tensors that are transposed through memory first, by their names in the row."""
+    found: dict[str, int] = {}
+    if machine.transpose == "explicit":
+        for nest, own, names in zip(together.nests, widths, tensor_names(together), strict=True):
+            of = transposed(nest, dict(zip(nest.tensors, own, strict=True)))
+            found |= {names[name]: size for name, size in of.items()}
+    return found
+
+
+def _schedule_row(together: Together) -> ScheduleRow:
+    """The schedules as the report shows them: order and tile of the first, what all of them keep."""
+    first = schedule_row(together.nests[0], together.schedules[0])
+    keep: dict[str, int] = {}
+    for schedule, names in zip(together.schedules, tensor_names(together), strict=True):
+        for name, depth in schedule.keep:
+            keep[names[name]] = max(depth, keep.get(names[name], 0))
+    return ScheduleRow(program="zip", order=first.order, tile=first.tile, keep=keep, partition=first.partition)

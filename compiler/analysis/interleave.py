@@ -1,0 +1,135 @@
+"""
+What nests cost that run in turn, one tile operation each, in one SPM: `npu.interleave`.
+
+Traffic is the sum of theirs, but what several keep whole is read once. Time is the recurrence of `pipeline.py` over
+the tile operations A1 B1 A2 B2 …; what each nest writes after its last operation follows the end. Fill and drain that
+hide behind neighbours are paid once. The array never finds the tile it needs in its elements: another nest's operation
+came between. (One that goes on alone could find it; the model does not count on that.)
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.blocks import touched
+from npuc.compiler.analysis.bounds import compulsory, lower_bound_bytes
+from npuc.compiler.analysis.compute import Compute, compute
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import Run, Timing
+from npuc.compiler.analysis.tiles import Node, tile_sequence
+from npuc.compiler.analysis.traffic import TensorTraffic, traffic
+from npuc.compiler.analysis.weave import weave
+from npuc.dialects.npu.nest import Nest
+from npuc.dialects.npu.shared import Together, shared_blocks
+
+Widths = tuple[tuple[int, ...], ...]
+"""Of each nest, the bytes of an element of each tensor, in the order of its tensors."""
+
+
+def interleaved_traffic(together: Together) -> tuple[dict[str, TensorTraffic], ...]:
+    """The elements that each nest moves, for every tensor; a block that is held once is read by the first nest."""
+    pairs = zip(together.nests, together.schedules, strict=True)
+    moved = tuple(traffic(nest, schedule) for nest, schedule in pairs)
+    for blocks in shared_blocks(together):
+        for number, name in blocks[1:]:
+            moved[number][name] = TensorTraffic(0, 0)
+    return moved
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """The tile operations in turn: bytes before the first (`head`), after the last (`tail`), at any time (`spare`)."""
+
+    root: Node
+    head: int
+    tail: int
+    spare: int
+
+    @property
+    def moved(self) -> int:
+        """All bytes."""
+        return self.head + self.root.moved + self.tail + self.spare
+
+
+def interleaved_sequence(together: Together, array: Array, widths: Widths) -> Sequence:
+    """The tile operations of all nests in turn."""
+    own = [
+        tile_sequence(nest, schedule, array, width, apart=True)
+        for nest, schedule, width in zip(together.nests, together.schedules, widths, strict=True)
+    ]
+    heads = [sequence.head for sequence in own]
+    for blocks in shared_blocks(together):
+        for number, name in blocks[1:]:
+            nest = together.nests[number]
+            heads[number] -= width_of(nest, widths[number], name) * touched(nest.tensors[name], nest.sizes)
+    root, head = weave([(sequence.root, moved) for sequence, moved in zip(own, heads, strict=True)])
+    return Sequence(root, head, sum(sequence.tail for sequence in own), sum(sequence.spare for sequence in own))
+
+
+def interleaved_compute(together: Together, array: Array) -> tuple[Compute, ...]:
+    """The work of the array for each nest; what an operation pays once is the first nest's."""
+    found: list[Compute] = []
+    for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
+        found.append(compute(nest, schedule, array, apart=True))
+        if number:
+            found[-1] = replace(found[-1], cycles=found[-1].cycles - found[-1].overhead, overhead=0)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def interleaved_pipeline(together: Together, machine: Machine, widths: Widths) -> Timing:
+    """The time of nests that run in turn on one core."""
+    sequence = interleaved_sequence(together, machine.array, widths)
+    work = interleaved_compute(together, machine.array)
+    cycles, overhead = sum(one.cycles for one in work), sum(one.overhead for one in work)
+    rate = machine.bytes_per_cycle
+    if machine.double_buffer:
+        run = Run(rate.numerator, rate.denominator, machine.spm_bytes)
+        run.node(sequence.root, sequence.head)
+        ticks = run.comp + sequence.tail * rate.denominator
+        time = max(Fraction(ticks, rate.numerator) + overhead, sequence.moved / rate)
+    else:
+        time = cycles + sequence.moved / rate
+    return Timing(time, cycles, sequence.moved, sequence.head, sequence.tail)
+
+
+def width_of(nest: Nest, widths: tuple[int, ...], name: str) -> int:
+    """The bytes of an element of a tensor."""
+    return dict(zip(nest.tensors, widths, strict=True))[name]
+
+
+def interleaved_bound(together: Together, spm_bytes: int, widths: Widths) -> int:
+    """
+    The bytes that any schedules of the nests move at least: every tensor once, or as much as one product alone.
+
+    Of inputs that are the same value, those of the nest that reaches most of it count.
+    """
+    once: dict[object, int] = {}
+    for number, (nest, own) in enumerate(zip(together.nests, widths, strict=True)):
+        values = dict(zip((t.name for t in nest.ins), together.values[number], strict=True))
+        least = compulsory(nest)
+        for name, width in zip(nest.tensors, own, strict=True):
+            key = values.get(name, (number, name))
+            once[key] = max(once.get(key, 0), width * least[name])
+    pairs = zip(together.nests, widths, strict=True)
+    return max(sum(once.values()), *(lower_bound_bytes(nest, spm_bytes, own) for nest, own in pairs))
+
+
+def tensor_names(together: Together) -> tuple[dict[str, str], ...]:
+    """Of each nest, what its tensors are called together: one name for one value, different ones for different ones."""
+    known: dict[object, str] = {}
+    found: list[dict[str, str]] = []
+    for number, nest in enumerate(together.nests):
+        values = dict(zip((t.name for t in nest.ins), together.values[number], strict=True))
+        names: dict[str, str] = {}
+        for name in nest.tensors:
+            key = values.get(name, (number, name))
+            if key not in known:
+                taken, count = set(known.values()), 0
+                while (called := f"{name}{count or ''}") in taken:
+                    count += 1
+                known[key] = called
+            names[name] = known[key]
+        found.append(names)
+    return tuple(found)

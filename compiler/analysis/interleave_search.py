@@ -1,0 +1,154 @@
+"""
+Schedules for nests that run in turn in one SPM.
+
+Each nest gets a part of the SPM: what its smallest tiles need, and an equal share of the rest. In that part it has the
+best schedule of its own (`search.py`). That is tried with nothing held together, with each of the inputs that several
+nests may keep whole, and with all of them: such an input takes its room once, and the nests are searched as if it took
+a single element and no traffic. The cheapest by the exact models wins. It is a heuristic: the parts are not searched.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from npuc.compiler.analysis.interleave import (
+    Widths,
+    interleaved_compute,
+    interleaved_pipeline,
+    interleaved_traffic,
+    width_of,
+)
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.search import ALIKE, best_schedule
+from npuc.compiler.errors import CapacityError
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
+from npuc.dialects.npu.shared import Block, Together, Values, joint_footprint, reached
+
+
+@dataclass(frozen=True)
+class Problem:
+    """
+    Nests without schedules, whose inputs of one number in `values` are the same value, on a machine.
+
+    `fixed` are the schedules that are set already; None for the others.
+    """
+
+    nests: tuple[Nest, ...]
+    values: Values
+    fixed: tuple[Schedule | None, ...]
+    widths: Widths
+    machine: Machine
+
+    @property
+    def budget(self) -> int:
+        """The elements of the widest type that SPM holds."""
+        return self.machine.spm_bytes // max(width for own in self.widths for width in own)
+
+
+@lru_cache(maxsize=1024)
+def best_together(problem: Problem, objective: Objective = "time") -> tuple[Schedule, ...]:
+    """
+    The schedules of all nests, without a budget of their own.
+
+    Raises `CapacityError` when not even the smallest tiles of all nests fit at once.
+    """
+    found: list[tuple[float, float, int, Together]] = []
+    for number, held in enumerate(_choices(problem)):
+        together = _with_held(problem, held, objective)
+        if together is not None and sum(sum(own.values()) for own in joint_footprint(together)) <= problem.budget:
+            found.append((*price(together, problem, objective), number, together))
+    if not found:
+        widest = max(width for own in problem.widths for width in own)
+        needed = widest * sum(_fixed_or_least(nest, fixed) for nest, fixed in _pairs(problem))
+        raise CapacityError(
+            f"the smallest tiles of {len(problem.nests)} nests that run in turn need {needed:,} bytes of SPM, "
+            f"a schedule may use {problem.machine.spm_bytes:,}"
+        )
+    # A cycle is not worth much traffic, as among the schedules of one nest.
+    least = min(found)[0] * (ALIKE if objective in ("time", "edp") else 1)
+    return min((one for one in found if one[0] <= least), key=lambda one: (one[1], one[0], one[2]))[3].schedules
+
+
+def price(together: Together, problem: Problem, objective: Objective) -> tuple[float, float]:
+    """What is minimised, exactly, and the bytes that move."""
+    machine, widths = problem.machine, problem.widths
+    timing = interleaved_pipeline(together, machine, widths)
+    if objective == "time" or machine.energy is None:
+        return float(timing.time), float(timing.moved)
+    if objective == "traffic":
+        return float(timing.moved), float(timing.time)
+    spm = timing.moved + array_bytes(together, machine, widths)
+    joules = machine.energy.joules(together.macs, spm, timing.moved)
+    return (joules if objective == "energy" else joules * float(timing.time)), float(timing.moved)
+
+
+def array_bytes(together: Together, machine: Machine, widths: Widths) -> int:
+    """The bytes that the array reads from SPM and writes to it."""
+    works = zip(together.nests, widths, interleaved_compute(together, machine.array), strict=True)
+    return sum(width_of(nest, own, name) * count for nest, own, work in works for name, count in work.accesses.items())
+
+
+def moved_bytes(together: Together, widths: Widths) -> int:
+    """The bytes between DRAM and SPM."""
+    moves = zip(together.nests, widths, interleaved_traffic(together), strict=True)
+    return sum(width_of(nest, own, name) * (t.read + t.write) for nest, own, of in moves for name, t in of.items())
+
+
+def _pairs(problem: Problem) -> Iterator[tuple[Nest, Schedule | None]]:
+    return zip(problem.nests, problem.fixed, strict=True)
+
+
+def _choices(problem: Problem) -> list[tuple[tuple[Block, ...], ...]]:
+    """What may be held together: nothing, each input that several nests without a schedule read, all of them."""
+    same: dict[tuple[object, ...], list[Block]] = {}
+    for number, (nest, fixed) in enumerate(_pairs(problem)):
+        for tensor, value in zip(nest.ins, problem.values[number], strict=True):
+            if fixed is None:
+                same.setdefault((value, reached(nest, tensor)), []).append((number, tensor.name))
+    inputs = [tuple(blocks) for blocks in same.values() if len({number for number, _ in blocks}) > 1]
+    return [(), *((one,) for one in inputs), *([tuple(inputs)] if len(inputs) > 1 else [])]
+
+
+def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: Objective) -> Together | None:
+    """The nests with schedules that keep these inputs whole; None where that does not fit."""
+    names: list[set[str]] = [set() for _ in problem.nests]
+    for number, name in (block for blocks in held for block in blocks):
+        names[number].add(name)
+    nests = [_without(nest, own) for nest, own in zip(problem.nests, names, strict=True)]
+    least = [_fixed_or_least(nest, fixed) for nest, fixed in zip(nests, problem.fixed, strict=True)]
+    room = sum(_room(problem.nests[number], name) for (number, name), *_ in held)
+    left = problem.budget - sum(least) - room
+    if left < 0:
+        return None
+    free = sum(fixed is None for fixed in problem.fixed)
+    schedules: list[Schedule] = []
+    for number, nest in enumerate(nests):
+        fixed, widths = problem.fixed[number], problem.widths[number]
+        if fixed is not None:
+            schedules.append(fixed)
+            continue
+        part = replace(problem.machine, spm_bytes=(least[number] + left // free) * max(widths))
+        found = best_schedule(nest, part, objective, widths)
+        depth = len(found.loops)
+        whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()
+        schedules.append(Schedule(found.loops, (*found.keep, *whole)))
+    return Together(problem.nests, tuple(schedules), problem.values)
+
+
+def _without(nest: Nest, names: set[str]) -> Nest:
+    """The nest with these inputs as single elements."""
+    ins = tuple(Tensor(t.name, (), ()) if t.name in names else t for t in nest.ins)
+    return replace(nest, ins=ins) if names else nest
+
+
+def _room(nest: Nest, name: str) -> int:
+    """The room of a whole input."""
+    return footprint(nest, Schedule())[name]
+
+
+def _fixed_or_least(nest: Nest, fixed: Schedule | None) -> int:
+    """The elements that a nest takes: by its schedule, or by the smallest tiles."""
+    finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
+    return sum(footprint(nest, finest if fixed is None else fixed).values())

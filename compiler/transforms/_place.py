@@ -1,0 +1,41 @@
+"""What the lowering to tiles knows at a place in the loops."""
+
+from dataclasses import dataclass, field, replace
+
+from xdsl.ir import SSAValue
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    The part of a dimension that the loops so far have cut out.
+
+    At most `extent` indices from `offset` on; `limit`, where the last step of a loop may be shorter, is the end of
+    what the loop cuts. `cut` says whether a loop with more than one trip has cut the dimension.
+    """
+
+    offset: SSAValue | int
+    extent: int
+    limit: SSAValue | int | None = None
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class State:
+    """
+    What is known at a place in the loops.
+
+    `parts` by dimension; `blocks` of inputs and starts that are loaded; `sums` holds for each output what the loops
+    carry: its block if one is loaded, else the tensor in DRAM; `dram` the tensor that a loaded block is of; `started`
+    the starts given.
+    """
+
+    parts: dict[str, Part]
+    sums: dict[str, SSAValue]
+    blocks: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    dram: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    started: frozenset[str] = frozenset()
+
+    def at(self, dim: str, part: Part) -> "State":
+        """This state in a part of a dimension."""
+        return replace(self, parts={**self.parts, dim: part})

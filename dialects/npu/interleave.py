@@ -1,0 +1,227 @@
+"""
+Contractions that run in turn, one tile operation each, in one SPM.
+
+    %dx, %dw = npu.interleave spm 40 {
+      %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
+           loops [m : 2, k : 2, n : 2] keep(dY = 3) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+      %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
+           loops [n : 2, k : 2, m : 2] keep(dY = 3) : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+      npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
+    } : (tensor<6x8xf32>, tensor<8x4xf32>)
+
+Each keeps its own order and tiles. A block that several of them keep whole is held once and read once. They share one
+SPM, so that what is promised of it stands on the operation and not on its contractions.
+
+At the level of tiles the streams of tile operations are regions, with the shared blocks loaded before them:
+
+    %dx, %dw = npu.streams { … npu.yield %f : tensor<6x8xf32> } and { … npu.yield %g : tensor<8x4xf32> }
+      : (tensor<6x8xf32>, tensor<8x4xf32>)
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.npu.contract import ContractOp
+from npuc.dialects.npu.shared import Together, joint_footprint, number_values
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """What the contractions of an `npu.interleave`, or a stream of an `npu.streams`, compute."""
+
+    name = "npu.yield"
+
+    values = var_operand_def(AnyAttr())
+
+    traits = traits_def(IsTerminator(), Pure())
+
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, values: Sequence[SSAValue]):
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class InterleaveOp(IRDLOperation):
+    """
+    Independent contractions that run in turn, one tile operation each, until all are done.
+
+    `spm` is the budget that the schedules of all of them together promise to keep, in elements of the widest type.
+    """
+
+    name = "npu.interleave"
+
+    body = region_def("single_block")
+    outs = var_result_def(AnyAttr())
+    spm_attr = opt_prop_def(IntegerAttr, prop_name="spm")
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(self, body: Region, spm: int | None = None):
+        """`body` is a block of contractions that ends with an `npu.yield` of their results."""
+        ending = body.block.last_op
+        types = [value.type for value in ending.operands] if ending is not None else []
+        super().__init__(regions=[body], result_types=[types])
+        self.spm = spm
+
+    @property
+    def spm(self) -> int | None:
+        """The promised budget."""
+        return None if self.spm_attr is None else self.spm_attr.value.data
+
+    @spm.setter
+    def spm(self, spm: int | None) -> None:
+        self.spm_attr = None if spm is None else IntegerAttr(spm, i64)
+
+    @property
+    def contracts(self) -> tuple[ContractOp, ...]:
+        """The contractions, in their order."""
+        return tuple(op for op in self.body.block.ops if isinstance(op, ContractOp))
+
+    @property
+    def together(self) -> Together:
+        """The nests with their schedules, and which of their inputs are the same value."""
+        contracts = self.contracts
+        inputs = [op.operands[: len(op.nest.ins)] for op in contracts]
+        return Together(
+            tuple(op.nest for op in contracts), tuple(op.schedule for op in contracts), number_values(inputs)
+        )
+
+    def verify_(self) -> None:
+        *ops, ending = self.body.block.ops or [None]
+        if not isinstance(ending, YieldOp):
+            raise VerifyException("its body must end with npu.yield")
+        for op in ops:
+            if not isinstance(op, ContractOp):
+                name = op.name if isinstance(op, Operation) else "nothing"
+                raise VerifyException(f"only npu.contract may stand in it, got {name}")
+        contracts = self.contracts
+        if len(contracts) < 2:
+            raise VerifyException(f"expected two contractions or more, got {len(contracts)}")
+        results = [result for op in contracts for result in op.results]
+        for op in contracts:
+            for value in op.operands:
+                if value in results:
+                    raise VerifyException(
+                        "a contraction in it reads what another one computes: they cannot run in turn"
+                    )
+            if op.schedule.spm is not None:
+                raise VerifyException(
+                    "spm stands on a contraction in it, but they share one SPM: write it on npu.interleave"
+                )
+        if list(ending.operands) != results:
+            raise VerifyException("npu.yield must name the results of all its contractions, in their order")
+        if list(self.result_types) != [value.type for value in results]:
+            raise VerifyException("its result types must be those of npu.yield")
+        if self.spm is not None and self.spm < 1:
+            raise VerifyException(f"spm is {self.spm}, expected at least 1")
+        if self.spm is not None and not any(op.nest_attr.problems for op in contracts):
+            problem = _room_problem(self.together, self.spm)
+            if problem is not None:
+                raise VerifyException(problem)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "InterleaveOp":
+        spm = parser.parse_integer(allow_boolean=False) if parser.parse_optional_keyword("spm") else None
+        body = parser.parse_region()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type, " in result types")
+        properties: dict[str, Attribute] = {} if spm is None else {"spm": IntegerAttr(spm, i64)}
+        return cls.create(result_types=types, regions=[body], properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        if self.spm is not None:
+            printer.print_string(f" spm {self.spm}")
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+        _print_results(printer, self)
+
+
+@lru_cache(maxsize=1024)
+def _room_problem(together: Together, spm: int) -> str | None:
+    """What is said of contractions whose blocks take more than they promise together."""
+    for nest, schedule in zip(together.nests, together.schedules, strict=True):
+        if next(schedule.problems(nest), None) is not None:
+            return None  # Said of the contraction itself.
+    held = joint_footprint(together)
+    total = sum(sum(blocks.values()) for blocks in held)
+    if total <= spm:
+        return None
+    parts = "; ".join(", ".join(f"{name} {elements}" for name, elements in blocks.items()) for blocks in held)
+    return f"blocks take {total} elements ({parts}), spm promises {spm}"
+
+
+def _print_results(printer: Printer, op: Operation) -> None:
+    """Print what follows the regions: attributes and the types of the results in parentheses."""
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    with printer.in_parens():
+        printer.print_list(op.result_types, printer.print_attribute)
+
+
+@irdl_op_definition
+class StreamsOp(IRDLOperation):
+    """
+    Streams of tile operations, a region each, of which one operation runs at a time, in turn.
+
+    Nothing that one of them does depends on another, so that results and traffic are the same in any order.
+    """
+
+    name = "npu.streams"
+
+    streams = var_region_def("single_block")
+    outs = var_result_def(AnyAttr())
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(self, streams: Sequence[Region]):
+        endings = [stream.block.last_op for stream in streams]
+        types = [value.type for ending in endings if ending is not None for value in ending.operands]
+        super().__init__(regions=[streams], result_types=[types])
+
+    def verify_(self) -> None:
+        if len(self.streams) < 2:
+            raise VerifyException(f"expected two streams or more, got {len(self.streams)}")
+        types: list[Attribute] = []
+        for stream in self.streams:
+            ending = stream.block.last_op
+            if not isinstance(ending, YieldOp):
+                raise VerifyException("each stream must end with npu.yield")
+            types += ending.operand_types
+        if list(self.result_types) != types:
+            raise VerifyException("its result types must be those of the streams' npu.yield, one after another")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "StreamsOp":
+        regions = [parser.parse_region()]
+        while parser.parse_optional_keyword("and"):
+            regions.append(parser.parse_region())
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type, " in result types")
+        return cls.create(result_types=types, regions=regions, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        for number, stream in enumerate(self.streams):
+            printer.print_string(" and " if number else " ")
+            printer.print_region(stream, print_entry_block_args=False)
+        _print_results(printer, self)
