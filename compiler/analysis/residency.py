@@ -54,13 +54,13 @@ def product_of(statement: Statement) -> tuple[Product, Side, Side, Side]:
     """
     Which product of a layer a statement is, and the sides on which it has X, W and Y (or their gradients).
 
-    They are known by their names, with a `d` in front for gradients. A product with other names is a forward one, its
-    right operand the weights.
+    They are known by their names, with a `d` in front for gradients, and a number behind where several nests became
+    one. A product with other names is a forward one, its right operand the weights.
     """
     names: dict[str, Side] = {}
     sides: tuple[tuple[Side, str], ...] = (("out", statement.out), ("lhs", statement.lhs), ("rhs", statement.rhs))
     for side, name in sides:
-        names[name.removeprefix("d")] = side
+        names[name.removeprefix("d").rstrip("0123456789")] = side
     if set(names) != {"X", "W", "Y"}:
         names = {"X": "lhs", "W": "rhs", "Y": "out"}
     product: Product = "forward" if names["Y"] == "out" else "dx" if names["X"] == "out" else "dw"
