@@ -37,7 +37,7 @@ STREAMED = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
 
 
 class CycleBackend:
-    """Cycles of a systolic array with a double-buffered SPM, a finite DRAM channel and a vector unit, on one core."""
+    """Cycles of systolic arrays with double-buffered SPMs and vector units, and of a DRAM channel that they share."""
 
     name = "cycle"
     level = "npu"
@@ -58,7 +58,6 @@ class CycleBackend:
         Raises `UsageError` for hardware that the model does not cover and for a contraction without a schedule,
         `CapacityError` for a schedule that does not fit the SPM.
         """
-        _check_cores(hardware)
         ops = priced_operations(module)
         if is_compat(hardware):
             compat = compat_machine(hardware)
@@ -140,14 +139,6 @@ def _kind(op: Operation) -> Hashable:
     return kind, *(first[value] for value in op.operands)
 
 
-def _check_cores(hardware: Hardware) -> None:
-    if hardware.require("array.cores", int, backend="cycle") > 1:
-        raise UsageError(
-            f"hardware '{hardware.name}' has several cores (array.cores), the backend 'cycle' models one",
-            hint="--set array.cores=1",
-        )
-
-
 def cycle_machine(hardware: Hardware) -> Machine:
     """The machine that a hardware description means to this backend. Raises `UsageError` for what it does not cover."""
     machine = machine_from(machine_target(hardware, backend="cycle"))
@@ -157,4 +148,6 @@ def cycle_machine(hardware: Hardware) -> Machine:
             f"({'array.overlap' if machine.array.stages is not None else 'array.dataflow in-place'})",
             hint="--set memory.policy=explicit",
         )
+    if machine.policy == "lru" and machine.cores > 1:
+        raise UsageError("memory.policy = 'lru' knows one core (array.cores)", hint="--set array.cores=1")
     return machine

@@ -62,6 +62,8 @@ def compat_machine(hardware: Hardware) -> CompatMachine:
     if dataflow not in ("os", "ws", "is"):
         hint = "--set array.dataflow=os, or ws or is"
         raise UsageError(f"SCALE-Sim has no array.dataflow = '{dataflow}'", hint=hint)
+    if hardware.require("array.cores", int, backend="cycle") > 1:
+        raise UsageError("SCALE-Sim has one array, array.cores is more", hint="--set array.cores=1")
     memory = hardware.get("scalesim.memory", bool) is not False
     sizes = [64, 64, 64]
     if memory:

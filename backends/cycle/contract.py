@@ -15,14 +15,14 @@ from math import ceil
 from npuc.backends.cycle.pool import Share
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import Compute, compute
+from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.pipeline import core_timings, pipeline
 from npuc.compiler.analysis.residency import kept, product_of
-from npuc.compiler.analysis.traffic import traffic
 from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.report import OpRow, Partition, ScheduleRow, TensorBytes
+from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBytes
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.footprint import footprint
@@ -46,7 +46,7 @@ class Cost:
     spm_bytes: int
     lower_bound_bytes: int
     energy_j: float | None
-    native: Mapping[str, int | float]
+    native: Mapping[str, Scalar | list[Scalar]]
 
     @property
     def limit(self) -> str:
@@ -73,7 +73,9 @@ def nest_cost(
     memory.policy "lru".
     """
     width = dict(zip(nest.tensors, widths, strict=True))
-    moved = traffic(nest, schedule) if share is None else dict(share.tensors)
+    cores = parts(nest, schedule)
+    spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
+    moved = spread.channel if share is None else dict(share.tensors)
     tensors = {name: TensorBytes(t.read * width[name], t.write * width[name]) for name, t in moved.items()}
     turned = transposed(nest, width) if machine.array.dataflow == "in-place" else {}
     if machine.transpose == "explicit":
@@ -81,41 +83,47 @@ def nest_cost(
             tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
     read = sum(t.read_bytes for t in tensors.values())
     written = sum(t.write_bytes for t in tensors.values())
-    work = compute(nest, schedule, machine.array, held)
+    works = [compute(part.nest, part.schedule, machine.array, held) for part in cores]
     outs = {t.name for t in nest.outs}
-    accessed = {name: elements * width[name] for name, elements in work.accesses.items()}
+    accessed = {name: sum(work.accesses[name] for work in works) * width[name] for name in nest.tensors}
     stored = sum(size for name, size in accessed.items() if name in outs)
     loaded = sum(accessed.values()) - stored
-    # What the DMA brings in is written to SPM, what it takes out is read there.
+    # What the DMA brings into an SPM is written there, what it takes out is read there.
+    brought, taken = [read], [written]
+    if schedule.spread:
+        brought = [sum(t.read * width[name] for name, t in rows.items()) for rows in spread.moved]
+        taken = [sum(t.write * width[name] for name, t in rows.items()) for rows in spread.moved]
+    folds, reloads = sum(work.folds for work in works), sum(work.reloads for work in works)
     timing = pipeline(nest, schedule, machine, widths, held) if share is None else share.timing
-    native = {
-        "tiles": work.tiles,
-        "folds": work.folds,
-        "fill_drain_cycles": work.overhead
-        + work.folds * machine.array.fold_overhead
-        + work.reloads * machine.array.reload,
+    native: dict[str, int] = {
+        "tiles": sum(work.tiles for work in works),
+        "folds": folds,
+        "fill_drain_cycles": sum(work.overhead for work in works)
+        + folds * machine.array.fold_overhead
+        + reloads * machine.array.reload,
         "transfer_cycles": machine.transfer_cycles(read + written),
         "first_load_bytes": timing.head,
-        "spm_read_bytes": loaded + written,
-        "spm_write_bytes": stored + read,
+        "spm_read_bytes": loaded + sum(taken),
+        "spm_write_bytes": stored + sum(brought),
     }
     cycles = timing.cycles
     reuse: dict[str, float] = {}
     if machine.array.stages is not None:
-        groups = weight_groups(nest, schedule, machine, work)
-        native |= {"instructions": work.instructions, "weight_groups": groups}
-        native["fill_drain_cycles"] = work.cycles - work.instructions * machine.array.tile_m
-        reuse["weight_reuse"] = work.instructions / groups
+        groups = sum(weight_groups(p.nest, p.schedule, machine, w) for p, w in zip(cores, works, strict=True))
+        instructions = sum(work.instructions for work in works)
+        native |= {"instructions": instructions, "weight_groups": groups}
+        native["fill_drain_cycles"] = sum(work.cycles for work in works) - instructions * machine.array.tile_m
+        reuse["weight_reuse"] = instructions / groups
     elif machine.array.reload:
-        native |= {"reloads": work.reloads, "reload_cycles": work.reloads * machine.array.reload, "held": int(held)}
+        native |= {"reloads": reloads, "reload_cycles": reloads * machine.array.reload, "held": int(held)}
     if turned:
         # For comparison: the same products after transposes through DRAM, which leave no tile in the array.
-        extra = Fraction(2 * sum(turned.values())) / machine.bytes_per_cycle
+        extra = Fraction(2 * sum(turned.values())) / machine.channel
         explicit = ceil(pipeline(nest, schedule, machine, widths).time + extra)
         native |= {"transpose_bytes": 2 * sum(turned.values()), "explicit_cycles": explicit}
         cycles = explicit if machine.transpose == "explicit" else cycles
     blocks = sum(elements * width[name] for name, elements in footprint(nest, schedule).items())
-    bound = lower_bound_bytes(nest, machine.spm_bytes, widths)
+    bound = lower_bound_bytes(nest, machine.bounding_spm, widths)
     if share is not None:
         blocks, bound = share.peak, max(0, bound - share.found)
         native["peak_spm_bytes"] = share.peak
@@ -125,7 +133,7 @@ def nest_cost(
         energy = machine.energy.joules(nest.macs, spm, read + written)
     return Cost(
         cycles=cycles,
-        compute_cycles=work.cycles,
+        compute_cycles=timing.compute,
         transfer_cycles=native["transfer_cycles"],
         tensors=tensors,
         read=read,
@@ -133,8 +141,33 @@ def nest_cost(
         spm_bytes=blocks,
         lower_bound_bytes=bound,
         energy_j=energy,
-        native=native | reuse,
+        native=native | reuse | _by_core(nest, schedule, machine, widths, brought, taken),
     )
+
+
+def _by_core(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], read: list[int], written: list[int]
+) -> dict[str, float | list[Scalar]]:
+    """
+    On a chip of several cores what each does, in lists, and how evenly they are loaded.
+
+    `load_balance` is the work of all arrays over that of the busiest one on every core: 1 where all have the same.
+    """
+    if machine.cores == 1:
+        return {}
+    if schedule.spread:
+        timings = core_timings(nest, schedule, machine, widths)
+    else:
+        timings = (pipeline(nest, schedule, machine, widths),)
+    work = [timing.compute for timing in timings]
+    return {
+        "cores": len(timings),
+        "load_balance": sum(work) / (max(work) * machine.cores),
+        "core_cycles": [timing.cycles for timing in timings],
+        "core_compute_cycles": [*work],
+        "core_read_bytes": [*read],
+        "core_write_bytes": [*written],
+    }
 
 
 def weight_groups(nest: Nest, schedule: Schedule, machine: Machine, work: Compute) -> int:
@@ -174,7 +207,7 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
         _check_room(op, cost, machine, max(widths))
     batch, m, n, k = forward_sizes(nest)
     own = max(0, cost.lower_bound_bytes - (0 if share is None else share.early))
-    bound = max(machine.transfer_cycles(own), -(-nest.macs // machine.array.elements))
+    bound = max(machine.transfer_cycles(own), -(-nest.macs // machine.elements))
     return OpRow(
         index=index,
         name=layer_of(op),
@@ -193,7 +226,7 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
         compute_cycles=cost.compute_cycles,
         stall_cycles=cost.cycles - cost.compute_cycles,
         seconds=machine.seconds(cost.cycles),
-        utilization=nest.macs / (machine.array.elements * cost.cycles),
+        utilization=nest.macs / (machine.elements * cost.cycles),
         dram_read_bytes=cost.read,
         dram_write_bytes=cost.written,
         spm_bytes=cost.spm_bytes,
@@ -220,16 +253,29 @@ def _check_room(op: ContractOp, cost: Cost, machine: Machine, widest: int) -> No
             location=location_of(op),
             hint="smaller steps, less to keep, or a larger memory.spm_kib",
         )
+    cores = core_count(op.nest, op.schedule)
+    if cores > machine.cores:
+        raise CapacityError(
+            f"the schedule of {_named(op)} takes {cores:,} cores, the machine has {machine.cores:,}",
+            location=location_of(op),
+            hint=f"larger steps over cores, or array.cores={cores}",
+        )
 
 
 @lru_cache(maxsize=8192)
 def schedule_row(nest: Nest, schedule: Schedule) -> ScheduleRow:
-    """A schedule as reports show it; the outer loop of a dimension that is cut twice is a partition over time."""
-    dims = [loop.dim for loop in schedule.loops]
-    order = [loop.dim for n, loop in enumerate(schedule.loops) if loop.dim not in dims[n + 1 :]]
-    outer = [loop for n, loop in enumerate(schedule.loops) if loop.dim in dims[n + 1 :]]
+    """
+    A schedule as reports show it: loops over cores are a partition over cores, the outer loop of a dimension that is
+    cut twice one over time.
+    """
+    over, inner = schedule.loops[: schedule.spread], schedule.loops[schedule.spread :]
+    dims = [loop.dim for loop in inner]
+    order = [loop.dim for n, loop in enumerate(inner) if loop.dim not in dims[n + 1 :]]
+    outer = [loop for n, loop in enumerate(inner) if loop.dim in dims[n + 1 :]]
     partition = None
-    if outer:
+    if over:
+        partition = Partition(",".join(loop.dim for loop in over), core_count(nest, schedule), "cores")
+    elif outer:
         parts = -(-nest.sizes[outer[0].dim] // outer[0].step)
         partition = Partition(outer[0].dim, parts, "time")
     tile = nest.sizes | {loop.dim: loop.step for loop in schedule.loops}

@@ -78,10 +78,10 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     moved = _moved(together, widths, machine, moves)
     transfer = machine.transfer_cycles(moved.read + moved.written)
     turned = sum(_turned(together, widths, machine).values())
-    cycles = ceil(timing.time + (Fraction(2 * turned) / machine.bytes_per_cycle))
+    cycles = ceil(timing.time + (Fraction(2 * turned) / machine.channel))
     reads, writes = moved.loaded + moved.written, moved.stored + moved.read
     least = interleaved_bound(together, machine.spm_bytes, widths)
-    bound = max(machine.transfer_cycles(least), -(-together.macs // machine.array.elements))
+    bound = max(machine.transfer_cycles(least), -(-together.macs // machine.elements))
     batch, m, n, k = forward_sizes(together.nests[0])
     busy = max(timing.compute, transfer)
     return OpRow(
@@ -102,7 +102,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         compute_cycles=timing.compute,
         stall_cycles=cycles - timing.compute,
         seconds=machine.seconds(cycles),
-        utilization=together.macs / (machine.array.elements * cycles),
+        utilization=together.macs / (machine.elements * cycles),
         dram_read_bytes=moved.read,
         dram_write_bytes=moved.written,
         spm_bytes=spm_bytes,

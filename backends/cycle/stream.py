@@ -30,7 +30,7 @@ def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
     vector = isinstance(op, VectorOp)
     ops = op.ops if isinstance(op, VectorOp) else 0
     kind: Kind = "vector" if vector else "data"
-    work, transfer = -(-ops // machine.lanes), machine.transfer_cycles(read + written)
+    work, transfer = -(-ops // (machine.lanes * machine.cores)), machine.transfer_cycles(read + written)
     cycles = max(work, transfer) if machine.double_buffer else work + transfer
     # Through SPM: once in and out by DMA, and for vector work once more by the unit.
     through = (read + written) * (2 if vector else 1)

@@ -127,6 +127,10 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
     for key in ("array.transpose", "array.overlap"):
         if hardware.written(key):
             target[key.partition(".")[2]] = hardware.require(key, str, backend=backend)
+    if hardware.require("array.cores", int, backend=backend) > 1:
+        target["cores"] = hardware.require("array.cores", int, backend=backend)
+        target["multicast"] = hardware.require("array.multicast", bool, backend=backend)
+        target["reduction"] = hardware.require("array.reduction", str, backend=backend)
     if hardware.written("array.overlap"):
         target["tile_m"] = hardware.require("array.tile_m", int, backend=backend)
     if hardware.written("memory.policy"):

@@ -195,6 +195,7 @@ _ALL = (
     Key("array.fill", Text(("overlap", "per-fold")), "whether folds overlap their fill and drain", "overlap"),
     Key("array.drain", Text(("hidden", "full")), "whether outputs drain beside the next fold", "hidden"),
     Key("array.multicast", Flag(), "whether a block that several cores read is fetched once", False),
+    Key("array.reduction", Text(("dram", "on-chip")), "where partial sums of several cores are added", "dram"),
     Key("memory.spm_kib", Real(1 << 30), "scratchpad of one core, KiB"),
     Key("memory.double_buffer", Flag(), "whether half of the SPM is filled while the other is used", True),
     Key("memory.element_bytes", Integer(1, 64), "bytes of every float element; without it the type's own"),

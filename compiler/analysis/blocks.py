@@ -61,7 +61,9 @@ def streams(nest: Nest, schedule: Schedule) -> tuple[Stream, ...]:
             for p in range(len(schedule.loops) - schedule.keep_of(tensor.name))
             if among is None or schedule.loops[p].dim in among
         ]
-        while outer and (schedule.loops[outer[-1]].dim not in tensor.dims or trips[outer[-1]] == 1):
+        while outer and (
+            trips[outer[-1]] == 1 or (schedule.loops[outer[-1]].dim not in tensor.dims and outer[-1] >= schedule.spread)
+        ):
             outer.pop()
         return tuple(outer)
 

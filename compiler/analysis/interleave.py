@@ -7,7 +7,7 @@ hide behind neighbours are paid once. The array never finds the tile it needs in
 came between. (One that goes on alone could find it; the model does not count on that.)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -16,8 +16,10 @@ from npuc.compiler.analysis.blocks import touched
 from npuc.compiler.analysis.bounds import compulsory, lower_bound_bytes
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import Run, Timing
-from npuc.compiler.analysis.tiles import Node, tile_sequence
+from npuc.compiler.analysis.pipeline import Timing
+from npuc.compiler.analysis.recurrence import Run
+from npuc.compiler.analysis.sequence import TileSequence
+from npuc.compiler.analysis.tiles import tile_sequence
 from npuc.compiler.analysis.traffic import TensorTraffic, traffic
 from npuc.compiler.analysis.weave import weave
 from npuc.dialects.npu.nest import Nest
@@ -37,22 +39,7 @@ def interleaved_traffic(together: Together) -> tuple[dict[str, TensorTraffic], .
     return moved
 
 
-@dataclass(frozen=True)
-class Sequence:
-    """The tile operations in turn: bytes before the first (`head`), after the last (`tail`), at any time (`spare`)."""
-
-    root: Node
-    head: int
-    tail: int
-    spare: int
-
-    @property
-    def moved(self) -> int:
-        """All bytes."""
-        return self.head + self.root.moved + self.tail + self.spare
-
-
-def interleaved_sequence(together: Together, array: Array, widths: Widths) -> Sequence:
+def interleaved_sequence(together: Together, array: Array, widths: Widths) -> TileSequence:
     """The tile operations of all nests in turn."""
     own = [
         tile_sequence(nest, schedule, array, width, apart=True)
@@ -64,7 +51,7 @@ def interleaved_sequence(together: Together, array: Array, widths: Widths) -> Se
             nest = together.nests[number]
             heads[number] -= width_of(nest, widths[number], name) * touched(nest.tensors[name], nest.sizes)
     root, head = weave([(sequence.root, moved) for sequence, moved in zip(own, heads, strict=True)])
-    return Sequence(root, head, sum(sequence.tail for sequence in own), sum(sequence.spare for sequence in own))
+    return TileSequence(root, head, sum(sequence.tail for sequence in own), sum(sequence.spare for sequence in own))
 
 
 def interleaved_compute(together: Together, array: Array) -> tuple[Compute, ...]:
@@ -83,7 +70,7 @@ def interleaved_pipeline(together: Together, machine: Machine, widths: Widths) -
     sequence = interleaved_sequence(together, machine.array, widths)
     work = interleaved_compute(together, machine.array)
     cycles, overhead = sum(one.cycles for one in work), sum(one.overhead for one in work)
-    rate = machine.bytes_per_cycle
+    rate = machine.channel
     if machine.double_buffer:
         run = Run(rate.numerator, rate.denominator, machine.spm_bytes)
         run.node(sequence.root, sequence.head)

@@ -129,7 +129,7 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
         if fixed is not None:
             schedules.append(fixed)
             continue
-        part = replace(problem.machine, spm_bytes=(least[number] + left // free) * max(widths))
+        part = replace(problem.machine.core(1), spm_bytes=(least[number] + left // free) * max(widths))
         found = best_schedule(nest, part, objective, widths)
         depth = len(found.loops)
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()

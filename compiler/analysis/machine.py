@@ -7,7 +7,7 @@ The module carries them as the dictionary attribute `npu.target`, so that a pass
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
@@ -24,6 +24,7 @@ TARGET = "npu.target"
 Fact = bool | int | float | str
 Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]
+Reduction = Literal["dram", "on-chip"]
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,15 @@ class Energy:
 @dataclass(frozen=True)
 class Machine:
     """
-    One core: its array, SPM, DRAM channel and vector unit.
+        A chip of equal cores, each with an array, an SPM and a vector unit; one DRAM channel serves them all.
 
+    All facts are those of one core, `bytes_per_cycle`, which is exact, its part of the channel. `multicast`: what
+    several cores read comes from DRAM once; `reduction` "on-chip": partial sums pass from core to core without DRAM.
     `spm_bytes` is what a schedule may use: half of the SPM where it is double buffered, since the other half is being
-    filled. `bytes_per_cycle` is exact. `element_bytes` counts for every float element; None: the size of its type.
-    `energy` is None where the machine does not say all three values. `transpose` "explicit": an in-place array that
-    gets W for dX and X for dW transposed through memory, for comparison. `policy` says what stays in SPM: what the
-    schedules keep, or the least recently used tiles.
+    filled. `element_bytes` counts for every float element; None: the size of its type. `energy` is None where the
+    machine does not say all three values. `transpose` "explicit": an in-place array that gets W for dX and X for dW
+    transposed through memory, for comparison. `policy` says what stays in SPM: what the schedules keep, or the least
+    recently used tiles.
     """
 
     array: Array
@@ -61,10 +64,37 @@ class Machine:
     energy: Energy | None = None
     transpose: Transpose = "none"
     policy: Policy = "explicit"
+    cores: int = 1
+    multicast: bool = False
+    reduction: Reduction = "dram"
+
+    @property
+    def channel(self) -> Fraction:
+        """Bytes a cycle of the DRAM channel of all cores."""
+        return self.bytes_per_cycle * self.cores
+
+    @property
+    def elements(self) -> int:
+        """MACs a cycle of all arrays."""
+        return self.array.elements * self.cores
+
+    @property
+    def bounding_spm(self) -> int:
+        """
+        The bytes of one SPM whose lower bound of traffic holds for the chip.
+
+        That of a core, since what it computes comes through its own; all together where one transfer serves several.
+        """
+        shared = self.multicast or self.reduction == "on-chip"
+        return self.spm_bytes * (self.cores if shared else 1)
+
+    def core(self, among: int) -> "Machine":
+        """One core where `among` of them share the DRAM channel."""
+        return replace(self, cores=1, bytes_per_cycle=self.channel / among, multicast=False, reduction="dram")
 
     def transfer_cycles(self, moved: int) -> int:
         """The cycles in which the DRAM channel moves that many bytes."""
-        rate = self.bytes_per_cycle
+        rate = self.channel
         return -(-moved * rate.denominator // rate.numerator)
 
     def seconds(self, cycles: int) -> float:
@@ -85,7 +115,8 @@ REQUIRED: dict[str, type[bool] | type[int] | type[float] | type[str]] = {
     "lanes": int,
 }
 ENERGIES = ("mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
-OPTIONAL = ("name", "element_bytes", "transpose", "overlap", "tile_m", "policy", *ENERGIES)
+CHIP = ("cores", "multicast", "reduction")
+OPTIONAL = ("name", "element_bytes", "transpose", "overlap", "tile_m", "policy", *CHIP, *ENERGIES)
 
 
 def machine_from(facts: Mapping[str, Fact]) -> Machine:
@@ -102,6 +133,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
     drains: dict[str, Drain] = {"hidden": "hidden", "full": "full"}
     transposes: dict[str, Transpose] = {"none": "none", "explicit": "explicit"}
     policies: dict[str, Policy] = {"explicit": "explicit", "lru": "lru"}
+    reductions: dict[str, Reduction] = {"dram": "dram", "on-chip": "on-chip"}
     energies = [facts[key] for key in ENERGIES if key in facts]
     element = facts.get("element_bytes")
     overlaps: dict[str, Overlap] = {overlap: overlap for overlap in OVERLAPS}
@@ -126,6 +158,9 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
         energy=Energy(*(_real(facts, key) for key in ENERGIES)) if len(energies) == len(ENERGIES) else None,
         transpose=transposes[_text(facts, "transpose", transposes)] if "transpose" in facts else "none",
         policy=policies[_text(facts, "policy", policies)] if "policy" in facts else "explicit",
+        cores=_whole(facts, "cores") if "cores" in facts else 1,
+        multicast=facts.get("multicast") is True,
+        reduction=reductions[_text(facts, "reduction", reductions)] if "reduction" in facts else "dram",
     )
 
 

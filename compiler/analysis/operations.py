@@ -6,7 +6,7 @@ from npuc.compiler.analysis.compute import tile_cycles
 from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.residency import placement
-from npuc.compiler.analysis.tiles import Node
+from npuc.compiler.analysis.sequence import Node
 from npuc.dialects.npu.nest import Nest, Schedule
 
 

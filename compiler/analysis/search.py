@@ -6,18 +6,23 @@ exact, so the best by them is the best of the space. For time the price is an es
 and transfers, plus the first load and last store, plus the loads that the room for data on its way is too small to
 hide. The best by it are timed by the exact pipeline, in the order of a lower bound of their time, until no other
 can win.
+
+On several cores a nest is cut along one dimension of a group, or along two, and the first part, the largest, is
+searched as above on a core with its share of the DRAM channel. The cuts are tried in the order of what none of their
+schedules can beat, until that is above the best found. All cores or fewer: a nest may also stay on one.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from sys import float_info
 
 import numpy as np
 
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
 from npuc.compiler.analysis.holding import Option
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
@@ -59,6 +64,104 @@ def best_schedule(
         )
     if widths is None:
         widths = (machine.element_bytes or 4,) * len(nest.tensors)
+    return (_on_core if machine.cores == 1 else _over_cores)(nest, machine, objective, widths)
+
+
+def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...]) -> Schedule:
+    """The best schedule on a machine of several cores."""
+    cuts = sorted(
+        (
+            (_cut_floor(nest, cut, machine, objective, widths), number, cut)
+            for number, cut in enumerate(cuts_of(nest, machine.cores))
+        ),
+        key=lambda entry: entry[:2],
+    )
+    best: tuple[float, float, Schedule] | None = None
+    refusal: CapacityError | None = None
+    for floor, _, cut in cuts:
+        if best is not None and floor >= best[0]:
+            break
+        part = parts(nest, Schedule(cut))[0].nest
+        try:
+            inner = _on_core(part, machine.core(core_count(nest, Schedule(cut))), objective, widths)
+        except CapacityError as e:
+            refusal = refusal or e
+            continue
+        schedule = Schedule((*cut, *inner.loops), inner.keep, inner.spm)
+        score, moved = _price(nest, schedule, machine, objective, widths)
+        if best is None or (score, moved) < best[:2]:
+            best = score, moved, schedule
+    if best is None:
+        assert refusal is not None, "the nest on one core is among the cuts"
+        raise refusal
+    return best[2]
+
+
+def cuts_of(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
+    """
+    The loops over cores that a search tries: none, one dimension in as many parts as there are cores, or two.
+
+    Of dimensions that the same tensors use, the first that has an index a core, else the largest.
+    """
+    yield ()
+    tensors = (*nest.ins, *nest.outs)
+    groups: dict[frozenset[str], list[str]] = {}
+    for dim in nest.sizes:
+        groups.setdefault(frozenset(t.name for t in tensors if dim in t.dims), []).append(dim)
+    dims = [
+        next((d for d in group if nest.sizes[d] >= cores), max(group, key=lambda d: nest.sizes[d]))
+        for group in groups.values()
+    ]
+
+    def loop(dim: str, count: int) -> Loop:
+        return Loop(dim, -(-nest.sizes[dim] // count), cores=True)
+
+    for dim in dims:
+        if nest.sizes[dim] > 1:
+            yield (loop(dim, cores),)
+    for first, second in combinations(dims, 2):
+        for count in range(2, cores):
+            if cores % count == 0 and min(nest.sizes[first], nest.sizes[second]) > 1:
+                yield loop(first, count), loop(second, cores // count)
+
+
+def _cut_floor(
+    nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Objective, widths: tuple[int, ...]
+) -> float:
+    """What no schedule with these loops over cores is below; 0 where no bound is known."""
+    if objective not in ("time", "traffic"):
+        return 0.0
+    schedule = Schedule(cut)
+    moved = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel.values()
+    least = sum(width * (t.read + t.write) for width, t in zip(widths, moved, strict=True))
+    if objective == "traffic":
+        return float(least)
+    part = parts(nest, schedule)[0]
+    return max(float(compute(part.nest, Schedule(), machine.array).cycles), float(least / machine.channel))
+
+
+def _price(
+    nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: tuple[int, ...]
+) -> tuple[float, float]:
+    """What is minimised, exactly, and the bytes that a schedule moves."""
+    timing = pipeline(nest, schedule, machine, widths)
+    time, energy = float(timing.time), machine.energy
+    if objective == "time":
+        return time, timing.moved
+    if objective == "traffic" or energy is None:
+        return timing.moved, timing.moved
+    width = dict(zip(nest.tensors, widths, strict=True))
+    spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
+    spm = sum(width[name] * (t.read + t.write) for rows in spread.moved for name, t in rows.items())
+    for part in parts(nest, schedule):
+        accesses = compute(part.nest, part.schedule, machine.array).accesses
+        spm += sum(width[name] * elements for name, elements in accesses.items())
+    joules = energy.joules(nest.macs, spm, timing.moved)
+    return (joules if objective == "energy" else time * joules), timing.moved
+
+
+def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...]) -> Schedule:
+    """The best schedule on one core."""
     coarse = _search(nest, machine, objective, widths, fine=False)
     if coarse is not None and coarse.score <= NEAR * _floor(nest, machine, objective, widths):
         return coarse.schedule
@@ -180,20 +283,8 @@ def _best(prices: Prices, choices: list[Choice], budget: int) -> _Found:
         if timed and (len(timed) == TRIALS or alike in seen or bound[number] > least * ALIKE):
             continue
         seen.add(alike)
-        exact = _exact(prices, schedule(number), int(moved[number]))
+        exact, _ = _price(prices.nest, schedule(number), prices.machine, prices.objective, prices.widths)
         timed.append((exact, float(moved[number]), int(room[number]), number))
     least = min(timed)[0]
     exact, traffic, _, number = min((t for t in timed if t[0] <= least * ALIKE), key=lambda t: (t[1], t[2], t[0]))
     return _Found(schedule(number), exact, traffic)
-
-
-def _exact(prices: Prices, schedule: Schedule, moved: int) -> float:
-    """The time of a schedule by the pipeline; for the objective edp, times its energy."""
-    machine = prices.machine
-    time = float(pipeline(prices.nest, schedule, machine, prices.widths).time)
-    if prices.objective == "time" or machine.energy is None:
-        return time
-    widths = dict(zip(prices.nest.tensors, prices.widths, strict=True))
-    accesses = compute(prices.nest, schedule, machine.array).accesses
-    spm = sum(widths[name] * elements for name, elements in accesses.items())
-    return time * machine.energy.joules(prices.nest.macs, spm + moved, moved)

@@ -11,52 +11,15 @@ windows are walked along their own tiles.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.axes import AxisTable, AxisTables
 from npuc.compiler.analysis.blocks import Stream, is_plain, streams, touched
 from npuc.compiler.analysis.compute import tile_cycles, waits_apart
 from npuc.compiler.analysis.residency import changes, group_wait
+from npuc.compiler.analysis.sequence import Node, TileSequence
 from npuc.dialects.npu.nest import Nest, Schedule
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """
-    Tile operations that follow each other.
-
-    `items` are (node, bytes, count): `bytes` move before each of the `count` runs; those of the first item's first
-    run are the caller's, and it stands alone. A leaf has none and is one tile operation. `cycles` is the compute of
-    all operations, `first` that of the first one; `moved` counts the bytes inside and `loads` the operations that
-    move any.
-    """
-
-    items: tuple[tuple["Node", int, int], ...]
-    cycles: int
-    first: int
-    moved: int = 0
-    loads: int = 0
-
-
-@dataclass(frozen=True)
-class TileSequence:
-    """
-    The operations, the bytes that the first one waits for (`head`), and those written after the last (`tail`).
-
-    `spare` are the bytes of elements that no operation touches (zeros or starts of an output): they may move at any
-    time.
-    """
-
-    root: Node
-    head: int
-    tail: int
-    spare: int
-
-    @property
-    def moved(self) -> int:
-        """All bytes."""
-        return self.head + self.root.moved + self.tail + self.spare
 
 
 @dataclass(frozen=True)
@@ -84,6 +47,18 @@ def tile_sequence(
     between any two.
     """
     return _Builder(nest, schedule, array, widths, apart).sequence(held)
+
+
+def part_sequences(
+    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], reduction: bool = False
+) -> tuple[TileSequence, ...]:
+    """
+    The tile operations of each core of a schedule over cores, which begin with nothing in SPM or array.
+
+    With `reduction` on chip a core does not read what cores before it have added up. What no operation touches is the
+    first core's.
+    """
+    return tuple(_Builder(nest, schedule, array, widths, apart=False).parts(reduction))
 
 
 @dataclass(frozen=True)
@@ -149,6 +124,40 @@ class _Builder:
             if moved.stream.kind != "input":
                 spare += moved.width * missed
         return TileSequence(root, head, tail, spare)
+
+    def parts(self, reduction: bool) -> Iterator[TileSequence]:
+        spare = self.sequence(held=False).spare
+        place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
+        for place in self._cores(0, place, reduction):
+            level = self.schedule.spread - 1
+            tail = 0
+            head = 0
+            for number, moved in enumerate(self.moved):
+                elements, new = self._block(moved, level, place, last=False)
+                if moved.stream.kind == "accumulator":
+                    tail += moved.width * self._block(moved, level, place, last=True)[0]
+                    head += moved.width * (elements - new if place.first[number] else elements)
+                elif moved.stream.kind == "input" or place.first[number]:
+                    head += moved.width * elements
+            found = self._groups(level, dict(zip(self.nest.sizes, place.extents, strict=True)))
+            root = self._child(level, place, place.first, found if self.finds else ())
+            yield TileSequence(root, head, tail, spare)
+            spare = 0
+
+    def _cores(self, level: int, place: _Place, reduction: bool) -> Iterator[_Place]:
+        """The places of the cores, inside all loops over them."""
+        if level == self.schedule.spread:
+            yield place
+            return
+        later = self._later(level, place.first)
+        if reduction:
+            kept = (m.stream.kind == "accumulator" for m in self.moved)
+            later = tuple(a or b for a, b in zip(later, kept, strict=True))
+        flags = place.first
+        for inner, count in self._iterations(level, place):
+            for _ in range(count):
+                yield from self._cores(level + 1, replace(inner, first=flags), reduction)
+                flags = later
 
     def _node(self, level: int, place: _Place) -> Node:
         """What the loops from `level` on do at this place."""
@@ -260,8 +269,10 @@ class _Builder:
                 continue
             if stream.kind == "start" and (dim not in stream.out.dims or not place.first[number]):
                 continue
-            changes = dim in stream.tensor.dims or any(
-                p > level and place.extents[n] > step for p, n, step in moved.cuts
+            changes = (
+                level < self.schedule.spread
+                or dim in stream.tensor.dims
+                or any(p > level and place.extents[n] > step for p, n, step in moved.cuts)
             )
             if not changes:
                 continue

@@ -20,8 +20,10 @@ from npuc.compiler.analysis.array import Array, Numbers
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.operations import least_cycles, leaves, longest_fold, tile_extents, tile_folds
-from npuc.compiler.analysis.pipeline import Run, RunState, pipeline
-from npuc.compiler.analysis.tiles import Node, tile_sequence
+from npuc.compiler.analysis.pipeline import core_runs, pipeline, slowest_core
+from npuc.compiler.analysis.recurrence import Run, RunState
+from npuc.compiler.analysis.sequence import Node
+from npuc.compiler.analysis.tiles import part_sequences, tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
 
 State = Literal["fill", "steady", "drain", "stall"]
@@ -66,7 +68,7 @@ class Timeline:
     The array over the time of an operation.
 
     `stretches` follow each other and fill `ticks`; `pieces` are the first tile operations, fold by fold. `first` are
-    the ticks before the first operation can start, `last` those after the drain.
+    the ticks before the first operation can start, `last` those after the drain. `macs` are the array's.
     """
 
     per_cycle: int
@@ -74,6 +76,7 @@ class Timeline:
     pieces: tuple[Piece, ...]
     first: int
     last: int
+    macs: int
 
     @property
     def ticks(self) -> int:
@@ -153,7 +156,7 @@ class _Serial:
 
 
 def _run_of(machine: Machine) -> Run | _Serial:
-    rate = machine.bytes_per_cycle
+    rate = machine.channel
     if machine.double_buffer:
         return Run(rate.numerator, rate.denominator, machine.spm_bytes)
     return _Serial(rate.numerator, rate.denominator)
@@ -221,18 +224,24 @@ def timeline(
     """
     The array's time in a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
 
-    `held`: the operation before left the stationary tile in the array. `extra` cycles follow in which data moves that
-    the pipeline knows nothing of.
+    Over several cores it is the array of the slowest. `held`: the operation before left the stationary tile in the
+    array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
     """
     array = machine.array
-    sequence = tile_sequence(nest, schedule, array, widths, held)
     step = 1 if array.stages is None else array.tile_m
     streaming = _Streaming(array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step)
-    streamed = tile_sequence(nest, schedule, streaming, widths)
-    timing = pipeline(nest, schedule, machine, widths, held)
+    cycles = pipeline(nest, schedule, machine, widths, held).cycles
+    if schedule.spread:
+        number = slowest_core(nest, schedule, machine, widths)
+        core = core_runs(nest, schedule, machine, widths)[number]
+        streamed = part_sequences(nest, schedule, streaming, widths, machine.reduction == "on-chip")[number]
+        nest, schedule, machine, sequence = core.part.nest, core.part.schedule, core.machine, core.sequence
+    else:
+        sequence = tile_sequence(nest, schedule, array, widths, held)
+        streamed = tile_sequence(nest, schedule, streaming, widths)
     run = _run_of(machine)
-    p, first = run.per_cycle, sequence.head * machine.bytes_per_cycle.denominator
-    whole = (timing.cycles + extra) * p
+    p, first = run.per_cycle, sequence.head * machine.channel.denominator
+    whole = (cycles + extra) * p
     walk = _Walk(
         run, machine, whole // RESOLUTION, len(nest.statements) == 1 and not array.reload and array.stages is None
     )
@@ -248,7 +257,7 @@ def timeline(
     ]
     stretches += [Stretch(drain=p * (overhead - filling)), Stretch(stall=last)]
     pieces = tuple(_pieces(nest, schedule, machine, sequence.root, sequence.head))
-    return Timeline(p, tuple(s for s in stretches if s.ticks), pieces, first, last)
+    return Timeline(p, tuple(s for s in stretches if s.ticks), pieces, first, last, nest.macs)
 
 
 def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: int) -> Iterator[Piece]:

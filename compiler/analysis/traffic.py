@@ -47,7 +47,7 @@ def volume(nest: Nest, schedule: Schedule, stream: Stream) -> int:
     if len(set(dims)) == len(dims):
         return total
     for number, position in enumerate(stream.loops):
-        if schedule.loops[position].dim not in stream.tensor.dims:
+        if position >= schedule.spread and schedule.loops[position].dim not in stream.tensor.dims:
             total -= _visits(nest, schedule, stream, stream.loops[:number], position)
     return total
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import lcm
 from typing import TypeAlias
 
-from npuc.compiler.analysis.tiles import Node
+from npuc.compiler.analysis.sequence import Node
 
 Run: TypeAlias = tuple[Node, int, int]
 """A node, the bytes that move before each of its runs, how often it runs."""

@@ -34,10 +34,12 @@ from npuc.compiler.options import MAX_OPS
 if TYPE_CHECKING:
     from npuc.compiler.driver import Compilation
     from npuc.compiler.options import CompileOptions, Say
+    from npuc.compiler.report.table import Rows
     from npuc.compiler.run import RunOptions
 
 
 EMITTED = ("mlir", "trace", "scalesim")
+ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +54,7 @@ class Outputs:
     json: str | None
     csv: str | None
     program: str | None
-    all_rows: bool
+    rows: Rows
     timeline: bool = False
     """Whether `program` takes the timeline of the step in place of the IR."""
     reports: str | None = None
@@ -101,7 +103,7 @@ def command(
     emit: Annotated[
         str, typer.Option("--emit", metavar="|".join(EMITTED), help="What -o writes; SCALE-Sim's files go to a folder.")
     ] = "mlir",
-    rows: Annotated[str, typer.Option("--rows", metavar="folded|all", help="Layers that the table shows.")] = "folded",
+    rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
     print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None,
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
     load: Load = None,
@@ -115,12 +117,13 @@ def command(
         from npuc.backends.base import DEFAULT
         from npuc.backends.hardware import parse_setting
 
-        if rows not in ("folded", "all"):
-            raise UsageError(f"--rows {rows}: expected folded or all")
+        shown: Rows | None = next((known for known in ROWS if known == rows), None)
+        if shown is None:
+            raise UsageError(f"--rows {rows}: expected folded, all or cores")
         backends = backend or [DEFAULT]
         if backend is None and not quiet:
             print(f"npuc: backend {DEFAULT}, the default", file=sys.stderr)
-        outputs = _outputs(json, csv, csv_format, output, emit, all_rows=rows == "all")
+        outputs = _outputs(json, csv, csv_format, output, emit, rows=shown)
         outputs.check(backends)
         options: CompileOptions = {
             "hardware": hw,
@@ -142,7 +145,7 @@ def command(
 
 
 def _outputs(
-    json: str | None, csv: str | None, csv_format: str, output: str | None, emit: str, *, all_rows: bool
+    json: str | None, csv: str | None, csv_format: str, output: str | None, emit: str, *, rows: Rows
 ) -> Outputs:
     """Where results go. Raises `UsageError` for an unknown format."""
     for option, value, known in (("--csv-format", csv_format, ("npuc", "scalesim")), ("--emit", emit, EMITTED)):
@@ -159,7 +162,7 @@ def _outputs(
         json,
         None if reports is not None else csv,
         None if topology is not None else output,
-        all_rows,
+        rows,
         emit == "trace",
         reports,
         topology,
@@ -242,7 +245,7 @@ def _write(result: Compilation, outputs: Outputs) -> None:
 
         console = make_console()
         for report in reports:
-            print_report(report, console, all_rows=outputs.all_rows)
+            print_report(report, console, rows=outputs.rows)
 
 
 def _program(result: Compilation, outputs: Outputs) -> str:

@@ -7,8 +7,9 @@ On a terminal it is as wide as that; piped it is as wide as it needs to be and n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.layers import Line, by_layer, folded
 from npuc.compiler.report.model import Report
 from npuc.compiler.report.verdict import MAC_UNITS, bytes_unit, energy_text, is_training, time_text, time_unit, verdict
@@ -17,23 +18,27 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+Rows = Literal["folded", "all", "cores"]
+"""What the table shows: long networks folded by block, every layer, or folded with each core's share behind it."""
 UNLIMITED = 100_000
 NARROWEST = 12
 PHASES = {"forward": "forward", "dx": "dX", "dw": "dW", "dxdw": "dX+dW", "update": "update", "comm": "comm"}
 LIMIT_STYLES = {"compute": "green", "dram": "yellow", "vector": "cyan", "latency": "magenta"}
 
 
-def print_report(report: Report, console: Console, *, all_rows: bool = False) -> None:
-    """Print the report on a console; `all_rows` shows every layer of a long network."""
+def print_report(report: Report, console: Console, *, rows: Rows = "folded") -> None:
+    """Print the report on a console; `rows` all shows every layer of a long network, cores also a line a core."""
     from rich.markup import escape
 
     lines = by_layer(report.ops)
-    shown = lines if all_rows else folded(lines)
+    shown = lines if rows == "all" else folded(lines)
     console.print(escape(_title(report)), style="bold", highlight=False, soft_wrap=True)
     if lines:
         console.print(_fitting_table(report, shown, console))
     if len(shown) < len(lines):
         console.print(f"{len(lines):,} layers folded into {len(shown)} lines: --rows all shows each", style="dim")
+    if rows == "cores":
+        print_cores(report, console)
     for name, text in _summary(report):
         console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
 
@@ -138,6 +143,9 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
             least = totals.lower_bound_bytes
             text += f"; {(read + written) / least:.2f}x the least possible {least / scale:,.2f} {unit}"
         yield "traffic", text
+    balance = load_balance(report)
+    if balance is not None:
+        yield "cores", f"load balance {balance:.1%}: the work of all arrays over that of the busiest on every core"
     if totals.energy_j is not None:
         yield "energy", energy_text(totals.energy_j)
     for warning in report.warnings:

@@ -28,7 +28,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -42,8 +42,6 @@ from npuc.dialects.provenance import derive
 
 OpT = TypeVar("OpT", bound=Operation)
 _INDEX = IndexType()
-
-
 Sums: TypeAlias = dict[str, SSAValue]
 
 
@@ -184,6 +182,8 @@ class TileLowering:
         body.add_ops(self.ops)
         self.ops = outer
         loop = self.emit(scf.ForOp(*bounds, list(state.sums.values()), body))
+        if self.schedule.loops[depth].cores:
+            loop.attributes["cores"] = UnitAttr()
         return {name: self.named(value, names[name]) for name, value in zip(state.sums, loop.results, strict=True)}
 
     def statements(self, state: State) -> Sums:
@@ -199,10 +199,12 @@ class TileLowering:
     # blocks
 
     def settled(self, tensor: Tensor, depth: int, state: State) -> bool:
-        """Whether no loop from `depth` on, of those outside the kept block, changes the tensor's block."""
+        """Whether no loop from `depth` on and outside the kept block changes the block; one over cores changes all."""
         end = len(self.schedule.loops) - self.schedule.keep_of(tensor.name)
-        loops = self.schedule.loops[depth:end]
-        return not any(loop.dim in tensor.dims and loop.step < state.parts[loop.dim].extent for loop in loops)
+        return not any(
+            (loop.cores or loop.dim in tensor.dims) and loop.step < state.parts[loop.dim].extent
+            for loop in self.schedule.loops[depth:end]
+        )
 
     def load(self, depth: int, state: State) -> State:
         """Load the blocks that are settled at `depth`: inputs, outputs, starts."""

@@ -41,6 +41,9 @@ class SetTargetPass(ModulePass):
     transpose: str | None = None
     overlap: str | None = None
     tile_m: int | None = None
+    cores: int | None = None
+    multicast: bool | None = None
+    reduction: str | None = None
     mac_pj: int | float | None = None
     spm_pj_per_byte: int | float | None = None
     dram_pj_per_byte: int | float | None = None

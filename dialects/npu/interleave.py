@@ -123,6 +123,8 @@ class InterleaveOp(IRDLOperation):
                     raise VerifyException(
                         "a contraction in it reads what another one computes: they cannot run in turn"
                     )
+            if op.schedule.spread:
+                raise VerifyException("a contraction in it has loops over cores: in turn they run on one core")
             if op.schedule.spm is not None:
                 raise VerifyException(
                     "spm stands on a contraction in it, but they share one SPM: write it on npu.interleave"

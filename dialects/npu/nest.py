@@ -193,13 +193,18 @@ def start_axes(out: Tensor, start: Tensor) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of a schedule: a dimension cut in steps of `step`."""
+    """
+    One loop of a schedule: a dimension cut in steps of `step`.
+
+    With `cores` its iterations run side by side, each on a core with an SPM of its own.
+    """
 
     dim: str
     step: int
+    cores: bool = False
 
     def __str__(self) -> str:
-        return f"{self.dim} : {self.step}"
+        return f"{'cores ' if self.cores else ''}{self.dim} : {self.step}"
 
 
 @dataclass(frozen=True)
@@ -207,9 +212,10 @@ class Schedule:
     """
     How a nest is run: loops outermost first, what stays in SPM, and the promised budget.
 
-    A dimension that is not listed is whole. `keep` maps a tensor to the number of innermost loops whose block of it
-    stays in SPM (0 for tensors not listed: one tile). `spm` is the budget in elements of the nest's widest type; None
-    promises nothing.
+    Loops over cores come first: each of their iterations is a part of the nest for a core, which starts with nothing in
+    its SPM; what several parts add to goes through DRAM. A dimension that is not listed is whole. `keep` maps a tensor
+    to the number of innermost loops whose block of it stays in SPM (0 for tensors not listed: one tile). `spm` is the
+    budget of a core in elements of the nest's widest type; None promises nothing.
     """
 
     loops: tuple[Loop, ...] = ()
@@ -220,6 +226,11 @@ class Schedule:
     def keeps(self) -> dict[str, int]:
         """The keep depth of each tensor that is listed."""
         return dict(self.keep)
+
+    @cached_property
+    def spread(self) -> int:
+        """The number of loops over cores."""
+        return sum(loop.cores for loop in self.loops)
 
     def keep_of(self, tensor: str) -> int:
         """The number of innermost loops whose block of `tensor` stays in SPM."""
@@ -239,11 +250,18 @@ class Schedule:
             elif loop.step > nest.sizes[loop.dim]:
                 yield f"step of {loop.dim} is {loop.step}, its size is {nest.sizes[loop.dim]}"
             steps[loop.dim] = loop.step
+        if not all(loop.cores for loop in self.loops[: self.spread]):
+            yield "loops over cores must come before all others"
+        over = [loop.dim for loop in self.loops if loop.cores]
+        for dim in sorted({d for d in over if over.count(d) > 1}):
+            yield f"{dim} is cut over cores twice"
+        inner = len(self.loops) - self.spread
         for name, depth in self.keep:
             if name not in nest.tensors:
                 yield f"keep names '{name}', the nest has {', '.join(nest.tensors)}"
-            elif not 0 <= depth <= len(self.loops):
-                yield f"keep of {name} is {depth}, expected 0 to {len(self.loops)}, the number of loops"
+            elif not 0 <= depth <= inner:
+                where = " inside those over cores" if self.spread else ""
+                yield f"keep of {name} is {depth}, expected 0 to {inner}, the number of loops{where}"
         if len(self.keeps) != len(self.keep):
             yield "keep names a tensor twice"
         if self.spm is not None and self.spm < 1:

@@ -208,9 +208,10 @@ def parse_schedule(parser: AttrParser, known: Collection[str] | None) -> Schedul
     """Parse the parts of a schedule that are there; None if there are none."""
 
     def parse_loop() -> Loop:
+        cores = parser.parse_optional_keyword("cores") is not None
         dim = parse_known_dim(parser, known)
         parser.parse_punctuation(":")
-        return Loop(dim, parser.parse_integer(allow_boolean=False))
+        return Loop(dim, parser.parse_integer(allow_boolean=False), cores)
 
     def parse_keep() -> tuple[str, int]:
         name = parser.parse_identifier(" of a tensor")

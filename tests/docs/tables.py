@@ -36,6 +36,7 @@ MODES: tuple[dict[str, object], ...] = (
     {},
     {"cycle.compat": "scalesim3", "scalesim.sparsity": True},
     {"array.dataflow": "in-place"},
+    {"array.cores": 4},
     {"array.dataflow": "ws", "array.overlap": "wlbp"},
 )
 """The modes of backends in which keys may count."""

@@ -1,7 +1,7 @@
 """Random contractions with random schedules, and a walk of their tiles over sets of elements."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from random import Random
 
@@ -73,7 +73,7 @@ def draw_nest(r: Random, big: int = 7) -> Nest:
     return gemm({d: r.randint(1, big) for d in (*batch, "m", "n", "k")}, roles, batch, start)
 
 
-def draw_schedule(r: Random, nest: Nest, repeat: bool = True) -> Schedule:
+def draw_schedule(r: Random, nest: Nest, repeat: bool = True, cores: bool = False) -> Schedule:
     steps: dict[str, list[int]] = {}
     for dim, size in nest.dims:
         cuts = r.choice([0, 1, 1, 2] if repeat else [0, 1])
@@ -81,7 +81,13 @@ def draw_schedule(r: Random, nest: Nest, repeat: bool = True) -> Schedule:
     order = [dim for dim in steps for _ in steps[dim]]
     r.shuffle(order)
     loops = [Loop(dim, steps[dim].pop()) for dim in order]
-    keep = tuple((t, r.randint(0, len(loops))) for t in nest.tensors if r.random() < 0.5)
+    spread = 0
+    if cores:
+        dims = [loop.dim for loop in loops]
+        most = next((n for n in range(len(dims)) if dims[n] in dims[:n]), len(dims))
+        spread = r.randint(0, min(most, 3))
+        loops = [replace(loop, cores=n < spread) for n, loop in enumerate(loops)]
+    keep = tuple((t, r.randint(0, len(loops) - spread)) for t in nest.tensors if r.random() < 0.5)
     return Schedule(tuple(loops), keep)
 
 
@@ -90,8 +96,8 @@ class Moves:
     """
     What a walk of the tiles moved: a tensor's elements read and written, and both by tile operation.
 
-    `tiles` are the extents of the dimensions, `places` their ranges. `tail` is written after the last one, `spare` is
-    what no tile touches.
+    `tiles` are the extents of the dimensions, `places` their ranges, `cores` says on which core each runs. `tail` is
+    written after the last one, `spare` is what no tile touches. `tails` are written after the last one of each core.
     """
 
     read: dict[str, int] = field(default_factory=dict[str, int])
@@ -101,6 +107,8 @@ class Moves:
     spare: dict[str, int] = field(default_factory=dict[str, int])
     tiles: list[dict[str, int]] = field(default_factory=list[dict[str, int]])
     places: list[dict[str, tuple[int, int]]] = field(default_factory=list[dict[str, tuple[int, int]]])
+    cores: list[int] = field(default_factory=list[int])
+    tails: list[dict[str, int]] = field(default_factory=list[dict[str, int]])
 
 
 def tiles(nest: Nest, schedule: Schedule) -> Iterator[list[dict[str, tuple[int, int]]]]:
@@ -144,8 +152,21 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
         tile[name] = tile.get(name, 0) + count
 
     starts = {s.name: (s, o) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None}
+    core: dict[str, tuple[int, int]] | None = None
+
+    def leave() -> None:
+        """A core writes what it holds, and forgets it."""
+        moves.tails.append({})
+        for name in seen:
+            add(moves.write, moves.tails[-1], name, len(elements(nest.tensors[name], held[name])))
+        held.clear()
+
     for ranges in tiles(nest, schedule):
         moved: dict[str, int] = {}
+        if core is not None and ranges[schedule.spread] != core:
+            leave()
+        core = ranges[schedule.spread]
+        moves.cores.append(len(moves.tails))
         for name in [*names, *starts]:
             t = nest.tensors[name]
             at = ranges[n - schedule.keep_of(name)]
@@ -168,10 +189,10 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
         moves.by_tile.append(moved)
         moves.places.append(ranges[-1])
         moves.tiles.append({d: high - low for d, (low, high) in ranges[-1].items()})
+    leave()
+    moves.tail = moves.tails[-1]
     for name in seen:
-        t = nest.tensors[name]
-        add(moves.write, moves.tail, name, len(elements(t, held[name])))
-        add(moves.write, moves.spare, name, t.elements - len(seen[name]))
+        add(moves.write, moves.spare, name, nest.tensors[name].elements - len(seen[name]))
     for name, (t, _) in starts.items():
         add(moves.read, moves.spare, name, t.elements - len(elements(t, {d: (0, s) for d, s in nest.dims})))
     return moves
@@ -179,11 +200,11 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
 
 @pytest.fixture(scope="session")
 def draw() -> Callable[..., Case]:
-    """Draws a nest and a schedule: `draw(random, big=7, repeat=True)`."""
+    """Draws a nest and a schedule: `draw(random, big=7, repeat=True, cores=False)`."""
 
-    def case(r: Random, big: int = 7, repeat: bool = True) -> Case:
+    def case(r: Random, big: int = 7, repeat: bool = True, cores: bool = False) -> Case:
         nest = draw_nest(r, big)
-        return nest, draw_schedule(r, nest, repeat)
+        return nest, draw_schedule(r, nest, repeat, cores)
 
     return case
 

@@ -22,7 +22,8 @@ from npuc.compiler.analysis.interleave import (
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.operations import leaves
 from npuc.compiler.analysis.overlap import OVERLAPS
-from npuc.compiler.analysis.tiles import Node, tile_sequence
+from npuc.compiler.analysis.sequence import Node
+from npuc.compiler.analysis.tiles import tile_sequence
 from npuc.compiler.analysis.weave import weave
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from npuc.dialects.npu.shared import Together, joint_footprint, shared_blocks

@@ -144,11 +144,14 @@ def schedule(draw: Draw, nest: Nest) -> Schedule:
         cuts = draw(st.integers(0, 3)) if size > 1 else draw(st.integers(0, 1))
         steps[dim] = sorted(draw(st.sets(st.integers(1, size), min_size=min(cuts, 1), max_size=cuts)), reverse=True)
     order = draw(st.permutations([dim for dim, cut in steps.items() for _ in cut]))
-    loops = tuple(Loop(dim, steps[dim].pop(0)) for dim in order)
+    distinct = next((n for n in range(len(order)) if order[n] in order[:n]), len(order))
+    spread = draw(st.sampled_from([0, 0, 0, 1, 2]))
+    spread = min(spread, distinct)
+    loops = tuple(Loop(dim, steps[dim].pop(0), n < spread) for n, dim in enumerate(order))
     keep: list[tuple[str, int]] = []
     for name in nest.tensors:
         if draw(st.booleans()):
-            keep.append((name, draw(st.integers(0, len(loops)))))
+            keep.append((name, draw(st.integers(0, len(loops) - spread))))
     return Schedule(loops, tuple(keep))
 
 

@@ -10,9 +10,10 @@ import pytest
 from npuc.compiler.analysis import timeline as module
 from npuc.compiler.analysis.array import PLACES, Array
 from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.cores import core_count, parts
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.overlap import OVERLAPS
-from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.pipeline import pipeline, slowest_core
 from npuc.compiler.analysis.timeline import STATES, Timeline, timeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 
@@ -58,6 +59,24 @@ def test_sums_are_those_of_the_pipeline(seed: int, draw: Draw) -> None:
                 part = sum(bucket[state] for bucket in buckets) / count
                 assert part == pytest.approx(found.total(state) / found.ticks, abs=1e-9)
             assert all(sum(bucket.values()) == pytest.approx(1.0) for bucket in buckets)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_are_those_of_the_slowest_core(seed: int, draw: Draw) -> None:
+    r = Random(seed)
+    for _ in range(40):
+        nest, schedule = draw(r, big=6, cores=True)
+        machine = replace(draw_machine(r), cores=core_count(nest, schedule), multicast=r.random() < 0.5)
+        widths = tuple(r.choice([1, 2, 4]) for _ in nest.tensors)
+        found = timeline(nest, schedule, machine, widths)
+        number = slowest_core(nest, schedule, machine, widths)
+        part = parts(nest, schedule)[number]
+        work = compute(part.nest, part.schedule, machine.array)
+        p = found.per_cycle
+        assert found.ticks == p * pipeline(nest, schedule, machine, widths).cycles
+        assert found.total("stall") == found.ticks - p * work.cycles
+        assert found.macs == part.nest.macs
+        assert all(getattr(s, state) >= 0 for s in found.stretches for state in STATES)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -77,6 +77,10 @@ def _times(sizes: tuple[int, ...]) -> str:
     return " x ".join(f"{size:,}" for size in sizes)
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{'over' if what == 'core' else 'in'} {count:,} {what}{'s' if count > 1 else ''}"
+
+
 def _product(nest: Nest, macs: int) -> Iterator[tuple[str, str]]:
     for number, statement in enumerate(nest.statements):
         start = nest.start_of(statement.out)
@@ -93,7 +97,7 @@ def _product(nest: Nest, macs: int) -> Iterator[tuple[str, str]]:
 def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
     trips = max_trips(nest, schedule.loops)
     loops = [
-        f"{loop.dim} in {count:,} step{'s' if count > 1 else ''} of {loop.step:,}"
+        f"{loop.dim} {_counted(count, 'core' if loop.cores else 'step')} of {loop.step:,}"
         for loop, count in zip(schedule.loops, trips, strict=True)
     ]
     yield "schedule", ", inside it ".join(loops) if loops else "no loops: one tile operation does it all"
@@ -180,6 +184,7 @@ def _traffic(row: OpRow) -> Table:
 
 def _array_time(row: OpRow, line: Timeline, machine: Machine) -> Iterator[tuple[str, str]]:
     cycles = int(row.cycles or 0)
+    yield from _cores(row)
     states: tuple[State, ...] = ("steady", "fill", "drain", "stall")
     counts = {state: line.total(state) // line.per_cycle for state in states}
     parts = " + ".join(f"{count:,} {state}" for state, count in counts.items())
@@ -193,13 +198,23 @@ def _array_time(row: OpRow, line: Timeline, machine: Machine) -> Iterator[tuple[
         f"{counts['stall'] - until:,} after the last fold",
     )
     yield from _channel(row, machine)
-    full = (row.macs or 0) / (machine.array.elements * counts["steady"])
+    full = line.macs / (machine.array.elements * counts["steady"])
     yield (
         "",
         f"the array streams in {counts['steady'] / cycles:.1%} of the time and is {full:.1%} occupied then: "
         f"utilization {row.utilization or 0:.1%}",
     )
     yield from _bound(row, machine)
+
+
+def _cores(row: OpRow) -> Iterator[tuple[str, str]]:
+    """How the parts of several cores compare."""
+    cycles, balance = row.native.get("core_cycles"), row.native.get("load_balance")
+    if isinstance(cycles, list) and len(cycles) > 1:
+        each = [int(c) for c in cycles if isinstance(c, int | float)]
+        spread = f"{min(each):,} to {max(each):,}" if min(each) < max(each) else f"{each[0]:,}"
+        yield "cores", f"{len(each):,} in use, {spread} cycles each, load balance {balance:.1%}"
+        yield "", f"the time below is that of core {each.index(max(each))}, the slowest"
 
 
 def _channel(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
@@ -212,7 +227,7 @@ def _channel(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
         f"{name} {part:,} ({part / cycles if cycles else 0:.0%})"
         for name, part in (("compute", work), ("loads", loads), ("stores", stores))
     ]
-    yield "", f"{', '.join(shares)} cycles, at {float(machine.bytes_per_cycle):,.4g} bytes a cycle"
+    yield "", f"{', '.join(shares)} cycles, at {float(machine.channel):,.4g} bytes a cycle"
     if not machine.double_buffer:
         yield "", "without double buffering they add up"
 

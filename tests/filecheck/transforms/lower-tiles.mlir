@@ -154,3 +154,16 @@ func.func @windows(%dy: tensor<1x4xf32>, %w: tensor<1x3xf32>) -> tensor<1x8xf32>
 // CHECK-NEXT:   func.return %dx : tensor<1x8xf32>
 // CHECK-NEXT: }
 
+// A loop over cores: a core starts with nothing, so that the second reads back what the first added to Y.
+func.func @cores(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [cores k : 4, m : 3] : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return %y : tensor<6x4xf32>
+}
+
+// CHECK-LABEL: func.func @cores(
+// CHECK:        %Y_1 = scf.for %k = %c0 to %c8 step %c4 iter_args(%Y_2 = %Y) -> (tensor<6x4xf32>) {
+// CHECK-NEXT:     %W_b = npu.load %w[k, n] over (n = 0 : 4, k = %k : 4)
+// CHECK-NEXT:     %Y_3 = scf.for %m = %c0 to %c6 step %c3
+// CHECK-NEXT:       %X_b = npu.load %x[m, k] over (m = %m : 3, k = %k : 4)
+// CHECK-NEXT:       %Y_b = npu.load partial %Y_4[m, n] over (m = %m : 3, n = 0 : 4)
+// CHECK:        } {cores}

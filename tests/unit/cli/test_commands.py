@@ -140,7 +140,7 @@ def test_check_compares_the_passes(npuc: Npuc) -> None:
         (["compile", "net.dsl", "-b", "tick", "-O", "x"], 2, "'-O'"),
         (["compile", "net.dsl", "-b", "tick", "-p", "autodif"], 2, "did you mean 'autodiff'?"),
         (["compile", "net.dsl", "-b", "tick", "-p", "autodiff{"], 2, "does not parse"),
-        (["compile", "net.dsl", "-b", "tick", "--rows", "some"], 2, "folded or all"),
+        (["compile", "net.dsl", "-b", "tick", "--rows", "some"], 2, "folded, all or cores"),
         (["compile", "net.dsl", "-b", "tick", "--only", "nothing"], 2, "--only nothing"),
         (["compile", "net.dsl", "-b", "tick", "--json", "-", "--csv", "-"], 2, "standard output"),
         (["compile", "net.dsl", "-b", "tick", "--json", "none/r.json"], 2, "folder does not exist"),

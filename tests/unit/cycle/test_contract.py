@@ -118,17 +118,6 @@ def test_too_large_for_the_memory(parse: Parse, hardware: Machine, schedule: str
         row(parse(product(schedule)), small)
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("array__cores", 2, "several cores"),
-    ],
-)
-def test_hardware_outside_the_model(parse: Parse, hardware: Machine, key: str, value: object, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        row(parse(product("loops [k : 4]")), hardware(**{key: value}))
-
-
 def test_registered() -> None:
     backend = get_backend("cycle")
     assert isinstance(backend, CycleBackend)

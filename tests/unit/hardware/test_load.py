@@ -60,6 +60,7 @@ def test_defaults_are_told_from_what_is_written() -> None:
             "fill": "overlap",
             "drain": "hidden",
             "multicast": False,
+            "reduction": "dram",
         }
     }
 

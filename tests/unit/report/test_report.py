@@ -27,7 +27,7 @@ from npuc.compiler.report import (
     total,
 )
 from npuc.compiler.report.layers import by_layer, folded
-from npuc.compiler.report.table import print_report
+from npuc.compiler.report.table import Rows, print_report
 from npuc.compiler.report.verdict import verdict
 from npuc.compiler.report.write import report_schema
 
@@ -213,10 +213,10 @@ def test_folding_keeps_the_sums(count: int, depth: int) -> None:
     assert sum(line.macs for line in short) == sum(line.macs for line in lines)
 
 
-def printed(report: Report, width: int, *, all_rows: bool = False) -> str:
+def printed(report: Report, width: int, *, rows: Rows = "folded") -> str:
     """The table as text."""
     out = io.StringIO()
-    print_report(report, Console(file=out, width=width, highlight=False), all_rows=all_rows)
+    print_report(report, Console(file=out, width=width, highlight=False), rows=rows)
     return out.getvalue()
 
 
@@ -268,7 +268,7 @@ def test_names_with_markup_are_shown_as_they_are() -> None:
 def test_rows_all_shows_every_layer() -> None:
     report = report_of(*layers(200))
     assert "s3.4.c9" not in printed(report, 100)
-    assert "s3.4.c9" in printed(report, 100, all_rows=True)
+    assert "s3.4.c9" in printed(report, 100, rows="all")
 
 
 def test_verdict_names_time_limit_share_and_advice() -> None:

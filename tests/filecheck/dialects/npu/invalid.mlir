@@ -510,3 +510,39 @@ func.func @f(%x: tensor<6x4xf32>, %s: tensor<4xf32>) {
 }
 
 // CHECK: expected a start of 6, got tensor<4xf32>
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [k : 4, cores m : 2] : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return
+}
+
+// CHECK: loops over cores must come before all others
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [cores m : 4, cores m : 2] : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return
+}
+
+// CHECK: m is cut over cores twice
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [cores m : 2, k : 4] keep(W = 2) : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return
+}
+
+// CHECK: keep of W is 2, expected 0 to 1, the number of loops inside those over cores
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [cores q : 2] : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return
+}
+
+// CHECK: unknown dimension 'q', the nest has m, n, k

@@ -1,0 +1,41 @@
+"""Tile operations that follow each other, compressed: what `tiles.py` builds and `recurrence.py` runs."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """
+    Tile operations that follow each other.
+
+    `items` are (node, bytes, count): `bytes` move before each of the `count` runs; those of the first item's first
+    run are the caller's, and it stands alone. A leaf has none and is one tile operation. `cycles` is the compute of
+    all operations, `first` that of the first one; `moved` counts the bytes inside and `loads` the operations that
+    move any.
+    """
+
+    items: tuple[tuple["Node", int, int], ...]
+    cycles: int
+    first: int
+    moved: int = 0
+    loads: int = 0
+
+
+@dataclass(frozen=True)
+class TileSequence:
+    """
+    The operations, the bytes that the first one waits for (`head`), and those written after the last (`tail`).
+
+    `spare` are the bytes of elements that no operation touches (zeros or starts of an output): they may move at any
+    time.
+    """
+
+    root: Node
+    head: int
+    tail: int
+    spare: int
+
+    @property
+    def moved(self) -> int:
+        """All bytes."""
+        return self.head + self.root.moved + self.tail + self.spare

@@ -1,0 +1,187 @@
+"""Nests over several cores: what each moves, how long it takes, against a walk of the tiles core by core."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from typing import Protocol
+
+import pytest
+
+from npuc.compiler.analysis.array import PLACES, Array
+from npuc.compiler.analysis.compute import compute, tile_cycles
+from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
+from npuc.compiler.analysis.machine import Energy, Machine
+from npuc.compiler.analysis.pipeline import core_timings, pipeline
+from npuc.compiler.analysis.search import OBJECTIVES, best_schedule, cuts_of
+from npuc.compiler.analysis.traffic import TensorTraffic, traffic
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
+from tests.property.conftest import gemm
+from tests.property.test_search import all_schedules
+
+
+class Moves(Protocol):
+    by_tile: list[dict[str, int]]
+    tails: list[dict[str, int]]
+    tiles: list[dict[str, int]]
+    cores: list[int]
+    spare: dict[str, int]
+
+
+Draw = Callable[..., tuple[Nest, Schedule]]
+Walk = Callable[[Nest, Schedule], Moves]
+
+
+def machine_of(r: Random, cores: int) -> Machine:
+    array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(list(PLACES)), r.choice(["per-fold", "overlap"]))
+    rate = Fraction(r.randint(1, 60), r.randint(1, 20))
+    room = r.choice([8, 50, 400, 3000])
+    return Machine(array, room, rate, 1000.0, 8, r.random() < 0.9, cores=cores)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_parts_add_up_to_the_whole(seed: int, draw: Draw, explicit_walk: Walk) -> None:
+    """Each core's elements are those of the walk's tile operations on it; their sums are the closed form's."""
+    r = Random(seed)
+    for _ in range(60):
+        nest, schedule = draw(r, big=6, cores=True)
+        moves = explicit_walk(nest, schedule)
+        found = spread_traffic(nest, schedule)
+        assert found.channel == traffic(nest, schedule), f"{nest}\n{schedule}"
+        assert len(found.moved) == core_count(nest, schedule) == len(parts(nest, schedule)) == len(moves.tails)
+        for name in nest.tensors:
+            both = [0] * len(moves.tails)
+            for core, tile in zip(moves.cores, moves.by_tile, strict=True):
+                both[core] += tile.get(name, 0)
+            for core, tail in enumerate(moves.tails):
+                both[core] += tail.get(name, 0)
+            both[0] += moves.spare.get(name, 0)
+            assert [rows[name].read + rows[name].write for rows in found.moved] == both, f"{name}\n{nest}\n{schedule}"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_core_takes_the_time_of_its_own_tiles(seed: int, draw: Draw, explicit_walk: Walk) -> None:
+    """The recurrence as it is written, on each core with its part of the channel."""
+    r = Random(seed)
+    for _ in range(40):
+        nest, schedule = draw(r, big=6, cores=True)
+        moves = explicit_walk(nest, schedule)
+        count = len(moves.tails)
+        machine = machine_of(r, count + r.randint(0, 2))
+        widths = tuple(r.choice([1, 2, 4]) for _ in nest.tensors)
+        width = dict(zip(nest.tensors, widths, strict=True))
+        timings = core_timings(nest, schedule, machine, widths)
+        core_machine = machine.core(count)
+        for core, timing in enumerate(timings):
+            tiles = [n for n, at in enumerate(moves.cores) if at == core]
+            part = parts(nest, schedule)[core]
+            assert timing.compute == compute(part.nest, part.schedule, machine.array).cycles
+            tail = dict(moves.tails[core])
+            spare = moves.spare if core == 0 else {}
+            sizes = [sum(width[t] * n for t, n in moves.by_tile[tile].items()) for tile in tiles]
+            ends = sum(width[t] * n for t, n in tail.items()), sum(width[t] * n for t, n in spare.items())
+            assert timing.moved == sum(sizes) + sum(ends)
+            if machine.double_buffer and not machine.array.keeps:
+                cycles = tile_times(part.nest, machine, [moves.tiles[tile] for tile in tiles])
+                assert timing.time == simulate(core_machine, sizes, cycles, *ends), f"{nest}\n{schedule}\n{machine}"
+        whole = pipeline(nest, schedule, machine, widths)
+        if schedule.spread:
+            assert whole.time == max(max(t.time for t in timings), whole.moved / machine.channel)
+
+
+def tile_times(nest: Nest, machine: Machine, tiles: list[dict[str, int]]) -> list[int]:
+    """The cycles of tile operations where nothing stays in the array."""
+    return [tile_cycles(nest, machine.array, extents) for extents in tiles]
+
+
+def simulate(machine: Machine, sizes: list[int], cycles: list[int], tail: int, spare: int) -> Fraction:
+    """The recurrence, a tile operation at a time."""
+    load_end = comp_end = Fraction(0)
+    ends = [Fraction(0)]
+    for t, (size, work) in enumerate(zip(sizes, cycles, strict=True)):
+        s, total = t, size
+        while s > 0 and total + sizes[s - 1] <= machine.spm_bytes:
+            s, total = s - 1, total + sizes[s - 1]
+        load_end = max(load_end, ends[s]) + size / machine.bytes_per_cycle
+        comp_end = max(comp_end, load_end) + work
+        ends.append(comp_end)
+    end = comp_end + machine.array.op_overhead + tail / machine.bytes_per_cycle
+    return max(end, (sum(sizes) + tail + spare) / machine.bytes_per_cycle)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_features_of_a_chip_save_traffic(seed: int, draw: Draw) -> None:
+    """Multicast reads what one of the readers reads; partial sums on chip cost nothing, and all is still computed."""
+    r = Random(seed)
+    for _ in range(60):
+        nest, schedule = draw(r, big=6, cores=True)
+        plain = spread_traffic(nest, schedule).channel
+        shared = spread_traffic(nest, schedule, multicast=True)
+        on_chip = spread_traffic(nest, schedule, reduction=True)
+        split = {loop.dim for loop in schedule.loops[: schedule.spread]}
+        for name, tensor in nest.tensors.items():
+            assert shared.channel[name].read <= plain[name].read
+            assert shared.channel[name].write == plain[name].write
+            if split <= tensor.dims:
+                assert on_chip.channel[name] == plain[name]
+            if name in {out.name for out in nest.outs}:
+                assert on_chip.channel[name].write - on_chip.channel[name].read == tensor.elements
+                assert on_chip.channel[name].write <= plain[name].write
+        machine = machine_of(r, core_count(nest, schedule))
+        widths = (2,) * len(nest.tensors)
+        slow = pipeline(nest, schedule, machine, widths)
+        for fast in (replace(machine, multicast=True), replace(machine, reduction="on-chip")):
+            quick = pipeline(nest, schedule, fast, widths)
+            assert quick.time <= slow.time
+            assert quick.moved <= slow.moved
+            assert quick.time >= max(quick.moved / fast.channel, quick.compute)
+
+
+def test_weights_and_partial_sums_of_a_split_batch() -> None:
+    """A split of m over 4 cores reads W four times and adds three reads and writes of dW."""
+    nest = gemm({"m": 16, "n": 6, "k": 8}, "dxdw", (), "none")
+    schedule = Schedule((Loop("m", 4, cores=True), Loop("m", 2)), (("W", 1), ("dW", 1)))
+    moved = traffic(nest, schedule)
+    assert moved["W"] == TensorTraffic(4 * 48, 0)
+    assert moved["dW"] == TensorTraffic(3 * 48, 4 * 48)
+    assert moved["dX"] == TensorTraffic(0, 128)
+    assert spread_traffic(nest, schedule, multicast=True).channel["W"] == TensorTraffic(48, 0)
+    assert spread_traffic(nest, schedule, reduction=True).channel["dW"] == TensorTraffic(0, 48)
+
+
+@pytest.mark.parametrize("cores", [2, 4])
+@pytest.mark.parametrize("roles", ["forward", "dx", "dw", "dxdw"])
+def test_search_is_as_good_as_all_schedules(cores: int, roles: str) -> None:
+    """The least time of every schedule of every cut along one dimension or two."""
+    nest = gemm({"m": 4, "n": 2, "k": 3}, roles, (), "none")
+    widths = (1,) * len(nest.tensors)
+    for spm in (7, 30):
+        machine = Machine(Array(2, 2), spm, Fraction(1, 2), 1000.0, 4, element_bytes=1, cores=cores)
+        least = min(
+            pipeline(nest, schedule, machine, widths).time
+            for cut in cuts_of(nest, cores)
+            for inner in all_schedules(parts(nest, Schedule(cut))[0].nest)
+            if sum(footprint(nest, schedule := Schedule((*cut, *inner.loops), inner.keep)).values()) <= spm
+        )
+        assert pipeline(nest, best_schedule(nest, machine, "time"), machine, widths).time <= least * Fraction(21, 20)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_cores_are_never_slower(seed: int, draw: Draw) -> None:
+    r = Random(seed)
+    for _ in range(6):
+        nest, _ = draw(r, big=20)
+        widths = (2,) * len(nest.tensors)
+        array = Array(r.randint(1, 6), r.randint(1, 6))
+        one = Machine(array, 400, Fraction(2), 1000.0, 8, element_bytes=2, energy=Energy(0.2, 1.0, 20.0))
+        for objective in OBJECTIVES:
+            schedule = best_schedule(nest, replace(one, cores=4), objective)
+            assert not list(schedule.problems(nest))
+            assert core_count(nest, schedule) <= 4
+            assert sum(footprint(nest, schedule).values()) * 2 <= one.spm_bytes
+        times = [
+            pipeline(nest, best_schedule(nest, machine, "time"), machine, widths).time
+            for machine in (one, replace(one, cores=2), replace(one, cores=4))
+        ]
+        assert times[0] >= times[1] >= times[2]
