@@ -47,23 +47,29 @@ def gemm_view(nest: Nest, statement: Statement) -> GemmView:
 
 
 @lru_cache(maxsize=4096)
-def forward_sizes(nest: Nest) -> tuple[int, int, int, int]:
+def forward_view(nest: Nest) -> GemmView:
     """
-    Batch, M, N, K of the forward product Y = X W that a nest is, or is a gradient of.
+    Batch, M, N, K of the forward product Y = X W that a nest is, or is a gradient of, by dimension.
 
     Its tensors are known by their names: X, W, Y, with a `d` in front for gradients. A nest with other names counts by
     its first statement.
     """
     named = {name.removeprefix("d"): tensor for name, tensor in nest.tensors.items()}
     if not {"X", "W", "Y"} <= set(named):
-        return gemm_view(nest, nest.statements[0]).sizes(nest.sizes)
-    batch = m = n = k = 1
+        return gemm_view(nest, nest.statements[0])
     x, w, y = (named[name].dims for name in "XWY")
-    for dim, size in nest.dims:
+    groups: dict[str, list[str]] = {"batch": [], "m": [], "n": [], "k": []}
+    for dim in nest.sizes:
         if dim in x and dim in w and dim in y:
-            batch *= size
+            groups["batch"].append(dim)
         elif dim in y:
-            m, n = (m, n * size) if dim in w else (m * size, n)
+            groups["n" if dim in w else "m"].append(dim)
         else:
-            k *= size
-    return batch, m, n, k
+            groups["k"].append(dim)
+    return GemmView(*(tuple(groups[g]) for g in ("batch", "m", "n", "k")))
+
+
+@lru_cache(maxsize=4096)
+def forward_sizes(nest: Nest) -> tuple[int, int, int, int]:
+    """Batch, M, N, K of the forward product that a nest is, or is a gradient of, as `forward_view` finds them."""
+    return forward_view(nest).sizes(nest.sizes)
