@@ -1,10 +1,10 @@
 """
 A report as a timeline in the trace-event format, which Perfetto and chrome://tracing open.
 
-Four tracks show the resources: the array, the vector unit, and the DRAM channel inwards and outwards. Operations run
-one after another. Each has a slice on every resource that it uses, as long as that works for it: loads from the
-operation's start, stores until its end, the array from the end of the first load. An operation that runs several
-times is one slice of all its runs.
+Four tracks show the resources: the array, the vector unit, and the DRAM channel inwards and outwards; on a chip of
+several cores every array has its own. Operations run one after another. Each has a slice on every resource that it
+uses, as long as that works for it: loads from the operation's start, stores until its end, the array from the end of
+the first load. An operation that runs several times is one slice of all its runs.
 
 Times of the format are microseconds (Google, "Trace Event Format"). Perfetto rounds each of them to nanoseconds by
 itself and drops a slice that then reaches into the next one of its track, so slices begin and end at whole nanoseconds.
@@ -54,10 +54,10 @@ def _events(report: Report, clock: float) -> Iterator[dict[str, object]]:
     """Names of the process and the tracks, then the slices in program order."""
     name = f"{report.network or report.source} ({report.backend})"
     yield {"ph": "M", "pid": PROCESS, "tid": 0, "ts": 0, "name": "process_name", "args": {"name": name}}
-    for number, track in enumerate(TRACKS, 1):
+    for index, (number, track) in enumerate(_tracks(report), 1):
         place: dict[str, object] = {"ph": "M", "pid": PROCESS, "tid": number, "ts": 0}
         yield place | {"name": "thread_name", "args": {"name": track}}
-        yield place | {"name": "thread_sort_index", "args": {"sort_index": number}}
+        yield place | {"name": "thread_sort_index", "args": {"sort_index": index}}
     begin = 0
     double_buffer = _double_buffer(report)
     for row in report.ops:
@@ -71,6 +71,29 @@ def _events(report: Report, clock: float) -> Iterator[dict[str, object]]:
             event: dict[str, object] = {"ph": "X", "pid": PROCESS, "tid": part.track, **time}
             yield event | {"name": f"{row.name or row.op} {row.phase}", "cat": row.kind, "args": _args(row)}
         begin = end
+
+
+def _tracks(report: Report) -> list[tuple[int, str]]:
+    """The tracks with their numbers, from top to bottom."""
+    cores = max((len(_work(row)) for row in report.ops), default=1)
+    named: list[tuple[int, str]] = [*enumerate(TRACKS, 1)]
+    if cores < 2:
+        return named
+    return [*((_array(core), f"array of core {core}") for core in range(cores)), *named[1:]]
+
+
+def _array(core: int) -> int:
+    """The number of the track of a core's array."""
+    return len(TRACKS) + core if core else ARRAY
+
+
+def _work(row: OpRow) -> list[float]:
+    """The cycles of each core's array, or of the unit that works."""
+    each = row.native.get("core_compute_cycles")
+    if isinstance(each, list):
+        return [cycles for cycles in each if isinstance(cycles, int | float)]
+    work = row.compute_cycles if row.compute_cycles is not None else row.cycles
+    return [work or 0]
 
 
 def _nanoseconds(cycles: float, clock: float) -> int:
@@ -97,14 +120,15 @@ def _slices(row: OpRow, *, double_buffer: bool) -> Iterator[_Slice]:
     if isinstance(transfer, int) and read + written:
         stored = transfer * written / (read + written)
         loaded = transfer - stored
-    work = row.compute_cycles if row.compute_cycles is not None else cycles
-    if work:
+    for core, work in enumerate(_work(row)):
+        if not work:
+            continue
         first = row.native.get("first_load_bytes")
         lead = loaded
         if double_buffer:
             lead = loaded * first / read if isinstance(first, int) and read else 0.0
         lead = min(lead, cycles - work)
-        yield _Slice(VECTOR if row.kind == "vector" else ARRAY, runs * lead, runs * work)
+        yield _Slice(VECTOR if row.kind == "vector" else _array(core), runs * lead, runs * work)
     if loaded:
         yield _Slice(READS, 0.0, runs * loaded)
     if stored:

@@ -49,11 +49,11 @@ def nanoseconds(micros: float) -> int:
     return result
 
 
-def tracks_of(report: Report) -> dict[str, list[dict[str, Any]]]:
+def tracks_of(report: Report, expected: list[str] | None = None) -> dict[str, list[dict[str, Any]]]:
     """The slices of every track by its name; asserts that none begins before the one before it ends."""
     events = events_of(report)
     names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    assert list(names.values()) == TRACKS
+    assert list(names.values()) == (expected or TRACKS)
     tracks: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for event in events:
         if event["ph"] == "X":
@@ -99,6 +99,22 @@ def test_tracks_are_the_totals_of_the_report(source: str, *, double_buffer: bool
     defines = {"batch": 1} if source == "samples:gpt2" else {}
     overrides = {"memory.double_buffer": double_buffer}
     assert_sums(compile_file(source, defines=defines, overrides=overrides, inference=source == "samples:gpt2"))
+
+
+def test_each_core_has_a_track_of_its_array() -> None:
+    """Every array works as long as the report says of it; vector unit and channel stay one track each."""
+    report = compile_file("samples:lenet", overrides={"array.cores": 3, "dram.gb_per_s": 1000})
+    arrays = [f"array of core {core}" for core in range(3)]
+    tracks = tracks_of(report, [*arrays, *TRACKS[1:]])
+    work = [0.0, 0.0, 0.0]
+    for row in report.ops:
+        cycles = row.native.get("core_compute_cycles")
+        for core, own in enumerate(cycles if isinstance(cycles, list) else []):
+            assert isinstance(own, int)
+            work[core] += row.repeat * own / 1050
+    assert all(work)
+    for name, expected in zip(arrays, work, strict=True):
+        assert busy(tracks[name]) == pytest.approx(expected, abs=1e-3 * len(tracks[name]))
 
 
 def test_repetitions_are_one_slice_of_all_runs() -> None:
