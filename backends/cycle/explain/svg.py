@@ -7,12 +7,12 @@ from html import escape
 from math import floor, log10
 from textwrap import wrap
 
+from npuc.backends.cycle.explain.draw import LEFT, LINE, PLOT, WIDTH, coordinate, rect, text
+from npuc.backends.cycle.explain.order import order_svg
 from npuc.backends.cycle.explain.words import Explanation
 from npuc.compiler.analysis.timeline import Piece, State, Timeline
 
-WIDTH, LEFT, RIGHT = 960, 64, 24
-PLOT = WIDTH - LEFT - RIGHT
-CHART, ROW, GAP, LINE = 130, 18, 4, 17
+CHART, ROW, GAP = 130, 18, 4
 BUCKETS = 208
 TILES = 12
 FOLDS = 12
@@ -45,14 +45,14 @@ def to_svg(explanations: Sequence[Explanation]) -> str:
 
 def _operation(explanation: Explanation, y: float) -> tuple[list[str], float]:
     """One operation from `y` on, and where it ends."""
-    parts = [_text(16, y + 8, explanation.title[:LABEL], "t")]
+    parts = [text(16, y + 8, explanation.title[:LABEL], "t")]
     y += 14
     line = explanation.timeline
     for heading, sentence in explanation.facts:
         if line is None or heading in ("time", "limit", "product"):
-            for number, text in enumerate(wrap(sentence, LABEL)):
+            for index, sentence_line in enumerate(wrap(sentence, LABEL)):
                 y += LINE
-                parts.append(_text(16, y, f"{'' if number else heading:<10}{text}", keep=True))
+                parts.append(text(16, y, f"{'' if index else heading:<10}{sentence_line}", keep=True))
     y += 1.5 * LINE
     if line is not None:
         parts += _legend(y)
@@ -63,22 +63,11 @@ def _operation(explanation: Explanation, y: float) -> tuple[list[str], float]:
             rows, height = panel(line, y)
             parts += rows
             y += height
+    if explanation.order is not None:
+        rows, height = order_svg(explanation.order, y)
+        parts += rows
+        y += height
     return parts, y + LINE
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-def _text(x: float, y: float, text: str, kind: str = "", *, keep: bool = False) -> str:
-    style = f' class="{kind}"' if kind else ""
-    space = ' xml:space="preserve"' if keep else ""
-    return f'<text x="{_number(x)}" y="{_number(y)}"{style}{space}>{escape(text)}</text>'
-
-
-def _rect(x: float, y: float, width: float, height: float, colour: str, opacity: str = "") -> str:
-    place = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
-    return f'<rect {place} fill="{colour}"{opacity}/>'
 
 
 def _shade(state: State) -> str:
@@ -89,8 +78,8 @@ def _shade(state: State) -> str:
 def _legend(y: float) -> Iterator[str]:
     x = float(LEFT)
     for state in ORDER:
-        yield _rect(x, y - 10, 12, 12, COLOURS[state], _shade(state))
-        yield _text(x + 18, y, NAMES[state])
+        yield rect(x, y - 10, 12, 12, COLOURS[state], _shade(state))
+        yield text(x + 18, y, NAMES[state])
         x += 18 + 7.3 * len(NAMES[state]) + 24
 
 
@@ -106,10 +95,10 @@ def _axis(end: float, top: float, bottom: float) -> Iterator[str]:
     """The axis of time, with faint lines over the plot."""
     for tick in _ticks(end):
         x = LEFT + PLOT * tick / end
-        yield f'<path class="g" d="M{_number(x)} {_number(top)}V{_number(bottom)}"/>'
-        yield _text(x, bottom + 15, f"{tick:,.0f}", "m")
-    yield f'<path class="a" d="M{LEFT} {_number(bottom)}H{LEFT + PLOT}"/>'
-    yield _text(LEFT + PLOT, bottom + 30, "cycles", "e")
+        yield f'<path class="g" d="M{coordinate(x)} {coordinate(top)}V{coordinate(bottom)}"/>'
+        yield text(x, bottom + 15, f"{tick:,.0f}", "m")
+    yield f'<path class="a" d="M{LEFT} {coordinate(bottom)}H{LEFT + PLOT}"/>'
+    yield text(LEFT + PLOT, bottom + 30, "cycles", "e")
 
 
 def _chart(line: Timeline, y: float) -> Iterator[str]:
@@ -122,15 +111,15 @@ def _chart(line: Timeline, y: float) -> Iterator[str]:
         back: list[str] = []
         for number, bucket in enumerate(shares):
             high = low[number] + bucket[state]
-            left, right = _number(LEFT + number * width), _number(LEFT + (number + 1) * width)
-            steps.append(f"{left} {_number(y + CHART * (1 - high))}L{right} {_number(y + CHART * (1 - high))}")
-            base = _number(y + CHART * (1 - low[number]))
+            left, right = coordinate(LEFT + number * width), coordinate(LEFT + (number + 1) * width)
+            steps.append(f"{left} {coordinate(y + CHART * (1 - high))}L{right} {coordinate(y + CHART * (1 - high))}")
+            base = coordinate(y + CHART * (1 - low[number]))
             back.append(f"{right} {base}L{left} {base}")
             low[number] = high
         path = "L".join([*steps, *reversed(back)])
         yield f'<path d="M{path}Z" fill="{COLOURS[state]}"{_shade(state)}/>'
     for share in (0, 50, 100):
-        yield _text(LEFT - 8, y + CHART * (1 - share / 100) + 4, f"{share} %", "e")
+        yield text(LEFT - 8, y + CHART * (1 - share / 100) + 4, f"{share} %", "e")
     yield from _axis(line.cycles(line.ticks), y, y + CHART)
 
 
@@ -139,12 +128,12 @@ def _tiles(line: Timeline, y: float) -> tuple[list[str], float]:
     pieces = [piece for piece in line.pieces if piece.tile < TILES]
     end = max(piece.begin + piece.ticks for piece in pieces)
     count = pieces[-1].tile + 1
-    parts = [_text(LEFT, y, f"the first {f'{count} tile operations' if count > 1 else 'tile operation'}, fold by fold")]
+    parts = [text(LEFT, y, f"the first {f'{count} tile operations' if count > 1 else 'tile operation'}, fold by fold")]
     top = y + 10
     for piece in pieces:
         parts.append(_piece(piece, end, top + piece.tile * (ROW + GAP)))
     for tile in range(count):
-        parts.append(_text(LEFT - 8, top + tile * (ROW + GAP) + ROW - 5, f"tile {tile}", "e"))
+        parts.append(text(LEFT - 8, top + tile * (ROW + GAP) + ROW - 5, f"tile {tile}", "e"))
     bottom = top + count * (ROW + GAP)
     parts += _axis(line.cycles(end), top, bottom)
     return parts, bottom + 3 * LINE - y
@@ -156,7 +145,7 @@ def _folds(line: Timeline, y: float) -> tuple[list[str], float]:
     if 2 * len(pieces) > len([piece for piece in line.pieces if piece.tile < TILES]):
         return [], 0.0
     end = pieces[-1].begin + pieces[-1].ticks
-    parts = [_text(LEFT, y, f"the first {FOLDS} folds")]
+    parts = [text(LEFT, y, f"the first {FOLDS} folds")]
     parts += [_piece(piece, end, y + 10) for piece in pieces]
     bottom = y + 10 + ROW + GAP
     parts += _axis(line.cycles(end), y + 10, bottom)
@@ -166,4 +155,4 @@ def _folds(line: Timeline, y: float) -> tuple[list[str], float]:
 def _piece(piece: Piece, end: int, y: float) -> str:
     x, width = LEFT + PLOT * piece.begin / end, PLOT * piece.ticks / end
     colour = OTHER if piece.state == "steady" and (piece.fold or 0) % 2 else COLOURS[piece.state]
-    return _rect(x, y, width, ROW, colour, _shade(piece.state))
+    return rect(x, y, width, ROW, colour, _shade(piece.state))

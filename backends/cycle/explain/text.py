@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from npuc.backends.cycle.explain.order import order_text
 from npuc.backends.cycle.explain.words import Explanation, Table
 from npuc.compiler.analysis.timeline import Piece, State, Timeline
 
@@ -35,7 +36,13 @@ def _lines(explanation: Explanation, width: int) -> Iterator[str]:
         yield ""
         yield from _table(explanation.tensors, width)
         yield ""
+    if explanation.loops:
+        yield from (f" {line}" for line in explanation.loops)
+        yield ""
     yield from _facts(facts[split:], width)
+    if explanation.order is not None and explanation.order.shown:
+        yield ""
+        yield from order_text(explanation.order, width)
     if explanation.timeline is not None:
         yield ""
         yield from _chart(explanation.timeline, width)

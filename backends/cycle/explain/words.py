@@ -8,13 +8,17 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from npuc.backends.cycle.explain.order import Order
 from npuc.compiler.analysis.blocks import max_trips, streams
+from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.cores import parts
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.pipeline import pipeline, slowest_core
 from npuc.compiler.analysis.residency import placement
 from npuc.compiler.analysis.timeline import State, Timeline, timeline
+from npuc.compiler.analysis.visits import loop_nest, visits
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
@@ -31,13 +35,16 @@ class Explanation:
     What there is to say about an operation.
 
     `facts` are (heading, sentence), an empty heading going on with the one before; `tensors` is a table of its traffic
-    with its head. `timeline` is None for what does not run on the array, or has no schedule.
+    with its head. `timeline` is None for what does not run on the array, or has no schedule; `loops` and `order`, the
+    loops as pseudocode and the order of tiles, are of the core that it shows.
     """
 
     title: str
     facts: tuple[tuple[str, str], ...]
     tensors: Table
     timeline: Timeline | None
+    loops: tuple[str, ...] = ()
+    order: Order | None = None
 
 
 def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
@@ -63,7 +70,11 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             *_schedule(nest, schedule, row, machine),
             *_array_time(row, line, machine),
         )
-        return Explanation(title, facts, _blocks(nest, schedule, row, width), line)
+        part = parts(nest, schedule)[slowest_core(nest, schedule, machine, widths) if schedule.spread else 0]
+        grids, walked = visits(part.nest, part.schedule)
+        order = Order(grids, walked, compute(part.nest, part.schedule, machine.array).tiles)
+        table = _blocks(nest, schedule, row, width)
+        return Explanation(title, facts, table, line, loop_nest(nest, schedule), order)
     if isinstance(op, InterleaveOp):
         facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]
         facts += _in_turn(op, row, machine)

@@ -1,0 +1,114 @@
+"""The order of tiles as a picture: a grid a tensor, each tile with the tile operation that brings it first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import wrap
+
+from npuc.backends.cycle.explain.draw import LEFT, LINE, WIDTH, rect, text
+from npuc.compiler.analysis.visits import Visits
+
+ROWS = 8
+COLUMNS = 12
+"""The most tiles of a tensor that are shown as text."""
+DRAWN = 16
+"""The most rows and columns that are drawn."""
+SIDE, BETWEEN = 24, 28
+EARLY, LATE = 0.12, 0.9
+COLOUR = "#2f9e7d"
+
+
+@dataclass(frozen=True)
+class Order:
+    """Which tile operations bring which tiles, among the first `walked` of `tiles`."""
+
+    grids: tuple[Visits, ...]
+    walked: int
+    tiles: int
+
+    @property
+    def shown(self) -> tuple[Visits, ...]:
+        """The tensors that have more than one tile."""
+        return tuple(grid for grid in self.grids if grid.height * grid.width > 1)
+
+
+def order_text(order: Order, width: int) -> Iterator[str]:
+    """The grids side by side, as many as fit; nothing where no tensor has two tiles."""
+    blocks = [list(_grid(grid, width)) for grid in order.shown]
+    if not blocks:
+        return
+    part = "" if order.walked == order.tiles else f", of the first {order.walked:,}"
+    yield from wrap(f"order of tiles: the tile operation that first brings each{part}; x2: brought twice", width)
+    rows: list[list[list[str]]] = [[]]
+    for block in blocks:
+        if rows[-1] and sum(len(b[0]) + 3 for b in rows[-1]) + len(block[0]) > width:
+            rows.append([])
+        rows[-1].append(block)
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for line in range(max(map(len, row))):
+            yield "   ".join(b[line] if line < len(b) else " " * len(b[0]) for b in row).rstrip()
+
+
+def title(grid: Visits) -> str:
+    """What a grid shows: the tensor, and its tiles along which dimensions, downwards first."""
+    across = f"{' '.join(grid.cols)} {grid.width:,}"
+    return (
+        f"{grid.tensor}  {' '.join(grid.rows)} {grid.height:,} x {across}" if grid.rows else f"{grid.tensor}  {across}"
+    )
+
+
+def cell(grid: Visits, row: int, column: int) -> str:
+    """What a tile says."""
+    place = row, column
+    if place not in grid.first:
+        return "."
+    again = grid.brought[place]
+    return f"{grid.first[place]}{f'x{again}' if again > 1 else ''}"
+
+
+def _grid(grid: Visits, room: int) -> Iterator[str]:
+    """Lines of one width, at most `room`: the title, the tiles of the first rows and columns."""
+    height, width = min(grid.height, ROWS), min(grid.width, COLUMNS)
+    cells = [[cell(grid, row, column) for column in range(width)] for row in range(height)]
+    size = max(len(text) for line in cells for text in line)
+    width = min(width, (room - 2) // (size + 1))
+    more = " …" if grid.width > width else ""
+    lines = [" " + " ".join(f"{text:>{size}}" for text in line[:width]) + more for line in cells]
+    if grid.height > height:
+        lines.append(" …")
+    wide = max(map(len, [title(grid), *lines]))
+    yield title(grid).ljust(wide)
+    for line in lines:
+        yield line.ljust(wide)
+
+
+def order_svg(order: Order, y: float) -> tuple[list[str], float]:
+    """The grids as boxes, the darker the later a tile is first brought; and how high they are."""
+    if not order.shown:
+        return [], 0.0
+    part = "" if order.walked == order.tiles else f" (of the first {order.walked:,} tile operations)"
+    parts = [text(LEFT, y, f"order of tiles: light ones are brought first, a number says how often{part}")]
+    top, x, height = y + 1.6 * LINE, float(LEFT), 0.0
+    for grid in order.shown:
+        rows, columns = min(grid.height, DRAWN), min(grid.width, DRAWN)
+        wide = max(SIDE * columns, 7.3 * len(title(grid)))
+        if x > LEFT and x + wide > WIDTH:
+            top, x, height = top + height + 2 * LINE, float(LEFT), 0.0
+        parts.append(text(x, top, title(grid)))
+        for (row, column), first in sorted(grid.first.items()):
+            if row < rows and column < columns:
+                shade = EARLY + (LATE - EARLY) * first / max(1, order.walked - 1)
+                at = x + SIDE * column, top + 8 + SIDE * row
+                parts.append(rect(*at, SIDE - 2, SIDE - 2, COLOUR, f' fill-opacity="{shade:.2f}"'))
+                again = grid.brought[row, column]
+                if again > 1:
+                    parts.append(text(at[0] + SIDE / 2 - 1, at[1] + SIDE / 2 + 3, str(again), "m"))
+        height = max(height, 8.0 + SIDE * rows)
+        if grid.height > rows or grid.width > columns:
+            parts.append(text(x, top + 8 + SIDE * rows + 12, f"the first {rows} x {columns}"))
+            height = max(height, 24.0 + SIDE * rows)
+        x += wide + BETWEEN
+    return parts, top + height + 2 * LINE - y
