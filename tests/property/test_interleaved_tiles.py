@@ -4,6 +4,7 @@ forms say, a shared whole block once.
 """
 
 from collections import Counter
+from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -57,7 +58,9 @@ def programs(draw: Draw) -> ModuleOp:
         operands.append(own)
         keep = dict(case.schedule.keep)
         keep |= {t.name: len(case.schedule.loops) for t in case.nest.ins if draw(st.booleans())}
-        schedules.append(Schedule(case.schedule.loops, tuple(keep.items())))
+        # In turn they run on one core.
+        loops = tuple(replace(loop, cores=False) for loop in case.schedule.loops)
+        schedules.append(Schedule(loops, tuple(keep.items())))
     block = Block(arg_types=[TensorType(f64, shape) for shape in types])
     inner = Block()
     results: list[SSAValue] = []

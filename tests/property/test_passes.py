@@ -16,9 +16,11 @@ from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.compiler.transforms.interleave import InterleavePass
+from npuc.compiler.transforms.keep import KeepPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
+from npuc.compiler.transforms.tile import TilePass
 from npuc.dialects.npu import ContractOp, YieldOp
 from npuc.dialects.provenance import layer_of, location_text
 from npuc.frontends.mlir import make_context
@@ -32,6 +34,7 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), InterleavePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip", what="all"), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), InterleavePass(mode="zip"), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), TilePass("m:1"), SchedulePass(), KeepPass("Y:0,X:0"), LowerTilesPass()],
 ]
 
 
