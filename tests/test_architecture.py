@@ -65,3 +65,11 @@ def test_imports_go_one_way(path: Path) -> None:
 def test_files_are_short_enough_to_read(path: Path) -> None:
     limit = 600 if "dialects" in path.parts else 310
     assert len(path.read_text().splitlines()) <= limit
+
+
+def test_the_page_names_every_analysis() -> None:
+    """So that a new one is placed where a reader looks for it."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = text[text.index("The analyses, by the question") : text.index("## What a change touches")]
+    names = {path.stem for path in (ROOT / "compiler" / "analysis").glob("*.py")} - {"__init__"}
+    assert names == {name for name in names if f"`{name}`" in table}
