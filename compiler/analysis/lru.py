@@ -10,11 +10,12 @@ The rules, which are those of the published prototype that `study igo` reproduce
   and read back when it is touched again; its first visit reads nothing, or its start.
 - A sum whose last operation is done is written and leaves at once.
 - The pool outlives a walk: `sequential` runs one after another, `zipped` one tile of each in turn (the longer ones end
-  alone), all over the same pool, which is empty at first.
+  alone), all over the same pool, which is empty at first. `sequential` by twos runs two in turn, then the next two.
 - All bytes of an operation (write-backs, reads, a finished sum) count as the load that it waits for, in the recurrence
   of `pipeline.py`, which does not drain between walks.
 
-Where tiles of a sum overlap (a gradient under windows), those that share elements with a tile that comes are written
+Walks may add to one sum, of plain dimensions and in the same tiles; it is finished by the last of them. Where tiles of
+a sum overlap (a gradient under windows), those that share elements with a tile that comes are written
 first, and it reads what earlier ones left. The walk takes two to four microseconds a tile operation: `Walk.operations`
 says how many there are. The time excludes what an array pays once an operation of the program (`Array.op_overhead`);
 arrays that keep a tile in their elements (`Array.keeps`) are priced as if they did not.
@@ -81,14 +82,14 @@ class Pooled:
 
 
 @lru_cache(maxsize=4096)
-def walk_pool(walks: tuple[Walk, ...], machine: Machine, mode: Mode = "sequential") -> Pooled:
+def walk_pool(walks: tuple[Walk, ...], machine: Machine, mode: Mode = "sequential", by: int = 1) -> Pooled:
     """
-    The cost of walks that share the SPM of a machine, empty at first.
+    The cost of walks that share the SPM of a machine, empty at first; `sequential` runs `by` of them at a time in turn.
 
     `machine.spm_bytes` is both the pool's capacity and the room for loads on their way. Raises `CapacityError` where
     the tiles of one operation do not fit the pool.
     """
-    return _Pool(walks, machine).run(mode)
+    return _Pool(walks, machine).run(len(walks) if mode == "zipped" else by)
 
 
 @dataclass
@@ -123,14 +124,16 @@ class _Pool:
         self.load = self.comp = self.coming = 0
         self.pending: deque[tuple[int, int]] = deque()
 
-    def run(self, mode: Mode) -> Pooled:
-        """Do all walks."""
+    def run(self, by: int) -> Pooled:
+        """Do all walks, so many at a time."""
         turns = [(n, len(w.nest.statements), self.tiles.operations(n)) for n, w in enumerate(self.walks)]
-        if mode == "sequential":
-            for number, _, operations in turns:
-                self._advance(number, operations)
-        while mode == "zipped" and turns:
-            turns = [turn for turn in turns if self._advance(turn[0], islice(turn[2], turn[1]))]
+        for first in range(0, len(turns), by):
+            now = turns[first : first + by]
+            if len(now) == 1:
+                self._advance(now[0][0], now[0][2])
+                continue
+            while now:
+                now = [turn for turn in now if self._advance(turn[0], islice(turn[2], turn[1]))]
         return self._result()
 
     def _advance(self, number: int, operations: Iterator[Operation]) -> bool:
@@ -216,8 +219,9 @@ class _Pool:
 
     def _result(self) -> Pooled:
         rate, walked, compute, moved = self.machine.bytes_per_cycle, list[Walked](), 0, 0
+        billed: set[int] = set()
         for walk, count in zip(self.walks, self.counts, strict=True):
-            tensors, spare = self._traffic(walk, count)
+            tensors, spare = self._traffic(walk, count, billed)
             compute, moved = compute + count.compute, moved + count.moved + spare
             if self.machine.double_buffer:
                 end = max(Fraction(count.end, rate.numerator), moved / rate)
@@ -228,8 +232,14 @@ class _Pool:
             )
         return Pooled(tuple(walked), max(w.end for w in walked))
 
-    def _traffic(self, walk: Walk, count: _Count) -> tuple[tuple[tuple[str, TensorTraffic], ...], int]:
-        """The elements of each tensor that a walk moves, and the bytes of those that no tile reaches."""
+    def _traffic(
+        self, walk: Walk, count: _Count, billed: set[int]
+    ) -> tuple[tuple[tuple[str, TensorTraffic], ...], int]:
+        """
+        The elements of each tensor that a walk moves, and the bytes of those that no tile reaches.
+
+        What is written of a sum is that of the first walk; `billed` are the sums of walks before.
+        """
         nest, spare = walk.nest, 0
         moved: dict[str, TensorTraffic] = {}
         seen: set[int] = set()
@@ -237,10 +247,12 @@ class _Pool:
             value = self.tiles.value(walk, name)
             read = 0 if value.number in seen else count.read[value.number] // width
             seen.add(value.number)
-            write = self.written[value.number] // width if value.output else 0
+            fresh = value.number not in billed
+            write = self.written[value.number] // width if value.output and fresh else 0
             # A sum is whole in the end: what no tile reaches is written too, from its start if it has one.
-            rest = 0 if tensor in nest.ins else tensor.elements - touched(tensor, nest.sizes)
+            rest = tensor.elements - touched(tensor, nest.sizes) if tensor not in nest.ins and fresh else 0
             spare += rest * width
             start = not value.output
             moved[name] = TensorTraffic(read + rest * start, write + rest * (not start))
+        billed.update(self.tiles.value(walk, out.name).number for out in nest.outs)
         return tuple(moved.items()), spare

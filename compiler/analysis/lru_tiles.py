@@ -135,13 +135,15 @@ class Tiles:
         result: dict[str, list[_Use]] = {}
         for (name, tensor), width in zip(walk.nest.tensors.items(), walk.widths, strict=True):
             key = (walk.value_of[name], tensor.shape), name in outputs
-            if key in self.values and name in outputs:
-                raise ValueError(f"{name} is the sum of two walks")
+            again = key in self.values and name in outputs
             if key not in self.values:
                 blocks = [_AxisBlocks(size) for size in tensor.shape]
                 self.values[key] = _Value(len(self.values), name in outputs, width, blocks)
             blocks = self.values[key].blocks
+            before = [len(b.counts) for b in blocks]
             result[name] = [_use(loops, axis, b) for axis, b in zip(tensor.axes, blocks, strict=True)]
+            if again and (before != [len(b.counts) for b in blocks] or not all(map(is_plain, tensor.axes))):
+                raise ValueError(f"{name} is the sum of two walks in different or overlapping tiles")
         return result
 
     def _count_visits(self, value: _Value, uses: list[_Use], loops: Loops) -> None:
@@ -156,8 +158,9 @@ class Tiles:
         visits = (_products([a[0] for a in arrays]) * others).tolist()
         fresh = (_products([a[1] for a in arrays]) * value.width).tolist()
         for n, (count, new) in enumerate(zip(visits, fresh, strict=True), value.first):
-            self.visits[n] = count
-            self.prior[n] = self.sizes[n] - new
+            if not self.visits[n]:
+                self.prior[n] = self.sizes[n] - new
+            self.visits[n] += count
 
     def operations(self, number: int) -> Iterator[Operation]:
         """The operations of a walk in order; of two operands one that other statements use too comes first."""

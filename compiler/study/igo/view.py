@@ -1,0 +1,76 @@
+"""The study as a table, as JSON (schema `npuc.study/1`) and as CSV."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from io import StringIO
+
+from npuc.compiler.study.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting
+from npuc.compiler.study.igo.study import Row, Study
+
+SCHEMA = "npuc.study/1"
+LABEL = 26
+"""Characters of a table's first column."""
+CELL = 8
+
+
+def to_json(study: Study) -> str:
+    """The rows of the contract."""
+    data = {"schema": SCHEMA, "study": "igo", "preset": study.preset, "rows": [asdict(row) for row in study.rows]}
+    return json.dumps(data, indent=2) + "\n"
+
+
+def to_csv(study: Study) -> str:
+    """The rows, a line each; an empty cell where the paper gives no number."""
+    out = StringIO()
+    names = [field.name for field in fields(Row)]
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    for row in study.rows:
+        writer.writerow(asdict(row))
+    return out.getvalue()
+
+
+def to_text(study: Study) -> str:
+    """The tables: each network on the two NPUs, then the means of all settings."""
+    lines = [
+        f"Interleaved gradients, preset {study.preset}: time over the sequential program's, forward and backward",
+        "below each line the paper's (MICRO 2023), where it gives a number",
+    ]
+    for setting in (LARGE, SMALL):
+        if study.of(setting, STEPS[0]):
+            lines += ["", *_networks(study, setting)]
+    lines += ["", *_means(study)]
+    return "\n".join(lines) + "\n"
+
+
+def _networks(study: Study, setting: Setting) -> Iterator[str]:
+    yield _line(setting.title, [])
+    yield _line("", list(study.of(setting, STEPS[0])))
+    for step in STEPS:
+        rows = list(study.of(setting, step).values())
+        yield _line(f"  {step}", [_cell(row.ours) for row in rows])
+        yield _line("    paper", [_cell(row.published) for row in rows])
+
+
+def _means(study: Study) -> Iterator[str]:
+    yield "means over the networks"
+    yield _line("", ["inter-", "re-", "best of", "parti-", "gain", "paper's"])
+    yield _line("  NPU, cores, GB/s, batch", ["leaved", "ordered", "three", "tioned", "%", "%"])
+    for setting in SETTINGS:
+        means = [study.of(setting, step).get("avg") for step in STEPS]
+        if all(means):
+            rows = [row for row in means if row is not None]
+            paper, ours = rows[-1].published, rows[-1].ours
+            gains = [f"{100 * (1 - ours):.1f}", "" if paper is None else f"{100 * (1 - paper):.1f}"]
+            label = f"  {setting.npu}, {setting.cores}, {setting.gb_per_s:g}, {setting.batch}"
+            yield _line(label, [*(_cell(row.ours) for row in rows), *gains])
+
+
+def _line(label: str, cells: Sequence[str]) -> str:
+    return (f"{label:<{LABEL}}" + "".join(f"{cell:>{CELL}}" for cell in cells)).rstrip()
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

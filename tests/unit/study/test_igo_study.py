@@ -1,0 +1,152 @@
+"""The study of interleaved gradient orders: rows, the prototype's numbers, what must hold whatever the machine."""
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+from npuc.compiler.analysis.lru import Walk, walk_pool
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.study.igo.lru import LruCosts
+from npuc.compiler.study.igo.products import DX, Size, fused_nest, nest_of
+from npuc.compiler.study.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, published
+from npuc.compiler.study.igo.study import Study, run_study
+from npuc.compiler.study.igo.times import ORDERS, layer_times, scheme_times
+from npuc.compiler.study.igo.view import to_csv, to_json, to_text
+from npuc.dialects.npu.nest import Loop, Schedule
+from tests.unit.analysis.test_lru_prototype import rows as prototype
+
+MODELS = ("ncf", "mob")
+ORDER = {"inter": ORDERS[0], "dX": ORDERS[1], "dW": ORDERS[2]}
+
+
+@cache
+def study() -> Study:
+    """A small part of it: two networks on both NPUs and on two cores."""
+    return run_study("lru", (LARGE, SMALL, Setting("large", cores=2)), MODELS)
+
+
+def test_settings_are_those_of_the_paper() -> None:
+    assert len(SETTINGS) == 9
+    assert [s.cores for s in SETTINGS if s.npu == "large" and s.cores > 1] == [2, 4, 8]
+    assert LARGE.machine.bytes_per_cycle == Fraction(150_000, 1050)
+    assert SMALL.machine.spm_bytes == 512 << 10
+    assert Setting("large", cores=4).machine.channel == 4 * LARGE.machine.channel
+
+
+def test_rows_are_those_of_the_contract() -> None:
+    data = json.loads(to_json(study()))
+    assert (data["schema"], data["study"]) == ("npuc.study/1", "igo")
+    assert len(data["rows"]) == 3 * len(STEPS) * (len(MODELS) + 1)
+    keys = ["npu", "cores", "gb_per_s", "batch", "step", "model", "ours", "published"]
+    assert all(list(row) == keys for row in data["rows"])
+    assert [row["model"] for row in data["rows"][:3]] == [*MODELS, "avg"]
+    assert data["rows"][1] | {"ours": 0} == {
+        **{"npu": "large", "cores": 1, "gb_per_s": 150.0, "batch": 8, "step": "interleaving", "model": "mob"},
+        **{"ours": 0, "published": 0.9073},
+    }
+    assert len(to_csv(study()).splitlines()) == 1 + len(data["rows"])
+
+
+def test_means_are_arithmetic() -> None:
+    for setting in (LARGE, SMALL):
+        for step in STEPS:
+            rows = study().of(setting, step)
+            assert rows["avg"].ours == pytest.approx(sum(rows[m].ours for m in MODELS) / 2, rel=1e-12)
+
+
+def test_choices_of_the_best_are_no_worse() -> None:
+    for setting in (LARGE, SMALL, Setting("large", cores=2)):
+        for model in MODELS:
+            step = {name: study().of(setting, name)[model].ours for name in STEPS}
+            assert (
+                step["data_partitioning"] <= step["best_of_three"] <= min(step["interleaving"], step["rearrangement"])
+            )
+
+
+@pytest.mark.parametrize(
+    ("setting", "step", "model", "expected"),
+    [
+        (LARGE, "rearrangement", "bert", 0.9557),
+        (SMALL, "data_partitioning", "avg", 0.7068),
+        (SMALL, "best_of_three", "avg", 0.749),
+        (LARGE, "best_of_three", "goo", None),
+        (LARGE, "interleaving", "yolo", None),
+        (Setting("large", cores=4), "data_partitioning", "res", 0.7519),
+        (Setting("large", cores=4), "interleaving", "res", None),
+        (Setting("large", gb_per_s=37.5), "data_partitioning", "mob", 0.7299),
+        (Setting("large", batch=32), "data_partitioning", "goo", 0.8698),
+    ],
+)
+def test_published_numbers(setting: Setting, step: str, model: str, expected: float | None) -> None:
+    assert published(setting, step, model) == expected
+
+
+@cache
+def lines() -> Mapping[tuple[str, Size], Mapping[str, str]]:
+    """The prototype's cycles by machine, layer and order; `part` for the best partition."""
+    found: dict[tuple[str, Size], dict[str, str]] = {}
+    for row in prototype():
+        if row["tile_mode"] == "third":
+            size = Size(int(row["M"]), int(row["N"]), int(row["K"]))
+            found.setdefault((row["npu"], size), {})["part" if row["part_dim"] else row["order"]] = row["cycles"]
+    return found
+
+
+@pytest.mark.parametrize("setting", [LARGE, SMALL], ids=lambda setting: setting.npu)
+def test_programs_are_the_prototypes(setting: Setting) -> None:
+    costs = LruCosts(setting.machine)
+    chosen = {size: cycles for (npu, size), cycles in lines().items() if npu == setting.npu}
+    assert len(chosen) > 20
+    for size, cycles in chosen.items():
+        assert f"{float(costs.sequential(size)):.1f}" == cycles["base"]
+        for order, name in ORDER.items():
+            assert f"{float(costs.together(size, name)):.1f}" == cycles[order]
+        if size.m * size.n * size.k < 1 << 28 and "part" in cycles:
+            assert f"{float(min(scheme_times(costs, size).values())):.1f}" == cycles["part"]
+
+
+def test_no_program_beats_the_floor() -> None:
+    for setting in (SMALL, Setting("large", cores=2)):
+        costs = LruCosts(setting.machine)
+        for size in (Size(784, 128, 256), Size(64, 1000, 512), Size(3136, 64, 64)):
+            times = layer_times(costs, size, has_dx=True)
+            assert costs.floor(size) <= min(times.data_partitioning, times.sequential)
+
+
+def test_a_first_layer_stays_as_it_is() -> None:
+    times = layer_times(LruCosts(SMALL.machine), Size(784, 64, 147), has_dx=False)
+    assert {times.step(step) for step in STEPS} == {times.step("sequential")}
+
+
+def test_cores_add_to_one_sum() -> None:
+    """With room for all, two cores with half of the rows each move what one moves: the sum dW once, W once."""
+    machine = LARGE.machine
+    steps = (Loop("m", 128), Loop("k", 128), Loop("n", 128))
+
+    def walk(nest_size: Size, core: int) -> Walk:
+        nest = fused_nest(nest_size)
+        values = tuple((name, core if "m" in t.dims else 0) for name, t in nest.tensors.items())
+        return Walk(nest, Schedule(steps), (2,) * 5, values)
+
+    one = walk_pool((walk(Size(512, 256, 384), 0),), machine)
+    two = walk_pool((walk(Size(256, 256, 384), 0), walk(Size(256, 256, 384), 1)), machine, "zipped")
+    assert sum(w.moved for w in two.walks) == sum(w.moved for w in one.walks)
+    written = [dict(w.tensors)["dW"].write for w in two.walks]
+    assert sum(written) == 256 * 384
+    assert two.compute == one.compute
+
+
+def test_sums_in_different_tiles_are_refused() -> None:
+    machine: Machine = LARGE.machine
+    walks = tuple(Walk(nest_of(Size(256, 256, 256), DX), Schedule((Loop("m", step),)), (2,) * 3) for step in (128, 64))
+    with pytest.raises(ValueError, match="dX is the sum of two walks in different"):
+        walk_pool(walks, machine, "zipped")
+
+
+def test_equal_runs_are_equal_bytes() -> None:
+    again = run_study("lru", (LARGE,), ("ncf",))
+    assert to_json(again) == to_json(run_study("lru", (LARGE,), ("ncf",)))
+    assert "ncf" in to_text(again)
