@@ -35,10 +35,15 @@ def published_order(nest: Nest) -> tuple[str, ...] | None:
     M, N and K of a convolution are its positions, outputs and window x inputs. Groups come first, as each is a product
     of its own.
     """
-    view = forward_view(nest)
-    _, m, n, k = view.sizes(nest.sizes)
+    _, m, n, k = forward_view(nest).sizes(nest.sizes)
     choice = published_choice(m, n, k)
-    if choice == "in turn":
-        return None
-    inner = (*view.m, *view.k, *view.n) if choice == "dX-major" else (*view.n, *view.k, *view.m)
-    return (*view.batch, *inner)
+    return None if choice == "in turn" else major_orders(nest)[choice]
+
+
+def major_orders(nest: Nest) -> dict[PublishedChoice, tuple[str, ...]]:
+    """The two orders of a fused nest's dimensions between which the rule chooses."""
+    view = forward_view(nest)
+    return {
+        "dX-major": (*view.batch, *view.m, *view.k, *view.n),
+        "dW-major": (*view.batch, *view.n, *view.k, *view.m),
+    }

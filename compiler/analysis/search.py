@@ -48,14 +48,19 @@ MOST = float_info.max
 
 @lru_cache(maxsize=4096)
 def best_schedule(
-    nest: Nest, machine: Machine, objective: Objective = "time", widths: tuple[int, ...] | None = None
+    nest: Nest,
+    machine: Machine,
+    objective: Objective = "time",
+    widths: tuple[int, ...] | None = None,
+    order: tuple[str, ...] = (),
 ) -> Schedule:
     """
     The best schedule found for a nest on a machine; its `spm` is what the machine holds of the widest elements.
 
     `widths` are the bytes of an element of each tensor, in the order of `nest.tensors`; without them all have
-    `machine.element_bytes`, or 4. Raises `CapacityError` when not even tiles of one element fit, `UsageError` when
-    energy is asked for and the machine has none.
+    `machine.element_bytes`, or 4. With `order` only schedules count whose groups of dimensions come in the order of
+    these dimensions, those without one of them inside, batch outside. Raises `CapacityError` when not even tiles of one
+    element fit, `UsageError` when energy is asked for and the machine has none.
     """
     if objective in ("energy", "edp") and machine.energy is None:
         raise UsageError(
@@ -64,10 +69,12 @@ def best_schedule(
         )
     if widths is None:
         widths = (machine.element_bytes or 4,) * len(nest.tensors)
-    return (_on_core if machine.cores == 1 else _over_cores)(nest, machine, objective, widths)
+    return (_on_core if machine.cores == 1 else _over_cores)(nest, machine, objective, widths, order)
 
 
-def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...]) -> Schedule:
+def _over_cores(
+    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], order: tuple[str, ...]
+) -> Schedule:
     """The best schedule on a machine of several cores."""
     cuts = sorted(
         (
@@ -83,12 +90,12 @@ def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: tupl
             break
         part = parts(nest, Schedule(cut))[0].nest
         try:
-            inner = _on_core(part, machine.core(core_count(nest, Schedule(cut))), objective, widths)
+            inner = _on_core(part, machine.core(core_count(nest, Schedule(cut))), objective, widths, order)
         except CapacityError as e:
             refusal = refusal or e
             continue
         schedule = Schedule((*cut, *inner.loops), inner.keep, inner.spm)
-        score, moved = _price(nest, schedule, machine, objective, widths)
+        score, moved = price_of(nest, schedule, machine, objective, widths)
         if best is None or (score, moved) < best[:2]:
             best = score, moved, schedule
     if best is None:
@@ -140,7 +147,7 @@ def _cut_floor(
     return max(float(compute(part.nest, Schedule(), machine.array).cycles), float(least / machine.channel))
 
 
-def _price(
+def price_of(
     nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: tuple[int, ...]
 ) -> tuple[float, float]:
     """What is minimised, exactly, and the bytes that a schedule moves."""
@@ -160,12 +167,14 @@ def _price(
     return (joules if objective == "energy" else time * joules), timing.moved
 
 
-def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...]) -> Schedule:
+def _on_core(
+    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], order: tuple[str, ...]
+) -> Schedule:
     """The best schedule on one core."""
-    coarse = _search(nest, machine, objective, widths, fine=False)
+    coarse = _search(nest, machine, objective, widths, order, fine=False)
     if coarse is not None and coarse.score <= NEAR * _floor(nest, machine, objective, widths):
         return coarse.schedule
-    found = [f for f in (coarse, _search(nest, machine, objective, widths, fine=True)) if f is not None]
+    found = [f for f in (coarse, _search(nest, machine, objective, widths, order, fine=True)) if f is not None]
     if found:
         return min(found, key=lambda f: (f.score, f.moved)).schedule
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
@@ -186,12 +195,12 @@ class _Found:
 
 
 def _search(
-    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], *, fine: bool
+    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], order: tuple[str, ...], *, fine: bool
 ) -> _Found | None:
     """The best schedule of the coarse or the fine candidates; None if none fits."""
     prices = Prices(nest, machine, objective, widths, fine=fine)
     budget = machine.spm_bytes // max(widths)
-    choices = _choices(prices, budget)
+    choices = _choices(prices, budget, order)
     return _best(prices, choices, budget) if choices else None
 
 
@@ -206,7 +215,7 @@ def _floor(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int
     return max(float(whole), float(least / machine.bytes_per_cycle))
 
 
-def _choices(prices: Prices, budget: int) -> list[Choice]:
+def _choices(prices: Prices, budget: int, wanted: tuple[str, ...]) -> list[Choice]:
     """
     Every order with every way to hold the tensors, and the steps that fit in `budget` elements and may be the best.
 
@@ -216,7 +225,10 @@ def _choices(prices: Prices, budget: int) -> list[Choice]:
     tensors = len(prices.nest.ins) + len(prices.nest.outs)
     batch = 1 if count and all(0 in holder.used for holder in prices.holders[:tensors]) else 0
     plans: list[Plan] = []
+    ranks = [min((wanted.index(d) for d in g.dims if d in wanted), default=len(wanted)) for g in prices.groups]
     for inner in permutations(range(batch, count)):
+        if [ranks[g] for g in inner] != sorted(ranks[batch:]):
+            continue
         order = (*range(batch), *inner)
         for held in _ways(prices, order):
             plan = prices.plan(order, held, budget)
@@ -283,7 +295,7 @@ def _best(prices: Prices, choices: list[Choice], budget: int) -> _Found:
         if timed and (len(timed) == TRIALS or alike in seen or bound[number] > least * ALIKE):
             continue
         seen.add(alike)
-        exact, _ = _price(prices.nest, schedule(number), prices.machine, prices.objective, prices.widths)
+        exact, _ = price_of(prices.nest, schedule(number), prices.machine, prices.objective, prices.widths)
         timed.append((exact, float(moved[number]), int(room[number]), number))
     least = min(timed)[0]
     exact, traffic, _, number = min((t for t in timed if t[0] <= least * ALIKE), key=lambda t: (t[1], t[2], t[0]))

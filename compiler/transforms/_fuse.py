@@ -40,7 +40,7 @@ def fuse(found: Sharing) -> ContractOp:
     for op in found.ops:
         sources = list(op.operands)
         Rewriter.erase_op(op)
-        _erase_unused(sources)
+        erase_unused(sources)
     return new
 
 
@@ -64,11 +64,11 @@ def put_in_place(new: Operation, found: Sharing) -> None:
     block.insert_op_before(new, first)
 
 
-def _erase_unused(values: list[SSAValue]) -> None:
+def erase_unused(values: list[SSAValue]) -> None:
     """Erase the views among the makers of these values that nothing reads any more."""
     for value in values:
         owner = value.owner
-        if isinstance(owner, ViewOp) and value.first_use is None:
+        if isinstance(owner, ViewOp) and owner.parent is not None and value.first_use is None:
             sources = list(owner.operands)
             Rewriter.erase_op(owner)
-            _erase_unused(sources)
+            erase_unused(sources)

@@ -127,8 +127,6 @@ def settle(contracts: Iterable[ContractOp], machine: Machine | None) -> None:
     for op in changed:
         for problem in op.schedule.problems(op.nest):
             raise usage_error(op, f"{named(op)}: {problem}")
-    if machine is not None and machine.policy == "lru":
-        machine = None
     for together in dict.fromkeys(together_of(op) for op in changed):
         if together is not None:
             _settle_together(together, machine)
@@ -137,11 +135,23 @@ def settle(contracts: Iterable[ContractOp], machine: Machine | None) -> None:
             _settle_alone(op, machine)
 
 
+def fits(op: ContractOp, schedule: Schedule, machine: Machine) -> bool:
+    """Whether a schedule of a contraction is legal and its blocks take no more than its promise, or the machine."""
+    budget = _budget_of(op, schedule, machine)
+    legal = next(schedule.problems(op.nest), None) is None
+    return legal and (budget is None or sum(footprint(op.nest, schedule).values()) <= budget)
+
+
+def _budget_of(op: ContractOp, schedule: Schedule, machine: Machine | None) -> int | None:
+    """The elements that a schedule may use: as it promises, else what the machine holds where that counts."""
+    if schedule.spm is not None or machine is None or machine.policy == "lru":
+        return schedule.spm
+    return machine.spm_bytes // max(contract_widths(op, machine.element_bytes))
+
+
 def _settle_alone(op: ContractOp, machine: Machine | None) -> None:
     schedule = op.schedule
-    budget = schedule.spm
-    if budget is None and machine is not None:
-        budget = machine.spm_bytes // max(contract_widths(op, machine.element_bytes))
+    budget = _budget_of(op, schedule, machine)
     held = footprint(op.nest, schedule)
     _check_room(op, [held], budget)
     op.schedule = Schedule(schedule.loops, schedule.keep, budget)
@@ -149,7 +159,7 @@ def _settle_alone(op: ContractOp, machine: Machine | None) -> None:
 
 def _settle_together(op: InterleaveOp, machine: Machine | None) -> None:
     budget = op.spm
-    if budget is None and machine is not None:
+    if budget is None and machine is not None and machine.policy != "lru":
         budget = budget_of(op, machine)
     _check_room(op, joint_footprint(op.together), budget)
     op.spm = budget

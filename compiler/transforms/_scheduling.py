@@ -1,10 +1,10 @@
 """The searches for contractions in the IR, by themselves and in turn."""
 
 from npuc.compiler.analysis.elements import contract_widths
-from npuc.compiler.analysis.interleave_search import Problem, best_together
+from npuc.compiler.analysis.interleave_search import Problem, best_together, price
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
-from npuc.compiler.analysis.search import best_schedule
+from npuc.compiler.analysis.search import OBJECTIVES, best_schedule, price_of
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -12,21 +12,34 @@ from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
 
 
-def schedule_for(contract: ContractOp, machine: Machine, objective: Objective) -> Schedule:
+def objective_named(name: str) -> Objective:
+    """An objective by its name; raises `ValueError` for another text."""
+    for objective in OBJECTIVES:
+        if objective == name:
+            return objective
+    raise ValueError(f"objective is '{name}', expected {', '.join(OBJECTIVES)}")
+
+
+def schedule_for(contract: ContractOp, machine: Machine, objective: Objective, order: tuple[str, ...] = ()) -> Schedule:
     """
-    The best schedule of a contraction on a machine.
+    The best schedule of a contraction on a machine, with `order` of those whose dimensions come in that order.
 
     Raises `CapacityError`, at the contraction's place, when not even the smallest tiles fit; `UsageError` when the
     machine does not say what the objective needs.
     """
     widths = contract_widths(contract, machine.element_bytes)
     try:
-        return best_schedule(contract.nest, machine, objective, widths)
+        return best_schedule(contract.nest, machine, objective, widths, order)
     except CapacityError as e:
         layer = layer_of(contract) or "a contraction"
         raise CapacityError(
             f"{layer}: {e.message}", location=location_of(contract), hint="a larger memory.spm_kib"
         ) from None
+
+
+def score_of(contract: ContractOp, schedule: Schedule, machine: Machine, objective: Objective) -> tuple[float, float]:
+    """What is minimised, exactly, and the bytes that move, of a contraction with a schedule."""
+    return price_of(contract.nest, schedule, machine, objective, contract_widths(contract, machine.element_bytes))
 
 
 def budget_of(op: InterleaveOp, machine: Machine) -> int:
@@ -35,16 +48,26 @@ def budget_of(op: InterleaveOp, machine: Machine) -> int:
     return machine.spm_bytes // max(width for own in widths for width in own)
 
 
+def problem_of(op: InterleaveOp, machine: Machine) -> Problem:
+    """The search for contractions that run in turn; schedules that they have are set."""
+    contracts, together = op.contracts, op.together
+    fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
+    widths = tuple(contract_widths(contract, machine.element_bytes) for contract in contracts)
+    return Problem(together.nests, together.values, fixed, widths, machine)
+
+
+def score_together(op: InterleaveOp, machine: Machine, objective: Objective) -> tuple[float, float]:
+    """What is minimised, exactly, and the bytes that move, of contractions in turn with schedules."""
+    return price(op.together, problem_of(op, machine), objective)
+
+
 def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) -> None:
     """
     Give the contractions that run in turn and have no schedule the best that is found, and write the promised budget.
 
     Raises `CapacityError`, at the operation's place, when not even the smallest tiles of all fit at once.
     """
-    contracts, together = op.contracts, op.together
-    fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
-    widths = tuple(contract_widths(contract, machine.element_bytes) for contract in contracts)
-    problem = Problem(together.nests, together.values, fixed, widths, machine)
+    contracts, problem = op.contracts, problem_of(op, machine)
     try:
         found = best_together(problem, objective)
     except CapacityError as e:

@@ -19,6 +19,7 @@ from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.keep import KeepPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
+from npuc.compiler.transforms.rearrange import RearrangePass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.tile import TilePass
 from npuc.dialects.npu import ContractOp, YieldOp
@@ -35,6 +36,9 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip", what="all"), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), InterleavePass(mode="zip"), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), TilePass("m:1"), SchedulePass(), KeepPass("Y:0,X:0"), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip"), RearrangePass(rule="published"), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip"), RearrangePass(rule="best"), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), RearrangePass(("m",)), LowerTilesPass()],
 ]
 
 

@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.transforms.keep import KeepPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
+from npuc.compiler.transforms.rearrange import RearrangePass
 from npuc.compiler.transforms.tile import TilePass
 from npuc.dialects.npu import ContractOp
 from tests.property.test_interleaved_tiles import programs
@@ -51,6 +52,11 @@ def keep_pass(draw: Draw, op: ContractOp, layer: str) -> ModulePass:
     return KeepPass(",".join(f"{name}:{draw(st.integers(0, inner))}" for name in names), layer)
 
 
+def order_pass(draw: Draw, op: ContractOp, layer: str) -> ModulePass:
+    dims = draw(st.lists(st.sampled_from(sorted(op.nest.sizes)), unique=True, min_size=1))
+    return RearrangePass(tuple(dims), only=layer)
+
+
 def outcomes(module: ModuleOp, seed: int) -> Sequence[Array]:
     """What a program computes; the same is required of its tiles."""
     found = run_seeded(module, seed)
@@ -70,10 +76,12 @@ def test_passes_that_set_schedules_keep_the_values(data: st.DataObject, module: 
         op.schedule = type(op.schedule)(op.schedule.loops)
     for _ in range(data.draw(st.integers(1, 3))):
         number = data.draw(st.integers(0, len(contracts(module)) - 1))
-        make = data.draw(st.sampled_from([tile_pass, keep_pass]))
+        make = data.draw(st.sampled_from([tile_pass, keep_pass, order_pass]))
         op = contracts(module)[number]
         if make is tile_pass:
             op.schedule = type(op.schedule)(op.schedule.loops)
+        if make is order_pass and op.schedule_attr is None:
+            continue
         step = data.draw(st.composite(make)(op, f"stream{number}"))
         step.apply(Context(), module)
         module.verify()
