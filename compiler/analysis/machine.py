@@ -153,13 +153,13 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
         bytes_per_cycle=_exact(_real(facts, "gb_per_s")) * 1000 / _exact(_real(facts, "clock_mhz")),
         clock_mhz=_real(facts, "clock_mhz"),
         lanes=_whole(facts, "lanes"),
-        double_buffer=_fact(facts, "double_buffer") is True,
+        double_buffer=_flag(facts, "double_buffer"),
         element_bytes=None if element is None else _whole(facts, "element_bytes"),
         energy=Energy(*(_real(facts, key) for key in ENERGIES)) if len(energies) == len(ENERGIES) else None,
         transpose=transposes[_text(facts, "transpose", transposes)] if "transpose" in facts else "none",
         policy=policies[_text(facts, "policy", policies)] if "policy" in facts else "explicit",
         cores=_whole(facts, "cores") if "cores" in facts else 1,
-        multicast=facts.get("multicast") is True,
+        multicast="multicast" in facts and _flag(facts, "multicast"),
         reduction=reductions[_text(facts, "reduction", reductions)] if "reduction" in facts else "dram",
     )
 
@@ -177,17 +177,24 @@ def _text(facts: Mapping[str, Fact], key: str, known: Mapping[str, object]) -> s
     return str(value)
 
 
+def _flag(facts: Mapping[str, Fact], key: str) -> bool:
+    value = _fact(facts, key)
+    if not isinstance(value, bool):
+        raise UsageError(f"{key} is {value!r}, expected true or false")
+    return value
+
+
 def _whole(facts: Mapping[str, Fact], key: str) -> int:
     value = _fact(facts, key)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{key} is {value}, expected an integer from 1 on")
+        raise UsageError(f"{key} is {value!r}, expected an integer from 1 on")
     return value
 
 
 def _real(facts: Mapping[str, Fact], key: str) -> float:
     value = _fact(facts, key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-        raise UsageError(f"{key} is {value}, expected a number")
+        raise UsageError(f"{key} is {value!r}, expected a number")
     if value == 0 and key not in ENERGIES:
         raise UsageError(f"{key} is 0, expected a number above 0")
     return float(value)

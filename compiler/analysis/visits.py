@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from npuc.compiler.analysis.blocks import max_trips, streams
+from npuc.compiler.analysis.blocks import Stream, max_trips, streams
+from npuc.compiler.analysis.cores import spread_traffic
 from npuc.compiler.analysis.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -90,34 +91,65 @@ def _operations(nest: Nest, schedule: Schedule) -> Iterator[tuple[Lows, ...]]:
     yield from inside((dict.fromkeys(nest.sizes, 0),), nest.sizes)
 
 
-def loop_nest(nest: Nest, schedule: Schedule) -> tuple[str, ...]:
-    """The loops of a schedule as lines of pseudocode, with what is loaded and stored in each."""
-    trips = max_trips(nest, schedule.loops)
-    depths = {stream.tensor.name: stream for stream in streams(nest, schedule)}
-    lines: list[str] = []
+def loop_nest(nest: Nest, schedule: Schedule, reduction: bool = False) -> tuple[str, ...]:
+    """
+    The loops of a schedule as lines of pseudocode, with what is loaded and stored in each.
 
-    def enter(depth: int) -> None:
-        here = [name for name, stream in depths.items() if stream.depth == depth]
+    With `reduction` on chip a core begins with the sums of the core before it.
+    """
+    return tuple(_Text(nest, schedule, reduction).inside(0))
+
+
+class _Text:
+    def __init__(self, nest: Nest, schedule: Schedule, reduction: bool):
+        self.nest, self.loops, self.trips = nest, schedule.loops, max_trips(nest, schedule.loops)
+        self.spread = schedule.spread if reduction else 0
+        self.moving = {stream.tensor.name: stream for stream in streams(nest, schedule)}
+        self.starts = {stream.out.name: stream for stream in self.moving.values() if stream.kind == "start"}
+        self.moved = spread_traffic(nest, schedule, reduction=reduction).channel
+
+    def inside(self, depth: int) -> Iterator[str]:
+        """The lines inside the loops of a depth."""
+        here = [stream for stream in self.moving.values() if stream.depth == depth]
+        outs = [stream for stream in here if stream.kind == "accumulator"]
+        late = [stream for stream in here if stream.kind == "start" and self.is_late(stream)]
         pad = "  " * depth
-        loads = [name for name in here if depths[name].kind == "input"]
-        if loads:
-            lines.append(f"{pad}load {', '.join(loads)}")
-        for name in (name for name in here if depths[name].kind == "accumulator"):
-            again = any(schedule.loops[p].dim not in nest.tensors[name].dims for p in depths[name].loops)
-            lines.append(f"{pad}{f'{name} = what was stored, at first 0' if again else f'{name} = 0'}")
-        for name in (name for name in here if depths[name].kind == "start"):
-            lines.append(f"{pad}{depths[name].out.name} += {name}, the first time")
-        if depth < len(schedule.loops):
-            loop = schedule.loops[depth]
+        yield from (pad + line for line in self.loads([s for s in here if s not in outs and s not in late]))
+        yield from (pad + self.begin(stream) for stream in outs)
+        yield from (f"{pad}{s.out.name} += {s.tensor.name}{self.first_time(s)}" for s in late)
+        if depth < len(self.loops):
+            loop, count = self.loops[depth], self.trips[depth]
             over = "cores" if loop.cores else "for"
-            count = trips[depth]
-            lines.append(f"{pad}{over} {loop.dim} in {count:,} step{'s' * (count > 1)} of {loop.step:,}:")
-            enter(depth + 1)
+            yield f"{pad}{over} {loop.dim} in {count:,} step{'s' * (count > 1)} of {loop.step:,}:"
+            yield from self.inside(depth + 1)
         else:
-            lines.extend(f"{pad}{statement}" for statement in nest.statements)
-        stored = [name for name in here if depths[name].kind == "accumulator"]
-        if stored:
-            lines.append(f"{pad}store {', '.join(stored)}")
+            yield from (f"{pad}{statement}" for statement in self.nest.statements)
+        if outs:
+            yield f"{pad}store {', '.join(stream.tensor.name for stream in outs)}"
 
-    enter(0)
-    return tuple(lines)
+    def loads(self, streams: list[Stream]) -> Iterator[str]:
+        """What comes in: always, or the first time."""
+        always = [stream.tensor.name for stream in streams if not self.first_time(stream)]
+        if always:
+            yield f"load {', '.join(always)}"
+        yield from (f"load {s.tensor.name}{self.first_time(s)}" for s in streams if self.first_time(s))
+
+    def begin(self, stream: Stream) -> str:
+        """What a block of an output is when its sums begin."""
+        name, start = stream.tensor.name, self.starts.get(stream.tensor.name)
+        first = "0" if start is None or self.is_late(start) else start.tensor.name
+        before = ["what was stored"] if self.moved[name].read else []
+        before += ["what the core before has"] if self.again(stream, self.spread) else []
+        return f"{name} = {' or '.join(before)}, at first {first}" if before else f"{name} = {first}"
+
+    def is_late(self, start: Stream) -> bool:
+        """Whether a start comes in by smaller blocks than its output, after the sums have begun."""
+        return start.depth > self.moving[start.out.name].depth
+
+    def first_time(self, stream: Stream) -> str:
+        """Says that a start comes only with the first of several visits of its output."""
+        return ", the first time" if stream.kind == "start" and self.again(stream, stream.depth) else ""
+
+    def again(self, stream: Stream, depth: int) -> bool:
+        """Whether the loops outside a depth come to the same elements of an output more than once."""
+        return any(loop.dim not in stream.out.dims and self.trips[p] > 1 for p, loop in enumerate(self.loops[:depth]))

@@ -53,7 +53,11 @@ def print_dims(printer: Printer, dims: Sequence[tuple[str, int]]) -> None:
 def parse_known_dim(parser: AttrParser, known: Collection[str] | None) -> str:
     """Parse the name of a dimension; `known` None accepts any."""
     start = parser.pos
-    name = parser.parse_identifier(" of a dimension")
+    return known_dim(parser.parse_identifier(" of a dimension"), parser, start, known)
+
+
+def known_dim(name: str, parser: AttrParser, start: int, known: Collection[str] | None) -> str:
+    """The name of a dimension that stands at `start`, if it is known."""
     if known is not None and name not in known:
         parser.raise_error(unknown_dimension(name, known), start, start + len(name))
     return name
@@ -208,9 +212,14 @@ def parse_schedule(parser: AttrParser, known: Collection[str] | None) -> Schedul
     """Parse the parts of a schedule that are there; None if there are none."""
 
     def parse_loop() -> Loop:
+        # A dimension may be called cores, too.
+        start = parser.pos
         cores = parser.parse_optional_keyword("cores") is not None
-        dim = parse_known_dim(parser, known)
-        parser.parse_punctuation(":")
+        if cores and parser.parse_optional_punctuation(":"):
+            dim, cores = known_dim("cores", parser, start, known), False
+        else:
+            dim = parse_known_dim(parser, known)
+            parser.parse_punctuation(":")
         return Loop(dim, parser.parse_integer(allow_boolean=False), cores)
 
     def parse_keep() -> tuple[str, int]:

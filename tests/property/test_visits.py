@@ -8,8 +8,8 @@ import pytest
 
 from npuc.compiler.analysis.blocks import max_trips, streams
 from npuc.compiler.analysis.visits import loop_nest, visits
-from npuc.dialects.npu.nest import Loop, Nest, Schedule
-from tests.property.conftest import gemm, tiles
+from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from tests.property.conftest import gemm, plain, tensor, tiles, walk
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 
@@ -74,7 +74,58 @@ def test_loops_as_text() -> None:
     )
 
 
-def test_a_start_is_added_once() -> None:
+def test_a_start_is_read_once() -> None:
+    """It comes in before the sums begin, where they begin with it; of a kept output tile by tile."""
     nest = gemm({"m": 4, "n": 4, "k": 8}, "forward", (), "bias")
-    lines = loop_nest(nest, Schedule((Loop("k", 2), Loop("n", 2))))
-    assert "    Y += Y0, the first time" in lines
+    assert loop_nest(nest, Schedule((Loop("k", 2), Loop("n", 2)))) == (
+        "for k in 4 steps of 2:",
+        "  load X",
+        "  for n in 2 steps of 2:",
+        "    load W",
+        "    load Y0, the first time",
+        "    Y = what was stored, at first Y0",
+        "    Y += X * W",
+        "    store Y",
+    )
+    assert loop_nest(nest, Schedule((Loop("m", 2), Loop("k", 2)), (("X", 1), ("W", 1)))) == (
+        "load W, Y0",
+        "for m in 2 steps of 2:",
+        "  load X",
+        "  Y = Y0",
+        "  for k in 4 steps of 2:",
+        "    Y += X * W",
+        "  store Y",
+    )
+    kept = loop_nest(nest, Schedule((Loop("m", 2), Loop("k", 4), Loop("n", 2)), (("Y", 2),)))
+    assert [line for line in kept if "Y" in line] == [
+        "  Y = 0",
+        "      Y += Y0, the first time",
+        "      Y += X * W",
+        "  store Y",
+    ]
+
+
+def test_sums_begin_with_what_is_read_back() -> None:
+    """Rows that two tiles of a window add to; a loop of one step reads nothing back; sums pass on chip."""
+    sizes = {"y": 4, "r": 3, "o": 2}
+    dx = Tensor("dX", (6,), (Axis((("y", 1), ("r", 1))),))
+    dy, w = tensor("dY", sizes, plain("o", "y")), tensor("W", sizes, plain("o", "r"))
+    nest = Nest(tuple(sizes.items()), (dy, w), (dx,), (None,), (Statement("dX", "dY", "W"),))
+    stored = "dX = what was stored, at first 0"
+    assert f"  {stored}" in loop_nest(nest, Schedule((Loop("y", 2), Loop("o", 1)), (("dX", 1),)))
+    product = gemm({"m": 4, "n": 4, "k": 8}, "forward", (), "none")
+    assert "    Y = 0" in loop_nest(product, Schedule((Loop("k", 8), Loop("m", 2))))
+    cores = Schedule((Loop("o", 1, cores=True),))
+    assert f"  {stored}" in loop_nest(nest, cores)
+    assert "  dX = what the core before has, at first 0" in loop_nest(nest, cores, reduction=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_loops_as_text_read_back_what_the_traffic_says(seed: int, draw: Draw) -> None:
+    r = Random(seed)
+    for _ in range(60):
+        nest, schedule = draw(r, big=6, cores=True)
+        lines, moves = loop_nest(nest, schedule), walk(nest, schedule)
+        for out in nest.outs:
+            begin = next(line.strip() for line in lines if line.strip().startswith(f"{out.name} = "))
+            assert begin.startswith(f"{out.name} = what was stored") == (moves.read[out.name] > 0)

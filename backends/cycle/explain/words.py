@@ -74,7 +74,8 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
         grids, walked = visits(part.nest, part.schedule)
         order = Order(grids, walked, compute(part.nest, part.schedule, machine.array).tiles)
         table = _blocks(nest, schedule, row, width)
-        return Explanation(title, facts, table, line, loop_nest(nest, schedule), order)
+        loops = loop_nest(nest, schedule, machine.reduction == "on-chip")
+        return Explanation(title, facts, table, line, loops, order)
     if isinstance(op, InterleaveOp):
         facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]
         facts += _in_turn(op, row, machine)

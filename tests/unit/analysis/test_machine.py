@@ -58,6 +58,10 @@ def test_energy_needs_all_three() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
+        ("cores", "2", "cores is '2', expected an integer from 1 on"),
+        ("multicast", "yes", "multicast is 'yes', expected true or false"),
+        ("multicast", 1, "multicast is 1, expected true or false"),
+        ("double_buffer", 1, "double_buffer is 1, expected true or false"),
         ("rows", 0, "rows is 0, expected an integer from 1 on"),
         ("lanes", 2.5, "lanes is 2.5, expected an integer"),
         ("dataflow", "rs", "dataflow is 'rs', expected os, ws, is, in-place"),

@@ -62,9 +62,9 @@ func.func @odd(%x: tensor<5x7xf32>, %s: tensor<f32>) -> tensor<7xf32> {
 // Four parts of m side by side, each cut in tiles; a dimension may be called `cores` as well.
 func.func @cores(%x: tensor<64x8xf32>, %w: tensor<8x4xf32>) -> tensor<64x4xf32> {
   %y = npu.contract (m = 64, n = 4, cores = 8) ins(X = %x[m, cores], W = %w[cores, n]) outs(Y[m, n]) do(Y += X * W)
-    loops [cores m : 16, cores cores : 4, m : 4] keep(W = 1) spm 96 : (tensor<64x8xf32>, tensor<8x4xf32>) -> tensor<64x4xf32>
+    loops [cores m : 16, cores cores : 4, m : 4, cores : 2] keep(W = 1) spm 96 : (tensor<64x8xf32>, tensor<8x4xf32>) -> tensor<64x4xf32>
   func.return %y : tensor<64x4xf32>
 }
 
 // CHECK-LABEL: func.func @cores(
-// CHECK-NEXT:   %y = npu.contract (m = 64, n = 4, cores = 8) ins(X = %x[m, cores], W = %w[cores, n]) outs(Y[m, n]) do(Y += X * W) loops [cores m : 16, cores cores : 4, m : 4] keep(W = 1) spm 96 : (tensor<64x8xf32>, tensor<8x4xf32>) -> tensor<64x4xf32>
+// CHECK-NEXT:   %y = npu.contract (m = 64, n = 4, cores = 8) ins(X = %x[m, cores], W = %w[cores, n]) outs(Y[m, n]) do(Y += X * W) loops [cores m : 16, cores cores : 4, m : 4, cores : 2] keep(W = 1) spm 96 : (tensor<64x8xf32>, tensor<8x4xf32>) -> tensor<64x4xf32>
