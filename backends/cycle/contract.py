@@ -20,7 +20,7 @@ from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import core_timings, pipeline
-from npuc.compiler.analysis.residency import kept, product_of
+from npuc.compiler.analysis.residency import kept, transposed
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBytes
 from npuc.compiler.verify import location_of
@@ -174,18 +174,6 @@ def weight_groups(nest: Nest, schedule: Schedule, machine: Machine, work: Comput
     """How many groups of instructions with the same weights follow each other on a register-fed array."""
     array = machine.array
     return work.folds - sum(kept(nest, schedule, array, statement, True).tiles for statement in nest.statements)
-
-
-def transposed(nest: Nest, width: Mapping[str, int]) -> dict[str, int]:
-    """The bytes of the tensors that a nest reads transposed: W for dX, X for dW."""
-    found: dict[str, int] = {}
-    for statement in nest.statements:
-        product, x, w, _ = product_of(statement)
-        if product != "forward":
-            side = w if product == "dx" else x
-            name = {"out": statement.out, "lhs": statement.lhs, "rhs": statement.rhs}[side]
-            found[name] = nest.tensors[name].elements * width[name]
-    return found
 
 
 def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = False, share: Share | None = None) -> OpRow:

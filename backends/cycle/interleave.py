@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from npuc.backends.cycle.contract import IDLE, schedule_row, transposed
+from npuc.backends.cycle.contract import IDLE, schedule_row
 from npuc.backends.cycle.pool import walks_of
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes
@@ -26,6 +26,7 @@ from npuc.compiler.analysis.interleave import (
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import Timing
+from npuc.compiler.analysis.residency import transposed
 from npuc.compiler.analysis.traffic import TensorTraffic
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes

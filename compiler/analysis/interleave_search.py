@@ -130,11 +130,20 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
             schedules.append(fixed)
             continue
         part = replace(problem.machine.core(1), spm_bytes=(least[number] + left // free) * max(widths))
-        found = best_schedule(nest, part, objective, widths)
+        found = with_a_loop(nest, best_schedule(nest, part, objective, widths))
         depth = len(found.loops)
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()
         schedules.append(Schedule(found.loops, (*found.keep, *whole)))
     return Together(problem.nests, tuple(schedules), problem.values)
+
+
+def with_a_loop(nest: Nest, schedule: Schedule) -> Schedule:
+    """
+    The schedule, with one loop of a single trip where it has none.
+
+    In turn the promised room is not the schedule's, and one without loops would be the same as none.
+    """
+    return schedule if schedule.loops else replace(schedule, loops=(Loop(*nest.dims[0]),))
 
 
 def _without(nest: Nest, names: set[str]) -> Nest:

@@ -214,3 +214,15 @@ def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
     return single_fold(nest, statement, array, nest.sizes | dict.fromkeys(streamed, 1)) and not any(
         loop.dim not in streamed and loop.step < nest.sizes[loop.dim] for loop in schedule.loops
     )
+
+
+def transposed(nest: Nest, width: Mapping[str, int]) -> dict[str, int]:
+    """The bytes of the tensors that a nest reads transposed: W for dX, X for dW."""
+    found: dict[str, int] = {}
+    for statement in nest.statements:
+        product, x, w, _ = product_of(statement)
+        if product != "forward":
+            side = w if product == "dx" else x
+            name = {"out": statement.out, "lhs": statement.lhs, "rhs": statement.rhs}[side]
+            found[name] = nest.tensors[name].elements * width[name]
+    return found

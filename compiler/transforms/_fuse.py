@@ -4,7 +4,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from npuc.compiler.analysis.fusion import Part, same_dimensions, union
+from npuc.compiler.analysis.fusion import Part, Union, same_dimensions, union
 from npuc.compiler.transforms._sharing import Sharing
 from npuc.compiler.transforms._together import same_value, together_role
 from npuc.dialects.npu import ContractOp, ViewOp
@@ -18,18 +18,25 @@ def have_same_dimensions(found: Sharing) -> bool:
     return same_dimensions(first, last, (found.names[0], found.names[-1])) is not None
 
 
+def joined_nest(found: Sharing) -> Union | None:
+    """The nest of all statements of a set; None if they do not all run over the dimensions of the first."""
+    parts: list[Part] = []
+    for op, name in zip(found.ops, found.names, strict=True):
+        names = same_dimensions(found.ops[0].nest, op.nest, (found.names[0], name))
+        if names is None:
+            return None
+        parts.append(Part(op.nest, tuple(same_value(v) for v in op.operands), names))
+    return union(parts)
+
+
 def fuse(found: Sharing) -> ContractOp:
     """
     Replace contractions that share an operand and may run together by one of all their statements.
 
     It stands at the place of the first, has its layer (or all layers, joined by `+`) and no schedule.
     """
-    parts: list[Part] = []
-    for op, name in zip(found.ops, found.names, strict=True):
-        names = same_dimensions(found.ops[0].nest, op.nest, (found.names[0], name))
-        assert names is not None, "the set was checked for its dimensions"
-        parts.append(Part(op.nest, tuple(same_value(v) for v in op.operands), names))
-    joined = union(parts)
+    joined = joined_nest(found)
+    assert joined is not None, "the set was checked for its dimensions"
     results = [result for op in found.ops for result in op.results]
     operands = [found.ops[part].operands[number] for part, number in joined.sources]
     new = ContractOp(operands, joined.nest, [tensor_type(result).element_type for result in results])

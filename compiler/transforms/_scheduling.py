@@ -1,8 +1,11 @@
 """The searches for contractions in the IR, by themselves and in turn."""
 
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException
+
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.interleave_search import Problem, best_together, price
-from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.machine import TARGET, Machine, machine_of
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.search import OBJECTIVES, best_schedule, price_of
 from npuc.compiler.errors import CapacityError
@@ -10,6 +13,16 @@ from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
+
+
+def known_machine(module: ModuleOp, name: str) -> Machine:
+    """The machine of a module; an error of the pass `name` if it does not say one."""
+    machine = machine_of(module)
+    if machine is None:
+        raise PassFailedException(
+            f"{name}: the module does not say its machine: it has no {TARGET} (set-target writes it)"
+        )
+    return machine
 
 
 def objective_named(name: str) -> Objective:

@@ -3,7 +3,9 @@
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from npuc.compiler.analysis.interleave_search import with_a_loop
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.transforms._fuse import put_in_place
 from npuc.compiler.transforms._scheduling import budget_of, schedule_together
 from npuc.compiler.transforms._sharing import Sharing
@@ -13,7 +15,7 @@ from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import joint_footprint
 
 
-def zip_together(found: Sharing, machine: Machine | None) -> InterleaveOp:
+def zip_together(found: Sharing, machine: Machine | None, objective: Objective) -> InterleaveOp:
     """
     Replace contractions that share an operand and may run together by one operation that runs them in turn.
 
@@ -31,7 +33,7 @@ def zip_together(found: Sharing, machine: Machine | None) -> InterleaveOp:
         old.replace_all_uses_with(result)
     for op in found.ops:
         Rewriter.erase_op(op)
-    _settle_schedules(new, found, machine)
+    _settle_schedules(new, machine, objective)
     return new
 
 
@@ -53,7 +55,7 @@ def _share_views(ops: list[ContractOp]) -> None:
                 op.operands[number] = same
 
 
-def _settle_schedules(op: InterleaveOp, found: Sharing, machine: Machine | None) -> None:
+def _settle_schedules(op: InterleaveOp, machine: Machine | None, objective: Objective) -> None:
     """Keep, drop or search the schedules, and say what the operation promises."""
     contracts = op.contracts
     had = [contract.schedule_attr is not None for contract in contracts]
@@ -62,8 +64,9 @@ def _settle_schedules(op: InterleaveOp, found: Sharing, machine: Machine | None)
     promised = [c.schedule.spm for c in contracts if c.schedule.spm is not None]
     budget = budget_of(op, machine) if machine is not None else min(promised, default=None)
     for contract in contracts:
-        schedule = contract.schedule
-        contract.schedule = Schedule(schedule.loops, schedule.keep)
+        if contract.schedule_attr is not None:
+            schedule = with_a_loop(contract.nest, contract.schedule)
+            contract.schedule = Schedule(schedule.loops, schedule.keep)
     held = sum(sum(own.values()) for own in joint_footprint(op.together))
     if all(had) and (budget is None or held <= budget):
         op.spm = budget
@@ -71,4 +74,4 @@ def _settle_schedules(op: InterleaveOp, found: Sharing, machine: Machine | None)
     for contract in contracts:
         contract.schedule = None
     if machine is not None:
-        schedule_together(op, machine, "time")
+        schedule_together(op, machine, objective)

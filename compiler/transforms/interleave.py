@@ -19,9 +19,13 @@ nests as they are and runs one tile operation of each in turn; they may have dif
 The first has no dX where the layer reads the network's input, and no dW where its weight is frozen: one side alone
 stays as it is. `_together.py` says when contractions may run together, `_sharing.py` which ones are looked at.
 
-A fused nest has tiles of its own, and does not keep schedules; nests in turn keep theirs if all of them fit the SPM at
-once. Where one of the contractions had a schedule that is not kept, and the module says its machine, new ones are
-searched at once; else `schedule` does that later.
+`mode=best` prices both, and the contractions one after another, and takes for each set what costs least by
+`objective` (time, traffic, energy, edp), with its schedules (`_best.py`, `npuc.compiler.analysis.programs`). It needs a
+machine, and leaves contractions alone that have a schedule already.
+
+By the other modes a fused nest has tiles of its own, and does not keep schedules; nests in turn keep theirs if all of
+them fit the SPM at once. Where one of the contractions had a schedule that is not kept, and the module says its
+machine, new ones are searched at once; else `schedule` does that later.
 """
 
 from dataclasses import dataclass
@@ -31,43 +35,52 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine import Machine, machine_of
+from npuc.compiler.errors import UsageError
+from npuc.compiler.transforms._best import merge_best
 from npuc.compiler.transforms._fuse import fuse, have_same_dimensions
-from npuc.compiler.transforms._scheduling import schedule_for
+from npuc.compiler.transforms._scheduling import known_machine, objective_named, schedule_for
 from npuc.compiler.transforms._sharing import KINDS, Wanted, sharing
-from npuc.compiler.transforms._together import writes_of
+from npuc.compiler.transforms._together import Writes, writes_of
 from npuc.compiler.transforms._zip import zip_together
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 
-MODES = ("zip", "fused")
+MODES = ("zip", "fused", "best")
 
 
 @dataclass(frozen=True)
 class InterleavePass(ModulePass):
     """
-    Merge contractions that share an operand: `mode` says how, `what` which (gradients, siblings, all), `only` is a
-    glob of layer names.
+    Merge contractions that share an operand: `mode` says how, `what` which (gradients, siblings, all), `objective` what
+    schedules minimise, `only` is a glob of layer names.
     """
 
     name = "interleave"
 
     mode: str = "fused"
     what: str = "gradients"
+    objective: str = "time"
     only: str | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise ValueError(f"mode is '{self.mode}', expected {' or '.join(MODES)}")
+            raise ValueError(f"mode is '{self.mode}', expected {', '.join(MODES)}")
         if self.what not in KINDS:
             raise ValueError(f"what is '{self.what}', expected {', '.join(KINDS)}")
+        objective_named(self.objective)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(op)
+        machine = known_machine(op, self.name) if self.mode == "best" else machine_of(op)
+        set_before = {one for one in op.walk() if isinstance(one, ContractOp) and one.schedule_attr is not None}
         for wanted in KINDS[self.what]:
             for contracts in self._contracts(op):
-                self._merge(contracts, wanted, machine)
+                if self.mode == "best" and machine is not None:
+                    self._take_best([one for one in contracts if one not in set_before], wanted, machine)
+                else:
+                    self._merge(contracts, wanted, machine)
 
     def _contracts(self, module: ModuleOp) -> list[list[ContractOp]]:
         """The contractions that the pass may merge, in order, those of each block together."""
@@ -81,16 +94,30 @@ class InterleavePass(ModulePass):
                 found.setdefault(block, []).append(op)
         return list(found.values())
 
+    def _take_best(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine) -> None:
+        """Merge the sets of one kind among the contractions of one block where that costs less."""
+        objective = objective_named(self.objective)
+        try:
+            for found in sharing(contracts, _writes(contracts), wanted):
+                merge_best(found, machine, objective)
+        except UsageError as e:
+            raise PassFailedException(f"{self.name}: {e.message}") from e
+
     def _merge(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine | None) -> None:
         """Merge the sets of one kind among the contractions of one block."""
-        block = contracts[0].parent
-        assert block is not None
+        objective = objective_named(self.objective)
         if self.mode == "zip":
-            for found in sharing(contracts, writes_of(block), wanted):
-                zip_together(found, machine)
+            for found in sharing(contracts, _writes(contracts), wanted):
+                zip_together(found, machine, objective)
             return
-        for found in sharing(contracts, writes_of(block), lambda s: wanted(s) and have_same_dimensions(s)):
+        for found in sharing(contracts, _writes(contracts), lambda s: wanted(s) and have_same_dimensions(s)):
             scheduled = any(op.schedule_attr is not None for op in found.ops)
             new = fuse(found)
             if scheduled and machine is not None:
-                new.schedule = schedule_for(new, machine, "time")
+                new.schedule = schedule_for(new, machine, objective)
+
+
+def _writes(contracts: list[ContractOp]) -> Writes:
+    """What the operations of the block of these contractions write in place."""
+    block = contracts[0].parent if contracts else None
+    return {} if block is None else writes_of(block)

@@ -20,11 +20,10 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler.analysis.machine import TARGET, Machine, machine_of
+from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
-from npuc.compiler.analysis.search import OBJECTIVES
 from npuc.compiler.errors import UsageError
-from npuc.compiler.transforms._scheduling import schedule_for, schedule_together
+from npuc.compiler.transforms._scheduling import known_machine, objective_named, schedule_for, schedule_together
 from npuc.dialects.npu import ContractOp, InterleaveOp, ScheduleAttr
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
@@ -39,13 +38,12 @@ class SchedulePass(ModulePass):
     objective: str = "time"
     only: str | None = None
 
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        objective = self._objective()
-        machine = machine_of(op)
-        if machine is None:
-            raise PassFailedException(
-                f"{self.name}: the module does not say its machine: it has no {TARGET} (set-target writes it)"
-            )
+        objective = objective_named(self.objective)
+        machine = known_machine(op, self.name)
         attrs: dict[Schedule, ScheduleAttr] = {}
         for inner in op.walk():
             if self.only is not None and not fnmatchcase(layer_of(inner), self.only):
@@ -67,9 +65,3 @@ class SchedulePass(ModulePass):
             if found not in attrs:
                 attrs[found] = ScheduleAttr(found)
             op.schedule = attrs[found]
-
-    def _objective(self) -> Objective:
-        for objective in OBJECTIVES:
-            if objective == self.objective:
-                return objective
-        raise PassFailedException(f"{self.name}: objective is '{self.objective}', expected {', '.join(OBJECTIVES)}")

@@ -39,6 +39,7 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip"), RearrangePass(rule="published"), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip"), RearrangePass(rule="best"), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), RearrangePass(("m",)), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="best", what="all"), SchedulePass(), LowerTilesPass()],
 ]
 
 

@@ -4,6 +4,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import CapacityError, UsageError
@@ -251,3 +252,23 @@ def test_schedules_are_dropped_and_searched_again_on_a_known_machine() -> None:
 def test_wrong_options(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_pipeline(text, available_passes())
+
+
+def test_nests_that_fit_whole_run_in_turn() -> None:
+    """A whole nest has a schedule without loops, which would be the same as none."""
+    text = "network n() { input x: f32[2, 2]\n y = linear(linear(x, 3), 2)\n loss sum(y ** 2) }"
+    for pipeline in ("interleave{mode=zip},schedule", "schedule,interleave{mode=zip}"):
+        report = compile_source(text, pipeline=f"autodiff,lower-to-npu,{pipeline}")
+        assert [row.schedule.program for row in report.ops if row.phase == "dxdw" and row.schedule] == ["zip"]
+
+
+def test_the_best_needs_a_machine_and_leaves_schedules_that_are_set() -> None:
+    with pytest.raises(PassFailedException, match=r"interleave: .* no npu\.target"):
+        fused(parse(DX, DW, END), InterleavePass(mode="best"))
+    with pytest.raises(ValueError, match="objective is 'speed', expected time"):
+        InterleavePass(objective="speed")
+    target = SetTargetPass(4, 4, 512, 1000, 4, 8)
+    for lines, expected in ((DX, [2]), (DX.replace("{layer", "loops [m : 3] {layer"), [1, 1])):
+        module = parse(lines, DW, END)
+        target.apply(Context(), module)
+        assert fused(module, InterleavePass(mode="best", objective="traffic")) == expected

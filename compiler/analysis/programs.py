@@ -1,0 +1,150 @@
+"""
+The cheapest program for contractions that share an operand: one after another, in turn, or as one nest.
+
+    sequential    each at its own best schedule, with the whole SPM
+    zip           one tile operation of each in turn (`interleave_search.py`)
+    fused         one nest of all statements, in the best order, and in that of the published rule
+
+All are priced by the exact models, with the numbers that the backend `cycle` reports, and the cheapest is taken; of
+equal ones the one with less traffic, then the one that changes the least. So the result costs no more than any of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+from typing import Literal
+
+from npuc.compiler.analysis.bounds import lower_bound_bytes
+from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.interleave import interleaved_bound, width_of
+from npuc.compiler.analysis.interleave_search import Problem, best_together
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.program_prices import Price, nest_price, pool_price, together_price, total
+from npuc.compiler.analysis.published import published_order
+from npuc.compiler.analysis.residency import holds_one_tile
+from npuc.compiler.analysis.search import best_schedule
+from npuc.compiler.errors import CapacityError
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.shared import Together
+
+Kind = Literal["sequential", "zip", "fused"]
+GRADIENTS = {"dX", "dW"}
+"""The results of a fused nest for which the published rule has an order."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """How contractions run, the schedule of each (of the one nest if fused), and what that costs."""
+
+    kind: Kind
+    schedules: tuple[Schedule, ...]
+    price: Price
+
+
+@dataclass(frozen=True)
+class Fused:
+    """The one nest of all statements, with the bytes of an element of each of its tensors."""
+
+    nest: Nest
+    widths: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def best_program(
+    problem: Problem, own: tuple[Schedule, ...], fused: Fused | None, objective: Objective = "time"
+) -> Program:
+    """
+    The cheapest program; `own` are the schedules of the nests by themselves, `fused` is None if they cannot be one.
+
+    Raises `UsageError` when the objective needs energies that the machine does not say.
+    """
+    found = [_sequential(problem, own)]
+    if fused is not None:
+        found += _fused(fused, problem.machine, objective)
+    if _zip_floor(problem, objective) <= min(program.price.score(objective) for program in found):
+        found += _zipped(problem, objective)
+    return min(found, key=lambda program: (program.price.score(objective), program.price.moved))
+
+
+def _sequential(problem: Problem, own: tuple[Schedule, ...]) -> Program:
+    machine = problem.machine
+    if machine.policy == "lru":
+        together = Together(problem.nests, own, problem.values)
+        return Program("sequential", own, pool_price(together, machine, problem.widths, "sequential"))
+    prices = [
+        nest_price(nest, schedule, machine, widths, _may_find(nest, schedule, machine))
+        for nest, schedule, widths in zip(problem.nests, own, problem.widths, strict=True)
+    ]
+    return Program("sequential", own, total(prices))
+
+
+def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
+    """
+    Whether an in-place array may have the tile of an operation already, which depends on the one before.
+
+    It is taken to have it, so that no program looks cheaper than this one that is not.
+    """
+    array = machine.array
+    in_place = array.dataflow == "in-place" and machine.transpose != "explicit"
+    return in_place and holds_one_tile(nest, schedule, array)
+
+
+def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[Program]:
+    """The nest in the best order, and in that of the rule."""
+    nest, widths = fused.nest, fused.widths
+    rule = published_order(nest) if {out.name for out in nest.outs} == GRADIENTS else None
+    orders = [()] if rule is None else [(), rule]
+    try:
+        schedules = [best_schedule(nest, machine, objective, widths, order) for order in orders]
+    except CapacityError:
+        return
+    for schedule in dict.fromkeys(schedules):
+        if machine.policy == "lru":
+            together = Together((nest,), (schedule,), (tuple(range(len(nest.ins))),))
+            price = pool_price(together, machine, (widths,), "sequential")
+        else:
+            price = nest_price(nest, schedule, machine, widths)
+        yield Program("fused", (schedule,), price)
+
+
+def _zipped(problem: Problem, objective: Objective) -> Iterator[Program]:
+    try:
+        schedules = best_together(problem, objective)
+    except CapacityError:
+        return
+    together = Together(problem.nests, schedules, problem.values)
+    if problem.machine.policy == "lru":
+        price = pool_price(together, problem.machine, problem.widths, "zipped")
+    else:
+        price = together_price(together, problem.machine, problem.widths)
+    yield Program("zip", schedules, price)
+
+
+def _zip_floor(problem: Problem, objective: Objective) -> float:
+    """What nests in turn cost at least: 0 where no bound is known."""
+    machine = problem.machine
+    if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.keeps:
+        return 0.0
+    moved = _zip_bytes(problem)
+    if objective == "traffic":
+        return moved
+    works = [compute(nest, Schedule(), machine.array, apart=True) for nest in problem.nests]
+    cycles = sum(work.cycles for work in works) - sum(work.overhead for work in works[1:])
+    return max(cycles, ceil(moved / machine.channel))
+
+
+def _zip_bytes(problem: Problem) -> int:
+    """The bytes that nests in turn move at least: those of each alone, less the inputs that fit SPM as a whole."""
+    spm, pairs = problem.machine.spm_bytes, list(zip(problem.nests, problem.widths, strict=True))
+    apart = sum(lower_bound_bytes(nest, spm, own) for nest, own in pairs)
+    seen: set[int] = set()
+    for number, (nest, own) in enumerate(pairs):
+        whole = footprint(nest, Schedule())
+        for tensor, value in zip(nest.ins, problem.values[number], strict=True):
+            if value in seen and whole[tensor.name] < problem.budget:
+                apart -= width_of(nest, own, tensor.name) * tensor.elements
+            seen.add(value)
+    return max(apart, interleaved_bound(Together(problem.nests, (), problem.values), spm, problem.widths))

@@ -1,0 +1,52 @@
+"""Contractions that share an operand, in whatever way costs least."""
+
+from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.interleave_search import Problem
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.programs import Fused, best_program
+from npuc.compiler.transforms._fuse import fuse, joined_nest
+from npuc.compiler.transforms._scheduling import schedule_for
+from npuc.compiler.transforms._sharing import Sharing
+from npuc.compiler.transforms._together import same_value
+from npuc.compiler.transforms._zip import zip_together
+from npuc.dialects.npu.shared import number_values
+
+
+def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:
+    """
+    Fuse contractions, let them run in turn or leave them, whichever costs least, and write their schedules.
+
+    Those that have a schedule keep it if they are left. Raises `CapacityError` when not even the smallest tiles of one
+    of them fit.
+    """
+    own = tuple(
+        op.schedule if op.schedule_attr is not None else schedule_for(op, machine, objective) for op in found.ops
+    )
+    best = best_program(_problem(found, machine), own, _fused(found, machine), objective)
+    if best.kind == "fused":
+        new = fuse(found)
+        (new.schedule,) = best.schedules
+        return
+    for op, schedule in zip(found.ops, best.schedules, strict=True):
+        op.schedule = schedule
+    if best.kind == "zip":
+        zip_together(found, machine, objective)
+
+
+def _problem(found: Sharing, machine: Machine) -> Problem:
+    inputs = [[same_value(value) for value in op.operands[: len(op.nest.ins)]] for op in found.ops]
+    widths = tuple(contract_widths(op, machine.element_bytes) for op in found.ops)
+    nests = tuple(op.nest for op in found.ops)
+    return Problem(nests, number_values(inputs), (None,) * len(nests), widths, machine)
+
+
+def _fused(found: Sharing, machine: Machine) -> Fused | None:
+    joined = joined_nest(found)
+    if joined is None:
+        return None
+    operands = [found.ops[part].operands[number] for part, number in joined.sources]
+    results = [result for op in found.ops for result in op.results]
+    inputs = len(joined.nest.ins)
+    values = (*operands[:inputs], *results, *operands[inputs:])
+    return Fused(joined.nest, tuple(element_bytes(value.type, machine.element_bytes) for value in values))

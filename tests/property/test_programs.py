@@ -1,0 +1,119 @@
+"""Contractions that share an operand: the program that is taken costs no more than any other, as the report says it."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.machine import machine_of
+from npuc.compiler.analysis.program_prices import nest_price, pool_price, together_price
+from npuc.compiler.driver import Compilation, compile_program
+from npuc.compiler.report import OpRow, Report
+from npuc.compiler.source import text_source
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.shared import Together
+
+OBJECTIVES = ("time", "traffic", "energy", "edp")
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> str:
+    """A few convolutions and linear layers in a chain."""
+    size = draw(st.integers(3, 6))
+    lines = [
+        f"network net(batch={draw(st.integers(1, 12))}) {{",
+        f"  input x: f32[batch, 4, {size}, {size}]",
+        "  h = x",
+    ]
+    for _ in range(draw(st.integers(0, 2))):
+        kernel, stride, groups = draw(st.sampled_from((1, 3))), draw(st.integers(1, 2)), draw(st.sampled_from((1, 2)))
+        channels = 2 * draw(st.integers(1, 4))
+        lines.append(f"  h = conv2d(h, {channels}, kernel={kernel}, stride={stride}, padding=same, groups={groups})")
+    lines.append("  h = flatten(h)")
+    lines += [f"  h = linear(h, {draw(st.integers(1, 30))})" for _ in range(draw(st.integers(1, 2)))]
+    return "\n".join([*lines, "  loss sum(h ** 2)", "}"])
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> dict[str, Any]:
+    """A small array with little SPM, of one core or two."""
+    policy = draw(st.sampled_from(("explicit", "explicit", "lru")))
+    return {
+        "name": "random",
+        "clock_mhz": 1000,
+        "array.rows": draw(st.sampled_from((2, 4, 8))),
+        "array.cols": draw(st.sampled_from((2, 4, 8))),
+        "array.dataflow": draw(st.sampled_from(("os", "ws", "is") if policy == "lru" else ("os", "ws", "in-place"))),
+        "array.fill": draw(st.sampled_from(("overlap", "per-fold"))),
+        "array.cores": 1 if policy == "lru" else draw(st.sampled_from((1, 1, 2))),
+        "memory.spm_kib": draw(st.sampled_from((1, 2, 8, 64))),
+        "memory.double_buffer": draw(st.booleans()),
+        "memory.policy": policy,
+        "dram.gb_per_s": draw(st.sampled_from((0.5, 2.0, 20.0))),
+        "vector.lanes": 8,
+        "energy.mac_pj": 0.2,
+        "energy.spm_pj_per_byte": 1.0,
+        "energy.dram_pj_per_byte": 20.0,
+    }
+
+
+def compiled(text: str, machine: dict[str, Any], step: str, objective: str) -> Compilation:
+    schedule = f"schedule{{objective={objective}}}"
+    pipeline = f"autodiff,lower-to-npu,{step}{schedule}"
+    return compile_program(text_source(text, "dsl", "net.dsl"), ["cycle"], {"hardware": machine, "pipeline": pipeline})
+
+
+def score(rows: list[OpRow], objective: str) -> float:
+    cycles = sum(row.cycles or 0 for row in rows)
+    joules = sum(row.energy_j or 0.0 for row in rows)
+    moved = sum((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0) for row in rows)
+    return {"time": cycles, "traffic": moved, "energy": joules, "edp": cycles * joules}[objective]
+
+
+def backward(report: Report) -> dict[str, list[OpRow]]:
+    """The rows of the products of each layer's backward pass."""
+    found: dict[str, list[OpRow]] = {}
+    for row in report.ops:
+        if row.kind == "matrix" and row.phase in ("dx", "dw", "dxdw"):
+            found.setdefault(row.name, []).append(row)
+    return found
+
+
+@settings(max_examples=12, deadline=None)
+@given(text=networks(), machine=machines(), objective=st.sampled_from(OBJECTIVES))
+def test_the_best_costs_no_more_than_any(text: str, machine: dict[str, Any], objective: str) -> None:
+    taken = backward(compiled(text, machine, f"interleave{{mode=best objective={objective}}},", objective).reports[0])
+    for mode in ("", "interleave{{mode=zip objective={0}}},", "interleave{{mode=fused objective={0}}},"):
+        other = backward(compiled(text, machine, mode.format(objective), objective).reports[0])
+        assert taken.keys() == other.keys()
+        for layer, rows in taken.items():
+            assert score(rows, objective) <= score(other[layer], objective) * (1 + 1e-12), (layer, mode)
+
+
+@settings(max_examples=12, deadline=None)
+@given(text=networks(), machine=machines(), mode=st.sampled_from(("zip", "fused")))
+def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode: str) -> None:
+    result = compiled(text, machine, f"interleave{{mode={mode}}},", "time")
+    module, target = result.modules[0], machine_of(result.modules[0])
+    assert target is not None
+    ops = [op for op in module.walk() if isinstance(op, ContractOp | InterleaveOp)]
+    inside = {contract for op in ops if isinstance(op, InterleaveOp) for contract in op.contracts}
+    rows = [row for row in result.reports[0].ops if row.kind == "matrix"]
+    for op, row in zip([op for op in ops if op not in inside], rows, strict=True):
+        contracts = op.contracts if isinstance(op, InterleaveOp) else (op,)
+        widths = tuple(contract_widths(one, target.element_bytes) for one in contracts)
+        if isinstance(op, InterleaveOp):
+            together = op.together
+            lru = pool_price(together, target, widths, "zipped") if target.policy == "lru" else None
+            price = lru or together_price(together, target, widths)
+        elif target.policy == "lru":
+            together = Together((op.nest,), (op.schedule,), (tuple(range(len(op.nest.ins))),))
+            price = pool_price(together, target, widths, "sequential")
+        else:
+            price = nest_price(op.nest, op.schedule, target, widths[0], bool(row.native.get("held")))
+        assert row.energy_j is not None
+        assert price.joules is not None
+        assert price.cycles == row.cycles
+        assert price.moved == (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
+        assert abs(price.joules - row.energy_j) <= 1e-12 * row.energy_j
