@@ -80,7 +80,7 @@ def backward(report: Report) -> dict[str, list[OpRow]]:
     return found
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(text=networks(), machine=machines(), objective=st.sampled_from(OBJECTIVES))
 def test_the_best_costs_no_more_than_any(text: str, machine: dict[str, Any], objective: str) -> None:
     taken = backward(compiled(text, machine, f"interleave{{mode=best objective={objective}}},", objective).reports[0])
@@ -91,7 +91,7 @@ def test_the_best_costs_no_more_than_any(text: str, machine: dict[str, Any], obj
             assert score(rows, objective) <= score(other[layer], objective) * (1 + 1e-12), (layer, mode)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(text=networks(), machine=machines(), mode=st.sampled_from(("zip", "fused")))
 def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode: str) -> None:
     result = compiled(text, machine, f"interleave{{mode={mode}}},", "time")
