@@ -1,5 +1,7 @@
 """The searches for contractions in the IR, by themselves and in turn."""
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
@@ -41,8 +43,13 @@ def schedule_for(contract: ContractOp, machine: Machine, objective: Objective, o
     machine does not say what the objective needs.
     """
     widths = contract_widths(contract, machine.element_bytes)
+    return or_capacity_error(contract, lambda: best_schedule(contract.nest, machine, objective, widths, order))
+
+
+def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> Schedule:
+    """What a search finds for a contraction; raises its `CapacityError` at the contraction's place."""
     try:
-        return best_schedule(contract.nest, machine, objective, widths, order)
+        return search()
     except CapacityError as e:
         layer = layer_of(contract) or "a contraction"
         raise CapacityError(

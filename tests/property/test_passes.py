@@ -19,6 +19,7 @@ from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.keep import KeepPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
+from npuc.compiler.transforms.partition import PartitionPass
 from npuc.compiler.transforms.rearrange import RearrangePass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.tile import TilePass
@@ -40,6 +41,7 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip"), RearrangePass(rule="best"), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), RearrangePass(("m",)), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="best", what="all"), SchedulePass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(), PartitionPass(rule="best"), SchedulePass(), LowerTilesPass()],
 ]
 
 
