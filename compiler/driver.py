@@ -21,7 +21,7 @@ from npuc.backends.base import DEFAULT, default_hardware, forecast, get_backend,
 from npuc.backends.hardware import Hardware, load_hardware, machine_target
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.memory import without_cycle_collection
-from npuc.compiler.options import CompileOptions, Say
+from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions, Say
 from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report import Report
 from npuc.compiler.source import Source, open_source, text_source
@@ -36,8 +36,8 @@ UNSUPPORTED_SHOWN = 20
 
 # The choices that exist, the default first: keyword, what it is, values.
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
-    ("opt_level", "optimisation level", (None, 0)),
-    ("objective", "objective", ("time", "latency")),
+    ("opt_level", "optimisation level", (None, *LEVELS)),
+    ("objective", "objective", OBJECTIVES),
     ("mapping", "mapping", (None,)),
     ("devices", "number of devices", (1,)),
     ("parallel", "strategy of parallelism", (None,)),
@@ -71,8 +71,9 @@ def compile_file(
     Score the program in a file (`.dsl`, `.mlir`, `.csv`, `samples:NAME`); with a list of backends, a list of reports.
 
     `hardware` is a preset's name, a `.toml` file or a mapping, `overrides` replace keys of it (`{"memory.spm_kib":
-    4096}`), `defines` set the network's parameters, `pipeline` replaces the passes of `opt_level`, `inference`
-    compiles the forward pass only, `only` keeps the layers that match. Raises `NpucError`s.
+    4096}`), `defines` set the network's parameters, `opt_level` is 0 to 3, `objective` what schedules minimise (time,
+    traffic, energy, edp), `pipeline` replaces the passes of `opt_level`, `inference` compiles the forward pass only,
+    `only` keeps the layers that match. Raises `NpucError`s.
     """
     return _reports(open_source(path), backend, options)
 

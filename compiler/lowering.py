@@ -1,7 +1,7 @@
 """
 Choosing and running the passes between a program and a backend, and showing what each did.
 
-Where `-p` says nothing, the passes of `-O0` that the program still needs are run. `--only` drops the other layers as
+Where `-p` says nothing, the passes of `-O` that the program still needs are run. `--only` drops the other layers as
 soon as the whole step exists, so that they are neither scheduled nor scored.
 """
 
@@ -17,15 +17,18 @@ from xdsl.passes import ModulePass
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
+from npuc.compiler.options import DEFAULT_LEVEL
 from npuc.compiler.pipeline import (
     AUTODIFF,
     SCHEDULE,
+    STEPS,
     available_passes,
     own_passes,
     preset,
     read_pipeline,
     run_pipeline,
     state_of,
+    with_objective,
     write_pipeline,
 )
 from npuc.compiler.selection import keep_layers, patterns_of
@@ -50,9 +53,10 @@ def lower(
     say: Say,
 ) -> list[ModulePass]:
     """Run the passes that the options ask for, in place; returns them. Adds to `warnings`."""
+    objective = _objective(module, model, machine, options)
     asked, load = options.get("pipeline"), options.get("load", ())
     available = own_passes() if asked is None and not load else available_passes(load)
-    text = asked if asked is not None else ",".join(_preset(module, model, machine, options, warnings))
+    text = asked if asked is not None else ",".join(_preset(module, model, machine, options, objective, warnings))
     passes = read_pipeline(text, available)
     trace = _trace(passes, module, model, machine, options, say)
     context = make_context()
@@ -66,7 +70,7 @@ def lower(
     else:
         run_pipeline(module, passes, context, sources, verify_each=verify_each, observe=trace)
     if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
-        (last,) = read_pipeline(SCHEDULE, available)
+        (last,) = read_pipeline(with_objective(SCHEDULE, objective), available)
         say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
         run_pipeline(module, [last], context, sources, verify_each=verify_each, observe=trace)
         passes.append(last)
@@ -84,8 +88,27 @@ def _wants_schedules(model: Backend, machine: Hardware) -> bool:
     return model.level == "npu" and needs_schedules(model, machine)
 
 
+def _objective(module: ModuleOp, model: Backend, machine: Hardware, options: CompileOptions) -> str:
+    """What schedules minimise. Raises `UsageError` for energies that the machine does not say."""
+    objective = options.get("objective", "time")
+    objective = "time" if objective == "latency" else objective
+    if objective in ("energy", "edp") and _wants_schedules(model, machine):
+        facts = machine_of(module)
+        if facts is not None and facts.energy is None:
+            raise UsageError(
+                f"--objective {objective} needs energy.mac_pj, energy.spm_pj_per_byte and energy.dram_pj_per_byte",
+                hint="add them to the hardware file, or --set energy.mac_pj=N and so on",
+            )
+    return objective
+
+
 def _preset(
-    module: ModuleOp, model: Backend, machine: Hardware, options: CompileOptions, warnings: list[str]
+    module: ModuleOp,
+    model: Backend,
+    machine: Hardware,
+    options: CompileOptions,
+    objective: str,
+    warnings: list[str],
 ) -> list[str]:
     state = state_of(module)
     training = not options.get("inference")
@@ -94,12 +117,16 @@ def _preset(
             raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
         warnings.append("the program has no loss: forward pass only")
         training = False
-    names = preset(state, model.level, training=training)
     if not _wants_schedules(model, machine):
-        return [name for name in names if name != SCHEDULE]
+        return [name for name in preset(state, model.level, training=training) if name != SCHEDULE]
+    level = options.get("opt_level")
+    steps = STEPS[DEFAULT_LEVEL if level is None else level]
     if state.scheduled:
         warnings.append("-O leaves the schedules that the source sets as they are")
-    return names
+        steps = ()
+    steps = [with_objective(step, objective) for step in steps]
+    names = preset(state, model.level, training=training, steps=steps)
+    return [with_objective(name, objective) if name == SCHEDULE else name for name in names]
 
 
 def _trace(

@@ -8,6 +8,11 @@ from typing import Any, TypedDict
 
 MAX_OPS = 200_000
 """The most operations that a network may have, unless a caller says otherwise."""
+LEVELS = (0, 1, 2, 3)
+"""The levels of -O."""
+DEFAULT_LEVEL = 0
+OBJECTIVES = ("time", "latency", "traffic", "energy", "edp")
+"""What schedules may minimise; `latency` is another name of `time`."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
 Only = str | int | Sequence[str] | None
 """The layers to keep: a pattern or a number, or several patterns; None: all."""

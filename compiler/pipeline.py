@@ -63,14 +63,36 @@ def state_of(module: ModuleOp) -> State:
     )
 
 
-def preset(state: State, level: str, *, training: bool) -> list[str]:
-    """The passes of -O0 that a program in `state` still needs before a backend of `level` can score it."""
+def preset(state: State, level: str, *, training: bool, steps: Sequence[str] = ()) -> list[str]:
+    """
+    The passes that a program in `state` still needs before a backend of `level` can score it.
+
+    `steps` come before the schedules, where contractions may be of a backward pass.
+    """
     names: list[str] = []
     if state.has_train and training and not state.is_step:
         names.append(AUTODIFF)
-    if level == "npu":
-        names += [LOWER] * state.has_train + [SCHEDULE] * (state.has_train or state.unscheduled > 0)
+    if level == "npu" and (state.has_train or state.unscheduled > 0):
+        names += [LOWER] * state.has_train + [SCHEDULE]
+        if training or state.is_step or not state.has_train:
+            names[-1:] = [*steps, SCHEDULE]
     return names
+
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("interleave{mode=zip}",),
+    ("interleave{mode=zip}", "rearrange{rule=published}"),
+    ("interleave{mode=best}",),
+)
+"""What each level of -O does with the contractions of the backward pass before the rest gets schedules."""
+
+
+def with_objective(step: str, objective: str) -> str:
+    """The text of a pass with an objective, which is `time` where nothing is said."""
+    if objective == "time":
+        return step
+    return f"{step[:-1]} objective={objective}}}" if step.endswith("}") else f"{step}{{objective={objective}}}"
 
 
 @cache

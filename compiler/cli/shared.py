@@ -25,7 +25,10 @@ Source = Annotated[
     str, typer.Argument(help="A .dsl, .mlir or .csv file, samples:NAME, or - for a .dsl on standard input.")
 ]
 Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME=VALUE", help="Set a network parameter.")]
-OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level: 0.")]
+OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level: 0 to 3.")]
+Objective = Annotated[
+    str, typer.Option("--objective", metavar="NAME", help="What is minimised: time, traffic, energy, edp.")
+]
 Pipeline = Annotated[str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Passes instead of -O's.")]
 Inference = Annotated[bool | None, typer.Option("--inference/--training", help="The forward pass only.")]
 Load = Annotated[list[str] | None, typer.Option("--load", metavar="FILE.py", help="A file with passes of your own.")]

@@ -9,6 +9,7 @@ from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.analysis.program_prices import nest_price, pool_price, together_price
 from npuc.compiler.driver import Compilation, compile_program
+from npuc.compiler.options import CompileOptions
 from npuc.compiler.report import OpRow, Report
 from npuc.compiler.source import text_source
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -58,10 +59,8 @@ def machines(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def compiled(text: str, machine: dict[str, Any], step: str, objective: str) -> Compilation:
-    schedule = f"schedule{{objective={objective}}}"
-    pipeline = f"autodiff,lower-to-npu,{step}{schedule}"
-    return compile_program(text_source(text, "dsl", "net.dsl"), ["cycle"], {"hardware": machine, "pipeline": pipeline})
+def compiled(text: str, options: CompileOptions) -> Compilation:
+    return compile_program(text_source(text, "dsl", "net.dsl"), ["cycle"], options)
 
 
 def score(rows: list[OpRow], objective: str) -> float:
@@ -82,19 +81,25 @@ def backward(report: Report) -> dict[str, list[OpRow]]:
 
 @settings(max_examples=8, deadline=None)
 @given(text=networks(), machine=machines(), objective=st.sampled_from(OBJECTIVES))
-def test_the_best_costs_no_more_than_any(text: str, machine: dict[str, Any], objective: str) -> None:
-    taken = backward(compiled(text, machine, f"interleave{{mode=best objective={objective}}},", objective).reports[0])
-    for mode in ("", "interleave{{mode=zip objective={0}}},", "interleave{{mode=fused objective={0}}},"):
-        other = backward(compiled(text, machine, mode.format(objective), objective).reports[0])
+def test_level_3_costs_no_more_than_any(text: str, machine: dict[str, Any], objective: str) -> None:
+    asked: CompileOptions = {"hardware": machine, "objective": objective}
+    best = compiled(text, {**asked, "opt_level": 3}).reports[0]
+    taken = backward(best)
+    for level in (0, 1, 2):
+        report = compiled(text, {**asked, "opt_level": level}).reports[0]
+        other = backward(report)
         assert taken.keys() == other.keys()
         for layer, rows in taken.items():
-            assert score(rows, objective) <= score(other[layer], objective) * (1 + 1e-12), (layer, mode)
+            assert score(rows, objective) <= score(other[layer], objective) * (1 + 1e-12), (layer, level)
+        if objective != "edp":
+            assert score(best.ops, objective) <= score(report.ops, objective) * (1 + 1e-12), level
 
 
 @settings(max_examples=8, deadline=None)
 @given(text=networks(), machine=machines(), mode=st.sampled_from(("zip", "fused")))
 def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode: str) -> None:
-    result = compiled(text, machine, f"interleave{{mode={mode}}},", "time")
+    pipeline = f"autodiff,lower-to-npu,interleave{{mode={mode}}},schedule"
+    result = compiled(text, {"hardware": machine, "pipeline": pipeline})
     module, target = result.modules[0], machine_of(result.modules[0])
     assert target is not None
     ops = [op for op in module.walk() if isinstance(op, ContractOp | InterleaveOp)]

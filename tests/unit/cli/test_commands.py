@@ -136,7 +136,7 @@ def test_check_compares_the_passes(npuc: Npuc) -> None:
         (["compile", "net.dsl", "-b", "tick", "--set", "dram"], 2, "KEY=VALUE"),
         (["compile", "net.dsl", "-b", "tick", "-D", "batch"], 2, "NAME=VALUE"),
         (["compile", "net.dsl", "-b", "tick", "-D", "bach=3"], 2, "batch"),
-        (["compile", "net.dsl", "-b", "tick", "-O3"], 2, "unknown optimisation level 3"),
+        (["compile", "net.dsl", "-b", "tick", "-O4"], 2, "unknown optimisation level 4"),
         (["compile", "net.dsl", "-b", "tick", "-O", "x"], 2, "'-O'"),
         (["compile", "net.dsl", "-b", "tick", "-p", "autodif"], 2, "did you mean 'autodiff'?"),
         (["compile", "net.dsl", "-b", "tick", "-p", "autodiff{"], 2, "does not parse"),

@@ -1,0 +1,102 @@
+"""The levels of `-O` and the objectives: which passes run, what is refused."""
+
+from typing import Any
+
+import pytest
+
+from npuc.compiler import UsageError, compile_source
+
+NET = """network net(batch=8) {
+  input x: f32[batch, 20]
+  h = relu(linear(x, 30))
+  y = linear(h, 10)
+  output y
+  loss sum(y ** 2)
+}"""
+PAIR = """func.func @pair(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>)
+    -> (tensor<6x8xf32>, tensor<8x4xf32>) {
+  %dx = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
+    loops [m : 2] {layer = "fc", role = "dx"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+  %dw = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
+    {layer = "fc", role = "dw"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  func.return %dx, %dw : tensor<6x8xf32>, tensor<8x4xf32>
+}"""
+HARDWARE: dict[str, Any] = {
+    "name": "small",
+    "clock_mhz": 1000,
+    "array.rows": 4,
+    "array.cols": 4,
+    "array.dataflow": "os",
+    "memory.spm_kib": 2,
+    "dram.gb_per_s": 1.0,
+    "vector.lanes": 4,
+}
+ENERGIES = {"energy.mac_pj": 0.2, "energy.spm_pj_per_byte": 1.0, "energy.dram_pj_per_byte": 20.0}
+PIPELINES = {
+    0: "autodiff,lower-to-npu,schedule",
+    1: "autodiff,lower-to-npu,interleave{mode=zip},schedule",
+    2: "autodiff,lower-to-npu,interleave{mode=zip},rearrange{rule=published},schedule",
+    3: "autodiff,lower-to-npu,interleave{mode=best},schedule",
+}
+
+
+@pytest.mark.parametrize("level", PIPELINES)
+def test_a_level_is_a_pipeline(level: int) -> None:
+    report = compile_source(NET, hardware=HARDWARE, opt_level=level)
+    again = compile_source(NET, hardware=HARDWARE, pipeline=PIPELINES[level])
+    assert report.ops == again.ops
+    assert [part.partition("{")[0] for part in report.pipeline.split(",")] == [
+        part.partition("{")[0] for part in PIPELINES[level].split(",")
+    ]
+
+
+def test_level_0_runs_one_after_another() -> None:
+    report = compile_source(NET, hardware=HARDWARE, opt_level=0)
+    assert {row.schedule.program for row in report.ops if row.schedule is not None} == {"sequential"}
+    assert [row.phase for row in report.ops if row.kind == "matrix" and row.phase != "forward"] == ["dx", "dw", "dw"]
+
+
+def test_level_1_runs_in_turn_and_level_2_by_the_rule() -> None:
+    programs = {
+        level: [
+            row.schedule.program
+            for row in compile_source(NET, hardware=HARDWARE, opt_level=level).ops
+            if row.phase == "dxdw" and row.schedule is not None
+        ]
+        for level in (1, 2)
+    }
+    assert programs == {1: ["zip"], 2: ["zip"]}
+    cubic = NET.replace("10)", "200)")
+    rows = compile_source(cubic, hardware=HARDWARE, opt_level=2).ops
+    assert [row.schedule.program for row in rows if row.phase == "dxdw" and row.schedule] == ["fused"]
+
+
+@pytest.mark.parametrize("objective", ["time", "latency", "traffic", "energy", "edp"])
+def test_objectives(objective: str) -> None:
+    report = compile_source(NET, hardware=HARDWARE | ENERGIES, opt_level=3, objective=objective)
+    named = "time" if objective == "latency" else objective
+    assert report.pipeline.replace('"', "").count(f"objective={named}") == 2 or named == "time"
+    least = compile_source(NET, hardware=HARDWARE | ENERGIES, opt_level=3, objective="traffic")
+    moved, fewest = ((r.totals.dram_read_bytes or 0) + (r.totals.dram_write_bytes or 0) for r in (report, least))
+    assert 0 < fewest <= moved
+
+
+def test_energies_that_the_machine_does_not_say() -> None:
+    for objective in ("energy", "edp"):
+        with pytest.raises(UsageError, match=rf"--objective {objective} needs energy\.mac_pj"):
+            compile_source(NET, hardware=HARDWARE, objective=objective)
+    with pytest.raises(UsageError, match="unknown objective 'speed'"):
+        compile_source(NET, hardware=HARDWARE, objective="speed")
+    with pytest.raises(UsageError, match="unknown optimisation level 4"):
+        compile_source(NET, hardware=HARDWARE, opt_level=4)
+
+
+def test_levels_leave_the_forward_pass_and_schedules_that_are_set() -> None:
+    forward = compile_source(NET, hardware=HARDWARE, opt_level=3, inference=True)
+    assert forward.pipeline == compile_source(NET, hardware=HARDWARE, opt_level=0, inference=True).pipeline
+    for level in (1, 2, 3):
+        report = compile_source(PAIR, "mlir", hardware=HARDWARE, opt_level=level)
+        assert report.warnings == ["-O leaves the schedules that the source sets as they are"]
+        assert [row.phase for row in report.ops] == ["dx", "dw"]
+        free = compile_source(PAIR.replace("loops [m : 2] ", ""), "mlir", hardware=HARDWARE, opt_level=level)
+        assert [row.phase for row in free.ops] == ["dxdw"]
