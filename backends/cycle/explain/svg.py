@@ -48,8 +48,10 @@ def _operation(explanation: Explanation, y: float) -> tuple[list[str], float]:
     parts = [text(16, y + 8, explanation.title[:LABEL], "t")]
     y += 14
     line = explanation.timeline
+    about = ""
     for heading, sentence in explanation.facts:
-        if line is None or heading in ("time", "limit", "product"):
+        about = heading or about
+        if line is None or heading in ("time", "limit") or about in ("product", "cores"):
             for index, sentence_line in enumerate(wrap(sentence, LABEL)):
                 y += LINE
                 parts.append(text(16, y, f"{'' if index else heading:<10}{sentence_line}", keep=True))

@@ -150,6 +150,18 @@ def test_svg_shows_the_same_time() -> None:
     assert text == to_svg([explanation for _, explanation in explained()])
 
 
+@pytest.mark.usefixtures("folder")
+def test_svg_says_whose_time_it_is() -> None:
+    rows = [found for found in explained(**{"array.cores": 4}) if found[0].kind == "matrix"]
+    for row, explanation in rows:
+        root = ET.fromstring(to_svg([explanation]))
+        texts = [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        cycles = row.native["core_cycles"]
+        assert isinstance(cycles, list)
+        slowest = max(range(len(cycles)), key=lambda core: float(cycles[core]))
+        assert any(f"the time below is that of core {slowest}, the slowest" in line for line in texts)
+
+
 def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     status = run_command(["explain", "net.dsl", *arguments, "-q"])
     captured = capsys.readouterr()
