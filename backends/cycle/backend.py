@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
+from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident import held_tiles
@@ -44,9 +45,7 @@ class CycleBackend:
     default_hardware = "igo-large"
 
     def supports(self, op: Operation) -> str | None:
-        """None for operations of the npu level; tiles and fused vector work are not priced."""
-        if isinstance(op, VectorOp) and op.fused:
-            return "vector work that is fused with its producer has no price in this model"
+        """None for operations of the npu level; tiles are not priced."""
         if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *STREAMED, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"
@@ -106,16 +105,23 @@ def _rows(
 
 def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
     """The rows of npuc's own model."""
+    groups = fused_groups(ops, machine)
     held, shares = held_tiles(ops, machine), pool_shares(ops, machine)
+    waiting: list[OpRow] = []
 
     def kind_of(op: Operation) -> Hashable:
-        kind = _kind(op)
+        kind = None if op in groups else _kind(op)
         if kind is None or (op not in held and op not in shares):
             return kind
         return kind, op in held, shares.get(op)
 
     def price(op: Operation, index: int) -> OpRow:
+        if waiting:
+            return waiting.pop(0)
         if isinstance(op, ContractOp):
+            if op in groups:
+                first, *waiting[:] = fused_rows(op, groups[op], machine, index)
+                return first
             return contract_row(op, machine, index, op in held, shares.get(op))
         if isinstance(op, InterleaveOp):
             return interleave_row(op, machine, index)

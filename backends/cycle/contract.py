@@ -51,10 +51,14 @@ class Cost:
     @property
     def limit(self) -> str:
         """What sets the time: the array, the DRAM channel, or the waits of one for the other."""
-        busy = max(self.compute_cycles, self.transfer_cycles)
-        if self.cycles - busy > IDLE * self.cycles:
-            return "latency"
-        return "compute" if self.compute_cycles >= self.transfer_cycles else "dram"
+        return limit_of(self.cycles, self.compute_cycles, self.transfer_cycles)
+
+
+def limit_of(cycles: int, compute: int, transfer: int) -> str:
+    """What sets a time: the array, the DRAM channel, or the waits of one for the other."""
+    if cycles - max(compute, transfer) > IDLE * cycles:
+        return "latency"
+    return "compute" if compute >= transfer else "dram"
 
 
 @lru_cache(maxsize=8192)

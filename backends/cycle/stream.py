@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.epilogue import stream_cycles, vector_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.report import Kind, OpRow, TensorBytes
 from npuc.dialects.npu import TensorWorkOp, VectorOp
@@ -30,8 +31,8 @@ def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
     vector = isinstance(op, VectorOp)
     ops = op.ops if isinstance(op, VectorOp) else 0
     kind: Kind = "vector" if vector else "data"
-    work, transfer = -(-ops // (machine.lanes * machine.cores)), machine.transfer_cycles(read + written)
-    cycles = max(work, transfer) if machine.double_buffer else work + transfer
+    work, transfer = vector_cycles(ops, machine), machine.transfer_cycles(read + written)
+    cycles = stream_cycles(ops, read + written, machine)
     # Through SPM: once in and out by DMA, and for vector work once more by the unit.
     through = (read + written) * (2 if vector else 1)
     bound = max(work, transfer)

@@ -24,6 +24,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import Part, parts, spread_traffic
+from npuc.compiler.analysis.finishing import Finish, finishing_sequence
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.recurrence import Run
 from npuc.compiler.analysis.sequence import TileSequence
@@ -48,12 +49,20 @@ class Timing:
 
 
 @lru_cache(maxsize=8192)
-def pipeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], held: bool = False) -> Timing:
+def pipeline(
+    nest: Nest,
+    schedule: Schedule,
+    machine: Machine,
+    widths: tuple[int, ...],
+    held: bool = False,
+    finish: Finish = (),
+) -> Timing:
     """
     The time of a scheduled nest; `widths` are the bytes of an element of each tensor, in the order of `nest.tensors`.
 
     Over several cores it is that of the slowest, and `moved` what passes the DRAM channel. `held`: the operation before
-    left the stationary tile in the array.
+    left the stationary tile in the array. `finish` is vector work on blocks that are finished, on one core whose array
+    keeps no tile.
     """
     if schedule.spread:
         timings = core_timings(nest, schedule, machine, widths)
@@ -62,8 +71,11 @@ def pipeline(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int
         moved = sum(w * (t.read + t.write) for w, t in zip(widths, traffic.values(), strict=True))
         time = max(slowest.time, moved / machine.channel)
         return Timing(time, max(timing.compute for timing in timings), moved, slowest.head, slowest.tail)
-    sequence = tile_sequence(nest, schedule, machine.array, widths, held)
     work = compute(nest, schedule, machine.array, held)
+    if finish:
+        sequence = finishing_sequence(nest, schedule, machine.array, widths, finish)
+    else:
+        sequence = tile_sequence(nest, schedule, machine.array, widths, held)
     return _timing(sequence, work, machine, sequence.moved)
 
 
@@ -73,10 +85,10 @@ def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: int)
     if machine.double_buffer:
         run = Run(rate.numerator, rate.denominator, machine.spm_bytes)
         run.node(sequence.root, sequence.head)
-        ticks = run.comp + sequence.tail * rate.denominator
+        ticks = run.comp + max(sequence.tail * rate.denominator, sequence.beside * rate.numerator)
         time = max(Fraction(ticks, rate.numerator) + work.overhead, moved / rate)
     else:
-        time = work.cycles + moved / rate
+        time = work.cycles + sequence.vector + moved / rate
     return Timing(time, work.cycles, moved, sequence.head, sequence.tail)
 
 

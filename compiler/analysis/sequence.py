@@ -27,13 +27,16 @@ class TileSequence:
     The operations, the bytes that the first one waits for (`head`), and those written after the last (`tail`).
 
     `spare` are the bytes of elements that no operation touches (zeros or starts of an output): they may move at any
-    time.
+    time. `vector` are the cycles of vector work on finished blocks, `beside` those on the last blocks, which follow the
+    last operation and run beside the tail.
     """
 
     root: Node
     head: int
     tail: int
     spare: int
+    vector: int = 0
+    beside: int = 0
 
     @property
     def moved(self) -> int:

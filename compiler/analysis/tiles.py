@@ -23,7 +23,7 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """
     Where a node stands: extents by dimension, tables by tensor axis, and which tensors see their first visit.
 
@@ -46,7 +46,7 @@ def tile_sequence(
     `held`: the first operation finds its stationary tile in the array. `apart`: none does, as other operations run
     between any two.
     """
-    return _Builder(nest, schedule, array, widths, apart).sequence(held)
+    return TileBuilder(nest, schedule, array, widths, apart).sequence(held)
 
 
 def part_sequences(
@@ -58,11 +58,11 @@ def part_sequences(
     With `reduction` on chip a core does not read what cores before it have added up. What no operation touches is the
     first core's.
     """
-    return tuple(_Builder(nest, schedule, array, widths, apart=False).parts(reduction))
+    return tuple(TileBuilder(nest, schedule, array, widths, apart=False).parts(reduction))
 
 
 @dataclass(frozen=True)
-class _Moved:
+class Moved:
     """A tensor that moves, prepared: bytes an element, and per axis its dimension and the loops that cut it."""
 
     stream: Stream
@@ -75,12 +75,14 @@ class _Moved:
     """(loop, dimension's number, step) of the loops that index the tensor."""
 
 
-class _Builder:
+class TileBuilder:
+    """Builds the tree, top down; `nodes` remembers what was built."""
+
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], apart: bool):
         self.nest, self.schedule, self.loops, self.array = nest, schedule, schedule.loops, array
         self.apart, self.finds = apart, array.keeps and not apart
         self.numbers = {dim: number for number, dim in enumerate(nest.sizes)}
-        self.nodes: dict[tuple[int, _Place], Node] = {}
+        self.nodes: dict[tuple[int, Place], Node] = {}
         self.leaves: dict[tuple[int, ...], int] = {}
         self.table_loops: list[frozenset[int]] = []
         self.table_depth: list[int] = []
@@ -89,7 +91,7 @@ class _Builder:
         by_name = dict(zip(nest.tensors, widths, strict=True))
         self.moved = [self._prepare(s, by_name[s.tensor.name], tables) for s in streams(nest, schedule)]
 
-    def _prepare(self, stream: Stream, width: int, tables: AxisTables) -> _Moved:
+    def _prepare(self, stream: Stream, width: int, tables: AxisTables) -> Moved:
         plain: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         numbers: list[int] = []
         for axis, size in zip(stream.tensor.axes, stream.tensor.shape, strict=True):
@@ -107,12 +109,12 @@ class _Builder:
             for p in stream.loops
             if self.loops[p].dim in stream.tensor.dims
         )
-        return _Moved(stream, width, tuple(plain), tuple(numbers), index)
+        return Moved(stream, width, tuple(plain), tuple(numbers), index)
 
     def sequence(self, held: bool) -> TileSequence:
         found = self._groups(-1, self.nest.sizes) if self.finds else ()
         found = tuple(-1 for _ in found) if held else found
-        place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved), found)
+        place = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved), found)
         root = self._node(0, place)
         head = tail = spare = 0
         for number, moved in enumerate(self.moved):
@@ -127,11 +129,10 @@ class _Builder:
 
     def parts(self, reduction: bool) -> Iterator[TileSequence]:
         spare = self.sequence(held=False).spare
-        place = _Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
+        place = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
         for place in self._cores(0, place, reduction):
             level = self.schedule.spread - 1
-            tail = 0
-            head = 0
+            head = tail = 0
             for number, moved in enumerate(self.moved):
                 elements, new = self._block(moved, level, place, last=False)
                 if moved.stream.kind == "accumulator":
@@ -144,7 +145,7 @@ class _Builder:
             yield TileSequence(root, head, tail, spare)
             spare = 0
 
-    def _cores(self, level: int, place: _Place, reduction: bool) -> Iterator[_Place]:
+    def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
         """The places of the cores, inside all loops over them."""
         if level == self.schedule.spread:
             yield place
@@ -159,7 +160,7 @@ class _Builder:
                 yield from self._cores(level + 1, replace(inner, first=flags), reduction)
                 flags = later
 
-    def _node(self, level: int, place: _Place) -> Node:
+    def _node(self, level: int, place: Place) -> Node:
         """What the loops from `level` on do at this place."""
         if level == len(self.loops):
             return self._leaf(place)
@@ -169,7 +170,7 @@ class _Builder:
             return found
         items: list[tuple[Node, int, int]] = []
         later = self._later(level, place.first)
-        previous: _Place | None = None
+        previous: Place | None = None
         for inner, count in self._iterations(level, place):
             if previous is None:
                 items.append((self._child(level, inner, place.first, place.found), 0, 1))
@@ -191,7 +192,7 @@ class _Builder:
         self.nodes[key] = node
         return node
 
-    def _leaf(self, place: _Place) -> Node:
+    def _leaf(self, place: Place) -> Node:
         key = (len(self.loops), place)
         node = self.nodes.get(key)
         if node is None:
@@ -201,20 +202,20 @@ class _Builder:
             node = self.nodes[key] = Node((), cycles, cycles)
         return node
 
-    def _iterations(self, level: int, place: _Place) -> Iterator[tuple[_Place, int]]:
+    def _iterations(self, level: int, place: Place) -> Iterator[tuple[Place, int]]:
         """The places of the iterations of a loop, in order, with how often each repeats."""
         loop = self.loops[level]
         number = self.numbers[loop.dim]
         whole, rest = divmod(place.extents[number], loop.step)
         tables = [n for n, loops in enumerate(self.table_loops) if level in loops and place.tables[n] is not None]
 
-        def at(extent: int, index: int) -> _Place:
+        def at(extent: int, index: int) -> Place:
             chosen = list(place.tables)
             for n in tables:
                 table = chosen[n]
                 chosen[n] = None if table is None else table.children[index]
             extents = (*place.extents[:number], extent, *place.extents[number + 1 :])
-            return _Place(extents, tuple(chosen), place.first, place.found)
+            return Place(extents, tuple(chosen), place.first, place.found)
 
         if not tables:
             if whole:
@@ -222,7 +223,7 @@ class _Builder:
             if rest:
                 yield at(rest, 0), 1
             return
-        run: tuple[_Place, int] | None = None
+        run: tuple[Place, int] | None = None
         for index in range(whole + (rest > 0)):
             inner = at(loop.step if index < whole else rest, index)
             if run is not None and inner == run[0]:
@@ -234,7 +235,7 @@ class _Builder:
         if run is not None:
             yield run
 
-    def _found(self, level: int, inner: _Place) -> tuple[int, ...]:
+    def _found(self, level: int, inner: Place) -> tuple[int, ...]:
         """Of each statement, -1 if its stationary tile is the same after a step of a loop, else the group's wait."""
         if not self.finds:
             return ()
@@ -246,11 +247,11 @@ class _Builder:
         statements = self.nest.statements
         return tuple(group_wait(self.nest, self.schedule, s, self.array, level, extents) for s in statements)
 
-    def _child(self, level: int, inner: _Place, first: tuple[bool, ...], found: tuple[int, ...]) -> Node:
+    def _child(self, level: int, inner: Place, first: tuple[bool, ...], found: tuple[int, ...]) -> Node:
         """The node inside one iteration; what no deeper loop asks for is forgotten, so that more nodes are equal."""
         tables = tuple(t if self.table_depth[n] > level + 1 else None for n, t in enumerate(inner.tables))
         flags = tuple(f if m.stream.depth > level + 1 else True for f, m in zip(first, self.moved, strict=True))
-        return self._node(level + 1, _Place(inner.extents, tables, flags, found))
+        return self._node(level + 1, Place(inner.extents, tables, flags, found))
 
     def _later(self, level: int, first: tuple[bool, ...]) -> tuple[bool, ...]:
         """Which tensors still see their first visit after a first iteration of a loop."""
@@ -259,7 +260,7 @@ class _Builder:
             m.stream.kind == "input" or (f and dim in m.stream.out.dims) for f, m in zip(first, self.moved, strict=True)
         )
 
-    def _step(self, level: int, place: _Place, previous: _Place, inner: _Place) -> int:
+    def _step(self, level: int, place: Place, previous: Place, inner: Place) -> int:
         """The bytes that move when a loop steps from one place to another."""
         dim = self.loops[level].dim
         total = 0
@@ -281,7 +282,7 @@ class _Builder:
                 total += moved.width * self._block(moved, level, previous, last=True)[0]
         return total
 
-    def _loaded(self, number: int, moved: _Moved, level: int, inner: _Place) -> int:
+    def _loaded(self, number: int, moved: Moved, level: int, inner: Place) -> int:
         """The elements read when the first block inside an iteration comes in."""
         elements, new = self._block(moved, level, inner, last=False)
         if moved.stream.kind != "accumulator":
@@ -290,7 +291,7 @@ class _Builder:
         fresh = inner.first[number] and (dim is None or dim in moved.stream.tensor.dims)
         return elements - new if fresh else elements
 
-    def _block(self, moved: _Moved, level: int, place: _Place, *, last: bool) -> tuple[int, int]:
+    def _block(self, moved: Moved, level: int, place: Place, *, last: bool) -> tuple[int, int]:
         """Elements of the first or last block of a tensor inside an iteration of `level`, and those new to it."""
         elements = new = 1
         for dim, cuts in moved.plain:

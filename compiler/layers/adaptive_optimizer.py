@@ -24,6 +24,8 @@ from npuc.dialects.train.adaptive_optimizer import (
 class _UpdateLayer(PerElementLayer[OpT]):
     """An update; weight decay takes two steps more."""
 
+    elementwise = True
+
     def steps_of(self, op: OpT) -> int:
         assert isinstance(op, UpdateOp)
         return self.steps + 2 * (op.weight_decay.value.data != 0.0)
@@ -136,6 +138,7 @@ class LambLayer(_UpdateLayer[LambOp]):
 
     op = LambOp
     steps = 17
+    elementwise = False
 
     def evaluate(self, op: LambOp, *arrays: Array) -> tuple[Array, ...]:
         w, g, mean, square, step = arrays

@@ -55,6 +55,7 @@ class AddLayer(PerElementLayer[AddOp]):
     """a + b."""
 
     op = AddOp
+    elementwise = True
 
     def evaluate(self, op: AddOp, *arrays: Array) -> tuple[Array, ...]:
         a, b = arrays
@@ -70,6 +71,7 @@ class SubLayer(PerElementLayer[SubOp]):
     """a - b."""
 
     op = SubOp
+    elementwise = True
 
     def evaluate(self, op: SubOp, *arrays: Array) -> tuple[Array, ...]:
         a, b = arrays
@@ -87,6 +89,7 @@ class MulLayer(PerElementLayer[MulOp]):
     """a * b."""
 
     op = MulOp
+    elementwise = True
 
     def evaluate(self, op: MulOp, *arrays: Array) -> tuple[Array, ...]:
         a, b = arrays
@@ -104,6 +107,7 @@ class DivLayer(PerElementLayer[DivOp]):
     """a / b, of integers rounded towards zero; d(a/b) = da / b - (a/b) db / b."""
 
     op = DivOp
+    elementwise = True
 
     def evaluate(self, op: DivOp, *arrays: Array) -> tuple[Array, ...]:
         a, b = arrays
@@ -128,6 +132,7 @@ class AffineLayer(PerElementLayer[AffineOp]):
     """x * scale + offset, one vector operation for each of the two that does something."""
 
     op = AffineOp
+    elementwise = True
 
     def evaluate(self, op: AffineOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
@@ -168,6 +173,7 @@ class CastLayer(PerElementLayer[CastOp]):
     """The same values in another element type; the interpreter rounds to the result's type."""
 
     op = CastOp
+    elementwise = True
 
     def evaluate(self, op: CastOp, *arrays: Array) -> tuple[Array, ...]:
         return arrays

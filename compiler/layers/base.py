@@ -60,6 +60,8 @@ class Layer(Generic[OpT]):
 
     op: type[OpT]
     kind: Kind = Kind.VECTOR
+    elementwise: ClassVar[bool] = False
+    """Whether an element of a result needs the same element of each operand of its shape, and no other of these."""
 
     def evaluate(self, op: OpT, *arrays: Array) -> tuple[Array, ...]:
         """The results for given operand values, one array a result."""

@@ -16,6 +16,7 @@ class DropoutLayer(PerElementLayer[DropoutOp]):
     """x / (1 - p) where a mask that depends on seed and step alone keeps it (Philox counters, Salmon et al. 2011)."""
 
     op = DropoutOp
+    elementwise = True
 
     def evaluate(self, op: DropoutOp, *arrays: Array) -> tuple[Array, ...]:
         x, step = arrays

@@ -133,6 +133,7 @@ class SgdLayer(PerElementLayer[SgdOp]):
     """Gradient descent with momentum and weight decay, as PyTorch's SGD."""
 
     op = SgdOp
+    elementwise = True
 
     def evaluate(self, op: SgdOp, *arrays: Array) -> tuple[Array, ...]:
         w, grad, *state = arrays
@@ -161,6 +162,8 @@ def decayed(grad: Array, w: Array, weight_decay: float) -> Array:
 
 class _AdamLayer(PerElementLayer[OpT]):
     """What adam and adamw share."""
+
+    elementwise = True
 
     def steps_of(self, op: OpT) -> int:
         assert isinstance(op, AdamBase)

@@ -53,6 +53,7 @@ class ExpLayer(PerElementLayer[ExpOp]):
     """exp(x), whose derivative is itself."""
 
     op = ExpOp
+    elementwise = True
 
     def evaluate(self, op: ExpOp, *arrays: Array) -> tuple[Array, ...]:
         return (np.exp(*arrays),)
@@ -67,6 +68,7 @@ class LogLayer(PerElementLayer[LogOp]):
     """log(x), whose derivative is 1 / x."""
 
     op = LogOp
+    elementwise = True
 
     def evaluate(self, op: LogOp, *arrays: Array) -> tuple[Array, ...]:
         return (np.log(*arrays),)
@@ -81,6 +83,7 @@ class PowLayer(PerElementLayer[PowOp]):
     """a^b of two tensors."""
 
     op = PowOp
+    elementwise = True
 
     def evaluate(self, op: PowOp, *arrays: Array) -> tuple[Array, ...]:
         return (np.power(*arrays),)
@@ -116,6 +119,8 @@ class PowDexponentLayer(PerElementLayer[PowDexponentOp]):
 class _ExtremeLayer(PerElementLayer[BinaryOp]):
     """Elementwise max or min; `gradient` is the derivative with respect to its second operand."""
 
+    elementwise = True
+
     def __init__(self, op: type[BinaryOp], compute: np.ufunc, gradient: type[BinaryGradOp]):
         self.op = op
         self.compute = compute
@@ -134,6 +139,8 @@ class _ExtremeLayer(PerElementLayer[BinaryOp]):
 
 class _ExtremeGradLayer(PerElementLayer[BinaryGradOp]):
     """The gradient of the first of two tensors: all of it unless the comparison `loses`, half where they are equal."""
+
+    elementwise = True
 
     def __init__(self, op: type[BinaryGradOp], loses: np.ufunc):
         self.op = op

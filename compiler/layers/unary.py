@@ -20,6 +20,8 @@ class UnaryLayer(PerElementLayer[UnaryOp]):
     the same properties.
     """
 
+    elementwise = True
+
     def __init__(self, op: type[UnaryOp], compute: Compute, gradient: type[UnaryGradOp], *, of_result: bool = False):
         self.op = op
         self.compute = compute
@@ -37,6 +39,8 @@ class UnaryLayer(PerElementLayer[UnaryOp]):
 
 class UnaryGradLayer(PerElementLayer[UnaryGradOp]):
     """The derivative of a function of one tensor, which `compute` evaluates."""
+
+    elementwise = True
 
     def __init__(self, op: type[UnaryGradOp], compute: Compute):
         self.op = op

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from npuc.compiler.report.cores import load_balance, print_cores
+from npuc.compiler.report.fused import fused_text
 from npuc.compiler.report.layers import Line, by_layer, folded
 from npuc.compiler.report.model import Report
 from npuc.compiler.report.verdict import MAC_UNITS, bytes_unit, energy_text, is_training, time_text, time_unit, verdict
@@ -143,6 +144,9 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
             least = totals.lower_bound_bytes
             text += f"; {(read + written) / least:.2f}x the least possible {least / scale:,.2f} {unit}"
         yield "traffic", text
+    fused = fused_text(report)
+    if fused is not None:
+        yield "fused", fused
     balance = load_balance(report)
     if balance is not None:
         yield "cores", f"load balance {balance:.1%}: the work of all arrays over that of the busiest on every core"

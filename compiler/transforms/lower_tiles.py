@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from npuc.compiler.transforms._fusing import refuse_fused
 from npuc.compiler.transforms._place import Part, State
 from npuc.dialects import npu
 from npuc.dialects.npu.footprint import block_shape
@@ -273,14 +274,12 @@ class TileLowering:
 
 @dataclass(frozen=True)
 class LowerTilesPass(ModulePass):
-    """
-    Turn every contraction into the loops of its schedule with explicit blocks, and contractions that run in turn into
-    streams; other operations stay.
-    """
+    """Turn contractions into the loops of their schedules, those in turn into streams; other operations stay."""
 
     name = "lower-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_fused(op, self.name)
         kinds = (npu.InterleaveOp, npu.ContractOp)
         for inner in [i for i in op.walk() if isinstance(i, kinds) and not isinstance(i.parent_op(), npu.InterleaveOp)]:
             lowered = lower_interleave(inner) if isinstance(inner, npu.InterleaveOp) else TileLowering(inner).lower()

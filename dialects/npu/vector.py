@@ -11,11 +11,13 @@ Each keeps the meaning of one train operation: `kind` is its name without `train
 They differ in cost only: vector operations and traffic; traffic; nothing; nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -33,6 +35,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.contract import ContractOp
+from npuc.dialects.npu.finish import block_elements, unfinished
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.syntax import parse_types, print_tail
 
 _NO_PARAMS = DictionaryAttr({})
@@ -164,8 +169,11 @@ class VectorOp(TensorWorkOp):
     """
     Elementwise and reduction work: `ops` vector operations.
 
-    The mark `fused` says that it runs on each tile as its producer finishes it: one operand, of the shape of every
-    result, comes from an `npu.contract` or another fused `npu.vector`, and is not read from DRAM.
+    The mark `fused` says that it runs on each block as its producer finishes it: one operand, of the shape of every
+    result, is an output of the `npu.contract` that stands right before it, with nothing but other fused operations
+    between, or a result of these. That operand is not read from DRAM, and its producer does not store it unless others
+    use it. The contraction must finish the output block by block; its blocks and those of the other operands and
+    results must fit what its schedule promises.
     """
 
     name = "npu.vector"
@@ -207,30 +215,22 @@ class VectorOp(TensorWorkOp):
 
     @property
     def fused(self) -> bool:
-        """Whether it runs on the tiles of its producer."""
+        """Whether it runs on the blocks of its producer."""
         return self.fused_attr is not None
+
+    @fused.setter
+    def fused(self, fused: bool) -> None:
+        self.fused_attr = _UNIT if fused else None
 
     def stands_alone(self) -> bool:
         return not self.fused
-
-    def fused_operand(self) -> int | None:
-        """The number of the first operand that may stay in SPM between its producer and this operation, if any."""
-        shapes = {cast(TensorType[Attribute], r.type).get_shape() for r in self.results}
-        for number, value in enumerate(self.operands):
-            if shapes == {cast(TensorType[Attribute], value.type).get_shape()} and isinstance(value, OpResult):
-                producer = value.op
-                if isinstance(producer, ContractOp) or (isinstance(producer, VectorOp) and producer.fused):
-                    return number
-        return None
 
     def verify_(self) -> None:
         super().verify_()
         if self.ops < 0:
             raise VerifyException(f"ops is {self.ops}, expected at least 0")
-        if self.fused and self.fused_operand() is None:
-            raise VerifyException(
-                "a fused operation needs an operand of its result's shape from an npu.contract or a fused npu.vector"
-            )
+        if self.fused:
+            _check_fused(self)
 
     @classmethod
     def _parse_cost(cls, parser: Parser, properties: dict[str, Attribute]) -> None:
@@ -283,3 +283,99 @@ class ConstantOp(TensorWorkOp):
     """A value known at compile time: moves nothing."""
 
     name = "npu.constant"
+
+
+@dataclass(frozen=True)
+class Fused:
+    """A fused operation with the output of the contraction whose blocks it works on."""
+
+    op: VectorOp
+    output: str
+    outside: tuple[SSAValue, ...]
+    """The other operands, each once: what comes from DRAM."""
+
+
+def fused_with(contract: ContractOp) -> tuple[Fused, ...]:
+    """
+    The fused operations that stand right behind a contraction, in order.
+
+    Raises `VerifyException` for one that does not work on blocks of one output.
+    """
+    sources = {r: t.name for r, t in zip(contract.results, contract.nest.outs, strict=True)}
+    made: dict[SSAValue, str] = {**sources}
+    found: list[Fused] = []
+    op = contract.next_op
+    while isinstance(op, VectorOp) and op.fused:
+        outputs = {made[v] for v in op.operands if v in made}
+        shapes = {_shape(v) for v in (*op.results, *(v for v in op.operands if v in made))}
+        if len(outputs) != 1 or len(shapes) != 1:
+            raise VerifyException(
+                "a fused operation needs an operand of its result's shape from the npu.contract right before it, or "
+                "from a fused npu.vector between"
+            )
+        (output,) = outputs
+        found.append(Fused(op, output, tuple(dict.fromkeys(v for v in op.operands if v not in made))))
+        made |= dict.fromkeys(op.results, output)
+        op = op.next_op
+    return tuple(found)
+
+
+def producer_of(op: VectorOp) -> ContractOp | None:
+    """The contraction on whose blocks a fused operation works, if it stands where it must."""
+    before = op.prev_op
+    while isinstance(before, VectorOp) and before.fused:
+        before = before.prev_op
+    return before if isinstance(before, ContractOp) else None
+
+
+def is_stored(value: SSAValue, inside: Collection[Operation]) -> bool:
+    """Whether a value is used outside these fused operations, so that it must go to DRAM."""
+    return any(use.operation not in inside for use in value.uses)
+
+
+def fused_room(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> list[tuple[SSAValue, int]]:
+    """
+    The values that fused operations hold in SPM beside the blocks of their contraction, with the elements of each.
+
+    A block of each other operand of the output's shape (all of a smaller one), and of each result that cannot take the
+    place of an operand: the output's own block if nothing else uses it, and that of a parameter or state.
+    """
+    inside = {f.op for f in fused}
+    held: list[tuple[SSAValue, int]] = []
+    for name in {f.output: None for f in fused}:
+        own = [f for f in fused if f.output == name]
+        output = contract.result_of(name)
+        block = block_elements(contract.nest, schedule, name)
+        operands = list(dict.fromkeys(v for f in own for v in f.outside))
+        whole = [v for v in operands if _shape(v) == _shape(output)]
+        held += [(v, block if v in whole else prod(_shape(v))) for v in operands]
+        free = (not is_stored(output, inside)) + len(whole)
+        held += [(v, block) for v in [r for f in own for r in f.op.results][free:]]
+    return held
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return cast(TensorType[Attribute], value.type).get_shape()
+
+
+def _check_fused(op: VectorOp) -> None:
+    """Raise unless a fused operation works on blocks that its producer finishes, in the room that is promised."""
+    contract = producer_of(op)
+    if contract is None:
+        raise VerifyException(
+            "a fused operation needs an operand of its result's shape from the npu.contract right before it, or from a "
+            "fused npu.vector between"
+        )
+    fused = fused_with(contract)
+    own = next(f for f in fused if f.op is op)
+    problem = unfinished(contract.nest, contract.schedule, own.output)
+    if problem is not None:
+        raise VerifyException(f"the npu.contract does not finish {own.output} block by block: {problem}")
+    spm = contract.schedule.spm
+    blocks = sum(footprint(contract.nest, contract.schedule).values())
+    room = sum(count for _, count in fused_room(contract, contract.schedule, fused[: fused.index(own) + 1]))
+    if spm is not None and blocks + room > spm:
+        raise VerifyException(
+            f"blocks take {blocks + room} elements ({blocks} of the npu.contract, {room} of what is fused with it), "
+            f"spm promises {spm}"
+        )

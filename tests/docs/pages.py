@@ -17,7 +17,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs"
 NAMES = (
-    *("cycle", "interleaving", "bounds", "scalesim", "validation", "hardware", "cli", "explain", "report", "editor"),
+    *(
+        "cycle",
+        "interleaving",
+        "beyond",
+        "bounds",
+        "scalesim",
+        "validation",
+        "hardware",
+        "cli",
+        "explain",
+        "report",
+        "editor",
+    ),
     *("writing-a-pass", "writing-a-backend"),
 )
 LANGUAGES = ("console", "python", "text", "toml", "dsl", "mlir", "csv", "cfg")

@@ -14,6 +14,7 @@ from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.run import stamp_default_target
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.keep import KeepPass
@@ -42,6 +43,8 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), RearrangePass(("m",)), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="best", what="all"), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), PartitionPass(rule="best"), SchedulePass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), FuseVectorPass()],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(what="updates")],
 ]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle import CycleBackend
@@ -54,18 +53,8 @@ def test_totals_add_up(parse: Parse, hardware: Machine) -> None:
     assert report.totals.macs == 0
 
 
-@pytest.mark.parametrize(("what", "reason"), [("fused", "fused with its producer"), ("func.call", "npu level")])
-def test_unsupported(parse: Parse, what: str, reason: str) -> None:
-    text = {
-        "fused": """
-        func.func @net(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-          %y = npu.contract (m = 4, n = 4, k = 4) ins(X = %x[m, k], W = %x[k, n]) outs(Y[m, n]) do(Y += X * W)
-            : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-          %z = npu.vector relu(%y) ops 16 fused : (tensor<4x4xf32>) -> tensor<4x4xf32>
-          func.return %z : tensor<4x4xf32>
-        }""",
-        "func.call": "func.func @f() { func.call @f() : () -> ()  func.return }",
-    }[what]
+def test_unsupported(parse: Parse) -> None:
+    text = "func.func @f() { func.call @f() : () -> ()  func.return }"
     reasons = [CycleBackend().supports(op) for op in parse(text).walk()]
     assert sum(r is not None for r in reasons) == 1
-    assert any(r is not None and reason in r for r in reasons)
+    assert any(r is not None and "npu level" in r for r in reasons)

@@ -320,7 +320,7 @@ func.func @f(%x: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: a fused operation needs an operand of its result's shape from an npu.contract or a fused npu.vector
+// CHECK: a fused operation needs an operand of its result's shape from the npu.contract right before it
 
 // -----
 
@@ -546,3 +546,55 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
 }
 
 // CHECK: unknown dimension 'q', the nest has m, n, k
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [k : 2, m : 2] : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %z = npu.vector relu(%y) ops 24 fused : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %z : tensor<6x4xf32>
+}
+
+// CHECK: the npu.contract does not finish Y block by block: the loop over k adds to blocks of Y that have left
+
+// -----
+
+func.func @f(%dy: tensor<6x2xf32>, %w: tensor<3x2xf32>) -> tensor<8xf32> {
+  %dx = npu.contract (y = 6, r = 3, o = 2) ins(dY = %dy[y, o], W = %w[r, o]) outs(dX[y + r]) do(dX += dY * W) loops [y : 2] : (tensor<6x2xf32>, tensor<3x2xf32>) -> tensor<8xf32>
+  %z = npu.vector relu(%dx) ops 8 fused : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %z : tensor<8xf32>
+}
+
+// CHECK: the npu.contract does not finish dX block by block: blocks of dX overlap or leave elements out
+
+// -----
+
+func.func @f(%dy: tensor<4x2xf32>, %w: tensor<1x2xf32>) -> tensor<8xf32> {
+  %dx = npu.contract (y = 4, r = 1, o = 2) ins(dY = %dy[y, o], W = %w[r, o]) outs(dX[y * 2 + r]) do(dX += dY * W) loops [o : 1] : (tensor<4x2xf32>, tensor<1x2xf32>) -> tensor<8xf32>
+  %z = npu.vector relu(%dx) ops 8 fused : (tensor<8xf32>) -> tensor<8xf32>
+  func.return %z : tensor<8xf32>
+}
+
+// CHECK: the npu.contract does not finish dX block by block: no statement touches some elements of dX
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %r: tensor<6x4xf32>) -> tensor<6x4xf32> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2] spm 56 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %z = npu.vector relu(%y) ops 24 fused : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %s = npu.vector add(%z, %r) ops 24 fused : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %s : tensor<6x4xf32>
+}
+
+// CHECK: blocks take 64 elements (56 of the npu.contract, 8 of what is fused with it), spm promises 56
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %r: tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>) {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %a = npu.vector relu(%r) ops 24 : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %z = npu.vector relu(%y) ops 24 fused : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %a, %z : tensor<6x4xf32>, tensor<6x4xf32>
+}
+
+// CHECK: a fused operation needs an operand of its result's shape from the npu.contract right before it

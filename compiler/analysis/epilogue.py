@@ -1,0 +1,140 @@
+"""
+What vector work costs that is fused with a contraction: it runs on each block of an output as the block is finished.
+
+The operand that it works on is in SPM. What the work reads besides and what it writes moves with the finished block, in
+the place of the block itself; a value that nothing else uses does not move at all. So the time of both is that of the
+contraction's pipeline (`pipeline.py`) with other bytes for an element of the output, and with the vector unit beside
+the array (`finishing.py`). Operands of another shape (a step count, a broadcast vector) are read once, in
+series.
+
+Several operations share what they add in order: an operation's time is that of the pipeline with it and all before it,
+less that without it, so that times add up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import Timing, pipeline
+from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.vector import Fused, fused_room, is_stored
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """
+    Vector work on an output's blocks: bytes that move for an element of it, vector operations for one, bytes once.
+
+    `stored`: others use the output, so that it goes to DRAM as well.
+    """
+
+    output: str
+    moved: int
+    ops: Fraction
+    once: int
+    stored: bool
+
+
+def stream_cycles(ops: int, moved: int, machine: Machine) -> int:
+    """The cycles of vector work or moves by themselves, through SPM: both at once, or one after the other."""
+    work, transfer = vector_cycles(ops, machine), machine.transfer_cycles(moved)
+    return max(work, transfer) if machine.double_buffer else work + transfer
+
+
+def vector_cycles(ops: int, machine: Machine) -> int:
+    """The cycles of all vector units for that many operations."""
+    return -(-ops // (machine.lanes * machine.cores))
+
+
+def refusal(machine: Machine) -> str | None:
+    """Why this model has no price for fused work on a machine; None if it has."""
+    if machine.policy == "lru":
+        return "memory.policy 'lru' has no price for vector work that is fused with its producer"
+    if machine.array.keeps:
+        return (
+            "arrays that keep a tile between operations have no price for vector work that is fused with its producer"
+        )
+    if machine.cores > 1:
+        return "vector work that is fused with its producer has a price on one core only"
+    return None
+
+
+def moved_bytes(fused: Fused, inside: Sequence[VectorOp], machine: Machine) -> tuple[dict[SSAValue, int], ...]:
+    """The bytes that a fused operation reads from DRAM, by operand, and those it writes, by result."""
+    op = fused.op
+    reads = {v: _elements(v) if op.reads is None else op.reads[list(op.operands).index(v)] for v in fused.outside}
+    stored = [(number, v) for number, v in enumerate(op.results) if is_stored(v, inside)]
+    writes = {v: _elements(v) if op.writes is None else op.writes[number] for number, v in stored}
+
+    def sized(counts: dict[SSAValue, int]) -> dict[SSAValue, int]:
+        return {v: count * element_bytes(v.type, machine.element_bytes) for v, count in counts.items()}
+
+    return sized(reads), sized({**writes})
+
+
+def epilogues(contract: ContractOp, fused: Sequence[Fused], machine: Machine, count: int) -> tuple[Epilogue, ...]:
+    """The work of the first `count` of all operations that are fused with a contraction, an entry an output."""
+    inside = [f.op for f in fused]
+    found: list[Epilogue] = []
+    for name in {f.output: None for f in fused}:
+        output = contract.result_of(name)
+        elements = _elements(output)
+        entry = Epilogue(name, 0, Fraction(0), 0, is_stored(output, inside))
+        for f in fused[:count]:
+            if f.output != name:
+                continue
+            each = once = 0
+            for moved in moved_bytes(f, inside, machine):
+                for value, size in moved.items():
+                    whole = size == elements * element_bytes(value.type, machine.element_bytes)
+                    each, once = (each + size // elements, once) if whole else (each, once + size)
+            ops = entry.ops + Fraction(f.op.ops, elements)
+            entry = replace(entry, moved=entry.moved + each, ops=ops, once=entry.once + once)
+        found.append(entry)
+    return tuple(found)
+
+
+def fused_widths(nest: Nest, widths: tuple[int, ...], work: tuple[Epilogue, ...]) -> tuple[int, ...]:
+    """The bytes that move for an element of each tensor, of outputs when their blocks are finished."""
+    own = dict(zip(nest.tensors, widths, strict=True))
+    for entry in work:
+        own[entry.output] = own[entry.output] * entry.stored + entry.moved
+    return tuple(own.values())
+
+
+def fused_pipeline(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], work: tuple[Epilogue, ...]
+) -> Timing:
+    """The time of a scheduled nest with vector work on what it finishes; `widths` as for `pipeline`."""
+    own = fused_widths(nest, widths, work)
+    finish = tuple((entry.output, entry.ops / machine.lanes) for entry in work if entry.ops)
+    timing = pipeline(nest, schedule, machine, own, finish=finish)
+    once = sum(entry.once for entry in work)
+    return replace(timing, time=timing.time + once / machine.channel, moved=timing.moved + once)
+
+
+def stage(
+    contract: ContractOp, schedule: Schedule, fused: Sequence[Fused], machine: Machine, count: int | None = None
+) -> Timing:
+    """The time of a contraction under a schedule with the first `count` of all operations that are fused with it."""
+    widths = contract_widths(contract, machine.element_bytes)
+    work = epilogues(contract, fused, machine, len(fused) if count is None else count)
+    return fused_pipeline(contract.nest, schedule, machine, widths, work)
+
+
+def room_bytes(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused], machine: Machine) -> int:
+    """The bytes of SPM that fused operations need beside the blocks of their contraction."""
+    held = fused_room(contract, schedule, fused)
+    return sum(count * element_bytes(value.type, machine.element_bytes) for value, count in held)
+
+
+def _elements(value: SSAValue) -> int:
+    return prod(cast("TensorType[Attribute]", value.type).get_shape())

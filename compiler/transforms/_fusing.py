@@ -1,0 +1,195 @@
+"""Which vector work may run on the blocks of a contraction's outputs as they are finished, and what it is worth."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.search import best_schedule
+from npuc.compiler.errors import CapacityError
+from npuc.compiler.layers import get_layer, get_op_class
+from npuc.compiler.transforms._together import Writes, writes_of
+from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
+from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.npu.vector import Fused, fused_room, fused_with
+from npuc.dialects.provenance import layer_of, repeat_of
+from npuc.dialects.tensors import shape_of
+
+Wanted = Callable[[VectorOp], bool]
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a contraction is best fused with, and the schedule for that."""
+
+    fused: tuple[Fused, ...]
+    schedule: Schedule
+
+
+class Fusing:
+    """The operations of a block, and where each stands now."""
+
+    def __init__(self, block: Block, machine: Machine, wanted: Wanted):
+        self.block, self.machine, self.wanted = block, machine, wanted
+        self.places: dict[Operation, Place] = {op: (number, 0) for number, op in enumerate(block.ops)}
+        self.writes: Writes = writes_of(block)
+
+    def apply(self, contract: ContractOp) -> None:
+        """Fuse what makes a contraction and its vector work faster, or as fast with less traffic."""
+        choice = self.choose(contract)
+        if choice is None:
+            return
+        contract.schedule = choice.schedule
+        last: Operation = contract
+        for number, fused in enumerate(choice.fused, 1):
+            fused.op.detach()
+            self.block.insert_op_after(fused.op, last)
+            fused.op.fused = True
+            self.places[fused.op] = self.places[contract][0], number
+            last = fused.op
+
+    def choose(self, contract: ContractOp) -> Choice | None:
+        """The best set of operations to fuse, one after the other, with those that are; None if no other gains."""
+        found = before = fused_with(contract)
+        schedule = contract.schedule
+        best = self._price(contract, schedule, found)
+        tried = set[VectorOp]()
+        while (more := next((f for f in self._candidates(contract, found) if f.op not in tried), None)) is not None:
+            tried.add(more.op)
+            wider = (*found, more)
+            apart = self._stream(more.op)
+            limit = best[0] + apart[0], best[1] + apart[1]
+            prices = [(self._price(contract, s, wider), s) for s in self._schedules(contract, schedule, wider)]
+            if prices and min(p for p, _ in prices) < limit:
+                best, schedule = min(prices, key=lambda entry: entry[0])
+                found = wider
+        return Choice(found, schedule) if found != before else None
+
+    def _candidates(self, contract: ContractOp, fused: Sequence[Fused]) -> Iterator[Fused]:
+        """The operations that may be fused next, in their order, each with the output that it works on."""
+        made: dict[SSAValue, str] = {}
+        for value, tensor in zip(contract.results, contract.nest.outs, strict=True):
+            made[value] = tensor.name
+        for f in fused:
+            made |= dict.fromkeys(f.op.results, f.output)
+        users = {use.operation for value in made for use in value.uses} - {f.op for f in fused}
+        here = [op for op in users if isinstance(op, VectorOp) and op.parent is self.block]
+        for op in sorted(here, key=self.places.__getitem__):
+            used = [v for v in op.operands if v in made]
+            same = {shape_of(v) for v in (*used, *op.results)}
+            outputs = {made[v] for v in used}
+            if len(same) != 1 or len(outputs) != 1 or op.fused or not self.wanted(op):
+                continue
+            outside = tuple(dict.fromkeys(v for v in op.operands if v not in made))
+            if _is_elementwise(op) and self._may_move(op, contract, outside):
+                yield Fused(op, outputs.pop(), outside)
+
+    def _may_move(self, op: VectorOp, contract: ContractOp, outside: Sequence[SSAValue]) -> bool:
+        """Whether an operation may run as the contraction finishes: its operands are there, its memory is not read."""
+        place = self.places[contract]
+        if repeat_of(op) != repeat_of(contract):
+            return False
+        owners = [v.owner for v in outside]
+        if any(self.places[owner] >= place for owner in owners if isinstance(owner, Operation)):
+            return False
+        return not any(self._reads_old(value, op, contract) for value in self.writes.get(op, frozenset()))
+
+    def _reads_old(self, written: SSAValue, op: VectorOp, contract: ContractOp) -> bool:
+        """
+        Whether something reads memory that `op` overwrites when a block of the contraction is finished, or later.
+
+        The contraction itself may, where it reads the memory with the indices of the output: what is last read of it is
+        read by the operation that finishes the same elements.
+        """
+        start, end = self.places[contract], self.places[op]
+        for use in _uses(written):
+            user = self.block.find_ancestor_op_in_block(use[0])
+            if user is contract:
+                nest = contract.nest
+                tensor = (*nest.ins, *(s for s in nest.starts if s is not None))[use[1]]
+                outputs = [t for t, v in zip(nest.outs, contract.results, strict=True) if v in op.operands]
+                if not any(t.axes == tensor.axes and t.shape == tensor.shape for t in outputs):
+                    return True
+            elif user is not None and user is not op and start < self.places[user] < end:
+                return True
+        return False
+
+    def _schedules(self, contract: ContractOp, now: Schedule, fused: Sequence[Fused]) -> Iterator[Schedule]:
+        """The schedule as it is and the best for the bytes that now move with an output, if they finish and fit."""
+        nest, machine = contract.nest, self.machine
+        widths = contract_widths(contract, machine.element_bytes)
+        work = epilogues(contract, fused, machine, len(fused))
+        found = [now]
+        try:
+            wide = tuple(max(1, w) for w in fused_widths(nest, widths, work))
+            searched = best_schedule(nest, machine, "time", tuple(map(max, zip(wide, widths, strict=True))))
+            found.append(Schedule(searched.loops, searched.keep, machine.spm_bytes // max(widths)))
+        except CapacityError:
+            pass
+        sizes = dict(zip(nest.tensors, widths, strict=True))
+        for schedule in found:
+            if any(unfinished(nest, schedule, f.output) is not None for f in fused):
+                continue
+            blocks = footprint(nest, schedule)
+            room = room_bytes(contract, schedule, fused, machine)
+            elements = sum(blocks.values()) + sum(count for _, count in fused_room(contract, schedule, fused))
+            fits = schedule.spm is None or elements <= schedule.spm
+            if fits and sum(blocks[t] * sizes[t] for t in blocks) + room <= machine.spm_bytes:
+                yield schedule
+
+    def _price(self, contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> tuple[int, int]:
+        """Cycles and bytes of a contraction with what is fused."""
+        if fused:
+            timing = stage(contract, schedule, fused, self.machine)
+        else:
+            widths = contract_widths(contract, self.machine.element_bytes)
+            timing = pipeline(contract.nest, schedule, self.machine, widths)
+        return timing.cycles, timing.moved
+
+    def _stream(self, op: VectorOp) -> tuple[int, int]:
+        """Cycles and bytes of vector work by itself."""
+        moved = 0
+        for values, counts in ((op.operands, op.reads), (op.results, op.writes)):
+            each = {v: _size(v) if counts is None else counts[n] for n, v in reversed(list(enumerate(values)))}
+            moved += sum(count * element_bytes(v.type, self.machine.element_bytes) for v, count in each.items())
+        return stream_cycles(op.ops, moved, self.machine), moved
+
+
+def refuse_fused(module: ModuleOp, name: str) -> None:
+    """Raise for fused work, which the pass of that name does not lower."""
+    for op in module.walk():
+        if isinstance(op, VectorOp) and op.fused:
+            raise PassFailedException(
+                f"{name}: {op.kind} of layer {layer_of(op)} is fused with its producer, which has no loops: leave "
+                "out the pass fuse-vector"
+            )
+
+
+def _is_elementwise(op: VectorOp) -> bool:
+    kind = get_op_class(op.kind)
+    return kind is not None and get_layer(kind).elementwise
+
+
+def _uses(value: SSAValue) -> Iterator[tuple[Operation, int]]:
+    """The operations that read the memory of a value, through views too, with the operand's number."""
+    for use in value.uses:
+        if isinstance(use.operation, ViewOp):
+            yield from _uses(use.operation.results[0])
+        else:
+            yield use.operation, use.index
+
+
+def _size(value: SSAValue) -> int:
+    size = 1
+    for extent in shape_of(value):
+        size *= extent
+    return size

@@ -1,0 +1,53 @@
+"""
+Whether a schedule finishes an output tile by tile: pure functions of a nest and its schedule.
+
+It does when each block of the output is visited once, and the blocks partition the output: what a block holds when it
+leaves the SPM is then final, and work on it may follow at once (`fused` on `npu.vector`).
+"""
+
+from math import prod
+
+from npuc.dialects.npu.footprint import block_shape, block_sizes, positions
+from npuc.dialects.npu.nest import Axis, Nest, Schedule
+
+
+def unfinished(nest: Nest, schedule: Schedule, name: str) -> str | None:
+    """Why the blocks of an output are not final when they leave the SPM; None if they are."""
+    tensor = nest.tensors[name]
+    extent, cut = dict(nest.sizes), set[str]()
+    steps: list[tuple[str, bool]] = []
+    for loop in schedule.loops[: len(schedule.loops) - schedule.keep_of(name)]:
+        steps.append((loop.dim, loop.step < extent[loop.dim]))
+        extent[loop.dim] = loop.step
+    # The loops at the inner end that leave the block as it is do not end its visit; each core has visits of its own.
+    while steps and (not steps[-1][1] or (steps[-1][0] not in tensor.dims and len(steps) > schedule.spread)):
+        steps.pop()
+    for dim, moves in steps:
+        if moves and dim not in tensor.dims:
+            return f"the loop over {dim} adds to blocks of {name} that have left"
+        if moves:
+            cut.add(dim)
+    for axis, size in zip(tensor.axes, tensor.shape, strict=True):
+        if not _is_plain(axis):
+            if not cut.isdisjoint(axis.dims):
+                return f"blocks of {name} overlap or leave elements out"
+            if not _covers(axis, size, nest.sizes):
+                return f"no statement touches some elements of {name}"
+    return None
+
+
+def _is_plain(axis: Axis) -> bool:
+    return len(axis.terms) == 1 and axis.terms[0][1] == 1 and axis.offset == 0
+
+
+def _covers(axis: Axis, size: int, sizes: dict[str, int]) -> bool:
+    """Whether an axis reaches every index of [0, size)."""
+    mask = positions(tuple((c, sizes[d]) for d, c in axis.terms))
+    reached = mask << axis.offset if axis.offset >= 0 else mask >> -axis.offset
+    return reached & ((1 << size) - 1) == (1 << size) - 1
+
+
+def block_elements(nest: Nest, schedule: Schedule, name: str) -> int:
+    """The elements of the largest block of a tensor."""
+    tensor = nest.tensors[name]
+    return prod(block_shape(tensor.axes, tensor.shape, block_sizes(nest, schedule, name)))

@@ -1,0 +1,206 @@
+"""Vector work on finished blocks: closed forms equal walks, and fusing never makes a network slower."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from random import Random
+from typing import Protocol
+
+import pytest
+from hypothesis import given, settings
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.backends.cycle.backend import CycleBackend
+from npuc.backends.hardware import load_hardware, machine_target
+from npuc.compiler.analysis.array import PLACES, Array
+from npuc.compiler.analysis.blocks import streams
+from npuc.compiler.analysis.compute import tile_cycles
+from npuc.compiler.analysis.epilogue import Epilogue, fused_pipeline
+from npuc.compiler.analysis.machine import TARGET, Machine, target_attr
+from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.fuse_vector import FuseVectorPass
+from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
+from npuc.compiler.transforms.schedule import SchedulePass
+from npuc.dialects.npu import VectorOp
+from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.nest import Nest, Schedule
+from tests.networks import integer_networks
+
+Draw = Callable[..., tuple[Nest, Schedule]]
+
+
+class Moves(Protocol):
+    read: dict[str, int]
+    write: dict[str, int]
+    by_tile: list[dict[str, int]]
+    tail: dict[str, int]
+    spare: dict[str, int]
+    tiles: list[dict[str, int]]
+
+
+Walk = Callable[[Nest, Schedule], Moves]
+
+
+def is_plain(nest: Nest, name: str) -> bool:
+    return all(len(a.terms) == 1 and a.terms[0][1] == 1 and a.offset == 0 for a in nest.tensors[name].axes)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_finished_outputs_are_written_once_and_never_read(seed: int, draw: Draw, explicit_walk: Walk) -> None:
+    r, finished = Random(seed), 0
+    for _ in range(120):
+        nest, schedule = draw(r, cores=r.random() < 0.3)
+        moves = explicit_walk(nest, schedule)
+        for out in nest.outs:
+            spare = moves.spare.get(out.name, 0)
+            once = moves.read[out.name] == 0 and spare == 0 and moves.write[out.name] == out.elements
+            done = unfinished(nest, schedule, out.name) is None
+            finished += done
+            assert once or not done, f"{nest}\n{schedule}\n{out.name}"
+            if is_plain(nest, out.name):
+                assert done == once, f"{nest}\n{schedule}\n{out.name}"
+    assert finished > 20
+
+
+def draw_machine(r: Random) -> Machine:
+    array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(sorted(set(PLACES) - {"in-place"})))
+    array = replace(array, fill=r.choice(["per-fold", "overlap"]), drain=r.choice(["hidden", "full"]))
+    rate = Fraction(r.randint(1, 60), r.randint(1, 20))
+    return Machine(array, r.choice([1, 8, 20, 50, 400, 3000]), rate, 1000.0, r.randint(1, 8), r.random() < 0.9)
+
+
+def waits(nest: Nest, schedule: Schedule, moves: Moves, machine: Machine, work: Sequence[Epilogue]) -> list[int]:
+    """
+    How long the array waits for the vector unit after each tile operation: outputs of inner loops first.
+
+    At the end of a block's visit the largest block of the output must be done, and all work of outputs visited inside.
+    """
+    depths = {s.tensor.name: s.depth for s in streams(nest, schedule)}
+    leaving = [*moves.by_tile[1:], moves.tail]
+    cycles = [tile_cycles(nest, machine.array, extents) for extents in moves.tiles]
+    waited = [0 for _ in leaving]
+    entries = [e for e in work if e.ops]
+
+    def busy(entry: Epilogue, elements: int) -> int:
+        return ceil(entry.ops * elements / machine.lanes)
+
+    most = {e.output: busy(e, max(left.get(e.output, 0) for left in leaving)) for e in entries}
+    for depth in sorted({depths[e.output] for e in entries} - {0}, reverse=True):
+        here = [e for e in entries if depths[e.output] == depth]
+        inner = [e for e in entries if depths[e.output] > depth]
+        start = 0
+        for t, left in enumerate(leaving):
+            if left.get(here[0].output, 0) or t + 1 == len(leaving):
+                visit = range(start, t + 1)
+                due = sum(most[e.output] for e in (*here, *inner))
+                due += sum(busy(e, leaving[i].get(e.output, 0)) for i in visit for e in inner)
+                waited[t] += max(0, due - sum(cycles[i] + waited[i] for i in visit))
+                start = t + 1
+    return waited
+
+
+def simulate(
+    nest: Nest, schedule: Schedule, machine: Machine, moves: Moves, widths: dict[str, int], work: tuple[Epilogue, ...]
+) -> Fraction:
+    """The recurrence, a tile operation at a time; waits for the vector unit are operations that move nothing."""
+    own = {name: widths[name] for name in nest.tensors}
+    for entry in work:
+        own[entry.output] = own[entry.output] * entry.stored + entry.moved
+    moved = [sum(own[t] * n for t, n in tile.items()) for tile in moves.by_tile]
+    leaving = [*moves.by_tile[1:], moves.tail]
+    vector = [sum(ceil(e.ops * left.get(e.output, 0) / machine.lanes) for e in work) for left in leaving]
+    cycles = [tile_cycles(nest, machine.array, extents) for extents in moves.tiles]
+    tail = sum(own[t] * n for t, n in moves.tail.items())
+    once = sum(e.once for e in work) / machine.bytes_per_cycle
+    whole = sum(moved) + tail + sum(own[t] * n for t, n in moves.spare.items())
+    overhead = machine.array.op_overhead
+    if not machine.double_buffer:
+        return sum(cycles) + sum(vector) + overhead + whole / machine.bytes_per_cycle + once
+    moved = [size for own in moved for size in (own, 0)]
+    pairs = zip(cycles, waits(nest, schedule, moves, machine, work), strict=True)
+    load_end = comp_end = Fraction(0)
+    ends = [Fraction(0)]
+    for t, (size, busy) in enumerate(zip(moved, [busy for both in pairs for busy in both], strict=True)):
+        s, total = t, size
+        while s > 0 and total + moved[s - 1] <= machine.spm_bytes:
+            s, total = s - 1, total + moved[s - 1]
+        if size:
+            load_end = max(load_end, ends[s]) + size / machine.bytes_per_cycle
+        comp_end = max(comp_end, load_end) + busy
+        ends.append(comp_end)
+    end = comp_end + max(Fraction(vector[-1]), tail / machine.bytes_per_cycle) + overhead
+    return max(end, whole / machine.bytes_per_cycle) + once
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_time_equals_a_simulation(seed: int, draw: Draw, explicit_walk: Walk) -> None:
+    r, seen = Random(seed), 0
+    while seen < 25:
+        nest, schedule = draw(r, big=r.choice([4, 6, 12]))
+        outs = [out.name for out in nest.outs if unfinished(nest, schedule, out.name) is None]
+        if not outs:
+            continue
+        seen += 1
+        machine = draw_machine(r)
+        widths = {name: r.choice([1, 2, 4]) for name in nest.tensors}
+        work = tuple(
+            Epilogue(
+                name, r.randint(0, 9), Fraction(r.randint(0, 40), r.randint(1, 4)), r.randint(0, 9), r.random() < 0.5
+            )
+            for name in outs
+        )
+        moves = explicit_walk(nest, schedule)
+        timing = fused_pipeline(nest, schedule, machine, tuple(widths.values()), work)
+        context = f"{nest}\n{schedule}\n{machine}\n{widths}\n{work}"
+        assert timing.time == simulate(nest, schedule, machine, moves, widths, work), context
+
+
+def prepared(module: ModuleOp) -> None:
+    """Differentiated, lowered and scheduled for a small machine."""
+    module.attributes[TARGET] = target_attr(machine_target(HARDWARE, backend="cycle"))
+    for step in (AutodiffPass(), LowerToNpuPass(), SchedulePass()):
+        step.apply(Context(), module)
+
+
+HARDWARE = load_hardware(
+    {
+        "name": "small",
+        "clock_mhz": 1000,
+        "array": {"rows": 4, "cols": 4},
+        "memory": {"spm_kib": 0.5},
+        "dram": {"gb_per_s": 4.0},
+        "vector": {"lanes": 4},
+    },
+    {},
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(module=integer_networks())
+def test_fusing_never_takes_longer_and_rows_keep_their_sums(module: ModuleOp) -> None:
+    prepared(module)
+    before = CycleBackend().score(module, HARDWARE)
+    FuseVectorPass().apply(Context(), module)
+    module.verify()
+    after = CycleBackend().score(module, HARDWARE)
+    assert (after.totals.cycles or 0) <= (before.totals.cycles or 0)
+    assert (after.totals.vector_ops, after.totals.macs) == (before.totals.vector_ops, before.totals.macs)
+    assert (after.totals.lower_bound_seconds or 0) <= (after.totals.seconds or 0) * (1 + 1e-9)
+    for row in after.ops:
+        assert (row.cycles or 0) >= (row.compute_cycles or 0) >= 0
+        assert sum(t.write_bytes for t in row.tensors.values()) == row.dram_write_bytes
+        assert sum(t.read_bytes for t in row.tensors.values()) == row.dram_read_bytes
+    fused = [op for op in module.walk() if isinstance(op, VectorOp) and op.fused]
+    assert len(fused) == sum("fused" in row.native for row in after.ops)
+
+
+@settings(max_examples=15, deadline=None)
+@given(module=integer_networks())
+def test_a_second_run_of_the_pass_changes_nothing(module: ModuleOp) -> None:
+    prepared(module)
+    FuseVectorPass().apply(Context(), module)
+    text = str(module)
+    FuseVectorPass().apply(Context(), module)
+    assert str(module) == text
