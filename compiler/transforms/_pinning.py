@@ -2,8 +2,9 @@
 What the passes that set schedules by hand share: which contractions they change, what their loops are called, and the
 check of what they wrote.
 
-A dimension goes by its own name. The letters m, n and k stand for those of the forward product Y = X W that a nest is,
-or is a gradient of: for a convolution m is `b`, `y`, `x`, n is `o`, k is `i`, `r`, `s`. A name of its own comes first.
+A dimension goes by its own name. The letters m, n and k stand for all dimensions of M, N and K of the forward product
+Y = X W that a nest is, or is a gradient of: for a convolution m is `b`, `y`, `x`, n is `o`, k is `i`, `r`, `s`; for a
+linear layer over [batch, length, width] m is `b`, `m`.
 
 A contraction without what is named is left as it is, so that one pass serves the products of a whole network; a name
 that none of them has is an error.
@@ -64,10 +65,10 @@ def usage_error(contract: ContractOp, message: str, hint: str | None = None) -> 
 
 def dims_of(nest: Nest, name: str) -> tuple[str, ...]:
     """The dimensions that a name stands for, in the nest's order; those of one step only where there are no others."""
-    if name in nest.sizes:
-        return (name,)
     view = forward_view(nest)
     dims = {"m": view.m, "n": view.n, "k": view.k}.get(name, ())
+    if name in nest.sizes and name not in dims:
+        return (name,)
     return tuple(d for d in dims if nest.sizes[d] > 1) or dims
 
 
@@ -88,7 +89,7 @@ def require_known(
 
 def dim_names(nest: Nest) -> list[str]:
     """All names of a nest's dimensions: their own, and the letters of the forward product."""
-    return [*nest.sizes, *(letter for letter in LETTERS if dims_of(nest, letter))]
+    return [*nest.sizes, *(letter for letter in LETTERS if letter not in nest.sizes and dims_of(nest, letter))]
 
 
 def pairs_of(option: str, text: str) -> dict[str, int]:

@@ -5,7 +5,7 @@ import pytest
 from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import CapacityError, NpucError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline, write_pipeline
-from npuc.compiler.report import OpRow
+from npuc.compiler.report import OpRow, ScheduleRow
 from npuc.compiler.transforms._pinning import dims_of
 from npuc.compiler.transforms.tile import cut, tiled
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
@@ -159,6 +159,23 @@ def test_the_innermost_loop_of_a_dimension_is_the_tile() -> None:
 
 def str_of(schedule: Schedule) -> str:
     return ", ".join(map(str, schedule.loops))
+
+
+def test_a_letter_is_all_dimensions_of_its_role() -> None:
+    """The rows of a linear layer over [batch, length, width] are b x m."""
+    source = "network n() { input x: f32[4, 6, 8]\n y = linear(x, 5)\n loss sum(y ** 2) }"
+
+    def schedule(passes: str) -> ScheduleRow:
+        rows = compile_source(source, pipeline=f"autodiff,lower-to-npu,{passes},schedule", hardware="igo-small").ops
+        found = next(row.schedule for row in rows if row.phase == "dw" and row.kind == "matrix")
+        assert found is not None
+        return found
+
+    assert schedule('tile{steps="m:3"}').tile == {"b": 1, "m": 3, "n": 5, "k": 8}
+    assert schedule('tile{steps="m:12"}').tile == {"b": 2, "m": 6, "n": 5, "k": 8}
+    assert schedule('tile{steps="m:3,n:1,k:1"},rearrange{order=n,m,k}').order == ["n", "b", "m", "k"]
+    assert schedule('tile{steps="m:3"},partition{dim=m parts=2}').order == ["b", "m"]
+    assert schedule('tile{steps="b:2"}').tile == {"b": 2, "m": 6, "n": 5, "k": 8}
 
 
 def test_letters_of_a_product() -> None:
