@@ -69,8 +69,19 @@ def verdict(report: Report) -> str:
     share = share_of(report, "dY")
     if share and is_training(report):
         parts.append(f"dY is {share:.0%} of the DRAM traffic")
+    parts += _programs(report)
     advice = _advice(report, limits)
     return "; ".join(parts) + "." + (f" Try {advice}." if advice else "")
+
+
+def _programs(report: Report) -> list[str]:
+    """How many sets of contractions run together, and how: dX and dW of a layer, say."""
+    found: list[str] = []
+    for program, words in (("fused", "as one nest"), ("zip", "in turn")):
+        count = sum(row.repeat for row in report.ops if row.schedule is not None and row.schedule.program == program)
+        if count:
+            found.append(f"{count:,} set{'s' if count > 1 else ''} of products run{'' if count > 1 else 's'} {words}")
+    return found
 
 
 _LIMITS = {"compute": "the array", "dram": "DRAM bandwidth", "vector": "the vector unit", "latency": "latency"}

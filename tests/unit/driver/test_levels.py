@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from npuc.compiler import UsageError, compile_source
+from npuc.compiler.report.verdict import verdict
 
 NET = """network net(batch=8) {
   input x: f32[batch, 20]
@@ -100,3 +101,10 @@ def test_levels_leave_the_forward_pass_and_schedules_that_are_set() -> None:
         assert [row.phase for row in report.ops] == ["dx", "dw"]
         free = compile_source(PAIR.replace("loops [m : 2] ", ""), "mlir", hardware=HARDWARE, opt_level=level)
         assert [row.phase for row in free.ops] == ["dxdw"]
+
+
+def test_the_verdict_says_what_runs_together() -> None:
+    assert "1 set of products runs in turn" in verdict(compile_source(NET, hardware=HARDWARE, opt_level=1))
+    cubic = NET.replace("10)", "200)")
+    assert "1 set of products runs as one nest" in verdict(compile_source(cubic, hardware=HARDWARE, opt_level=2))
+    assert "of products run" not in verdict(compile_source(NET, hardware=HARDWARE, opt_level=0))
