@@ -9,6 +9,7 @@ import pytest
 
 from npuc.compiler.analysis.lru import Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.published import PublishedChoice
 from npuc.compiler.study.igo.lru import LruCosts
 from npuc.compiler.study.igo.products import DX, Size, fused_nest, nest_of
 from npuc.compiler.study.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, published
@@ -19,7 +20,7 @@ from npuc.dialects.npu.nest import Loop, Schedule
 from tests.unit.analysis.test_lru_prototype import rows as prototype
 
 MODELS = ("ncf", "mob")
-ORDER = {"inter": ORDERS[0], "dX": ORDERS[1], "dW": ORDERS[2]}
+ORDER: dict[str, PublishedChoice] = {"inter": ORDERS[0], "dX": ORDERS[1], "dW": ORDERS[2]}
 
 
 @cache
