@@ -7,12 +7,17 @@ takes room.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from npuc.compiler.analysis.blocks import is_plain, touched
 from npuc.compiler.analysis.space import Grid, Group, Reals, along, table_of
-from npuc.dialects.npu.nest import Nest, Tensor
+from npuc.dialects.npu.nest import Tensor
+
+Dims: TypeAlias = tuple[tuple[str, int], ...]
+Role = Literal["input", "sum", "start"]
 
 
 @dataclass(frozen=True)
@@ -34,42 +39,81 @@ class Option:
     level: Grid
 
 
-class Holder:
-    """The ways to hold one tensor; `among` are the dimensions whose loops move it, `width` its bytes an element."""
+@lru_cache(maxsize=256)
+def holder(
+    tensor: Tensor, dims: Dims, groups: tuple[Group, ...], among: frozenset[str], width: int, role: Role
+) -> "Holder":
+    """The ways to hold a tensor; nests of the same dimensions share those of equal tensors, whatever their names."""
+    return Holder(tensor, dims, groups, among, width, role)
 
-    def __init__(self, nest: Nest, tensor: Tensor, groups: tuple[Group, ...], among: frozenset[str], width: int):
+
+class Holder:
+    """
+    The ways to hold one tensor; `among` are the dimensions whose loops move it, `width` its bytes an element.
+
+    It is an input of the nest, one of its sums, or what a sum starts from.
+    """
+
+    def __init__(
+        self, tensor: Tensor, dims: Dims, groups: tuple[Group, ...], among: frozenset[str], width: int, role: Role
+    ):
         self.groups, self.width = groups, width
-        self.table = table_of(nest, tensor, groups)
+        self.table = table_of(tensor, groups)
         self.halo = any(not is_plain(axis) for axis in tensor.axes)
         self.used = [g for g, uses in enumerate(self.table.uses) if uses]
         self.repeats = [g for g in range(len(groups)) if g not in self.used and set(groups[g].dims) <= among]
-        self.accumulates = tensor in nest.outs
-        reached = touched(tensor, nest.sizes)
+        self.accumulates = role == "sum"
+        reached = touched(tensor, dict(dims))
         # All visits, plus what does not depend on the schedule: an accumulator is not read back at first, and what no
         # statement touches is written (or its start read) once.
-        self.extra = 0 if tensor in nest.ins else tensor.elements - reached - (reached if self.accumulates else 0)
+        self.extra = 0 if role == "input" else tensor.elements - reached - (reached if self.accumulates else 0)
         self.moves: dict[tuple[int, int], Grid] = {}
         self.known: dict[tuple[int, ...], tuple[Reals, Reals, Reals, Reals]] = {}
+        self.volumes: dict[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], Reals] = {}
+        self.levels: dict[tuple[int, ...], Grid] = {}
+        self.tried: dict[tuple[int, ...], tuple[Option, ...]] = {}
 
-    def options(self, order: tuple[int, ...]) -> Iterator[Option]:
+    def options(self, order: tuple[int, ...]) -> tuple[Option, ...]:
         """The ways worth trying when the groups are nested in `order`, outermost first."""
+        if order not in self.tried:
+            self.tried[order] = tuple(self._options(order))
+        return self.tried[order]
+
+    def _options(self, order: tuple[int, ...]) -> Iterator[Option]:
         place = {g: p for p, g in enumerate(order)}
-        count = len(self.groups)
         for end, inner in self._kept(place):
             removed = tuple(
                 self.groups[g].depth if place[g] > end else inner if place[g] == end else 0 for g in self.used
             )
-            room, volume, block, ends = self._held(removed)
+            room, _, block, ends = self._held(removed)
+            inside = tuple((z, *(g for g in self.used if place[g] > place[z])) for z in self.repeats)
+            level = self._level(removed, tuple(place[g] for g in self.used))
+            yield Option((end, inner), room, self._volume(removed, inside), block, ends, level)
+
+    def _volume(self, removed: tuple[int, ...], inside: tuple[tuple[int, ...], ...]) -> Reals:
+        """The bytes of all visits; `inside` are the groups that repeat them, each with the used ones inside of it."""
+        found = self.volumes.get((removed, inside))
+        if found is None:
+            found = self._held(removed)[1]
             moving = {g: self._moving(g, less) for g, less in zip(self.used, removed, strict=True)}
-            level = np.zeros((1,) * count, dtype=np.int64)
-            for g in self.used:
-                level = np.maximum(level, moving[g] * (place[g] + 1))
-            for z in self.repeats:
-                again = [moving[g] for g in self.used if place[g] > place[z]]
-                if again:
-                    still = again[0] if len(again) == 1 else np.maximum.reduce(np.broadcast_arrays(*again))
-                    volume = volume * np.where(still > 0, along(self.groups[z].trips, z, count), 1)
-            yield Option((end, inner), room, volume + self.width * self.extra, block, ends, level)
+            for z, *used in inside:
+                if used:
+                    still = moving[used[0]]
+                    for g in used[1:]:
+                        still = still | moving[g]
+                    found = found * np.where(still > 0, along(self.groups[z].trips, z, len(self.groups)), 1)
+            found = self.volumes[removed, inside] = found + self.width * self.extra
+        return found
+
+    def _level(self, removed: tuple[int, ...], places: tuple[int, ...]) -> Grid:
+        """How many groups of the order there are down to the last one that changes the block."""
+        found = self.levels.get((*removed, *places))
+        if found is None:
+            found = np.zeros((1,) * len(self.groups), dtype=np.int64)
+            for g, less, place in zip(self.used, removed, places, strict=True):
+                found = np.maximum(found, self._moving(g, less) * (place + 1))
+            self.levels[*removed, *places] = found
+        return found
 
     def _kept(self, place: dict[int, int]) -> list[tuple[int, int]]:
         """The keeps worth trying: (place of the outermost group that is kept, how many of its loops)."""

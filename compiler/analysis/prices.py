@@ -1,55 +1,95 @@
-"""What candidates of a schedule search cost, as arrays over the steps of all groups."""
+"""
+What candidates of a schedule search cost, as arrays: ways to hold the tensors x steps of all groups.
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from math import inf
-from typing import Literal
+All ways of an order are priced at once: what a way adds to a sum (room, bytes) is a row of numbers, one a step, and
+the ways are the rows of a matrix of zeros and ones. Every number is whole and below 2^53, so that the sums are exact.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from npuc.compiler.analysis.gemm import gemm_view
-from npuc.compiler.analysis.holding import Holder, Option
+from npuc.compiler.analysis.holding import Option, Role, holder
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.residency import members, placement
-from npuc.compiler.analysis.space import Grid, Reals, along, groups_of, total
-from npuc.dialects.npu.nest import Loop, Nest, Schedule
+from npuc.compiler.analysis.space import Grid, Reals, groups_of
+from npuc.compiler.analysis.work import Work
+from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 
 Objective = Literal["time", "traffic", "energy", "edp"]
+Way: TypeAlias = tuple[int, ...]
+"""Of each tensor, the number of its option."""
+Values = TypeVar("Values", Grid, Reals)
+AT_ONCE = 1 << 18
+"""The most candidates that are priced at once."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class Order:
     """
-    One order and one way to hold each tensor: `room` elements, `moved` bytes, `ends` bytes that nothing hides.
+    An order of the groups, and every way to hold the tensors in it.
 
-    `bound` is no more than the exact score of each of the steps (flat), infinite where they do not fit; `least` the
-    smallest of them.
+    `options` are those of each tensor, `ways` a choice of each. `at` are the steps in question, positions in the flat
+    grid, and `least` what no way is below there (score).
     """
 
     order: tuple[int, ...]
-    held: tuple[Option, ...]
-    room: Reals
-    moved: Reals
-    ends: Reals
-    bound: Reals
-    least: float
+    options: tuple[tuple[Option, ...], ...]
+    ways: tuple[Way, ...]
+    at: Grid
+    least: Reals
+
+    @cached_property
+    def columns(self) -> Grid:
+        """The options that a way takes, numbered over all tensors: a row a way, a column a tensor."""
+        starts = np.cumsum([0, *(len(own) for own in self.options)])[:-1]
+        return np.array(self.ways) + starts
+
+    @cached_property
+    def matrix(self) -> Reals:
+        """1 where a way takes an option: a row a way, a column an option of any tensor."""
+        matrix = np.zeros((len(self.ways), sum(len(own) for own in self.options)))
+        np.put_along_axis(matrix, self.columns, 1.0, axis=1)
+        return matrix
 
 
 @dataclass(frozen=True)
 class Choice:
     """
-    The steps of a plan that are worth a look (`at`, positions in the flat grid) with their prices.
+    Candidates of one order with their prices: the numbers of their ways, and their steps (`at`).
 
-    `score` is the estimate of what is minimised, `time` that in cycles, `moved` bytes, `room` elements of SPM.
+    `score` is the estimate of what is minimised, `time` that in cycles, `bound` no more than the exact score, `moved`
+    bytes, `room` elements of SPM.
     """
 
-    plan: Plan
+    order: Order
+    way: Grid
     at: Grid
     score: Reals
     time: Reals
     bound: Reals
     moved: Reals
     room: Reals
+
+
+class Places:
+    """Steps `at`, positions in a flat grid, to read values there; `maps` are the positions in smaller arrays."""
+
+    def __init__(self, at: Grid, shape: tuple[int, ...], maps: dict[tuple[int, ...], Grid]):
+        self.at, self.shape, self.maps = at, shape, maps
+        self.known: dict[tuple[int, ...], Grid] = {}
+
+    def of(self, values: Values) -> Values:
+        """The values there; an axis of size 1 holds for all of its positions."""
+        found = self.known.get(values.shape)
+        if found is None:
+            if values.shape not in self.maps:
+                numbers = np.arange(values.size).reshape(values.shape)
+                self.maps[values.shape] = np.broadcast_to(numbers, self.shape).ravel()
+            found = self.known[values.shape] = self.maps[values.shape][self.at]
+        return values.ravel()[found]
 
 
 class Prices:
@@ -64,59 +104,103 @@ class Prices:
         moved_by = [(t, every) for t in (*nest.ins, *nest.outs)]
         moved_by += [(s, o.dims) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None]
         self.names = [t.name for t, _ in moved_by]
-        self.holders = [Holder(nest, t, self.groups, among, w) for (t, among), w in zip(moved_by, widths, strict=True)]
-        self.trips = [along(g.trips, n, len(self.groups)).astype(np.float64) for n, g in enumerate(self.groups)]
-        self.works: dict[tuple[int, ...], tuple[Reals, Reals]] = {}
-        self.cycles, self.accesses = self._array_work()
-        self.zero: Reals = np.zeros(self.shape)
+        self.holders = [
+            holder(replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t))
+            for (t, among), w in zip(moved_by, widths, strict=True)
+        ]
+        self.work = Work(nest, machine.array, self.groups, widths)
+        self.maps: dict[tuple[int, ...], Grid] = {}
 
-    def schedule(self, plan: Plan, at: int, spm: int) -> Schedule:
-        """The schedule of a plan with the steps `at`."""
+    def places(self, at: Grid) -> Places:
+        """Steps, to read values there."""
+        return Places(at, self.shape, self.maps)
+
+    def tiles(self, at: Grid) -> Reals:
+        """The number of tile operations at some steps."""
+        return self.places(at).of(
+            np.prod(np.broadcast_arrays(np.ones((1,) * len(self.shape)), *self.work.trips), axis=0)
+        )
+
+    def schedule(self, order: Order, way: int, at: int, spm: int) -> Schedule:
+        """The schedule of an order, one of its ways and the steps `at`."""
         position = np.unravel_index(at, self.shape)
         loops: list[Loop] = []
         counts: list[int] = []
-        for g in plan.order:
+        for g in order.order:
             chosen = self.groups[g].chain[int(position[g])]
             loops += chosen
             counts.append(len(chosen))
         keep: list[tuple[str, int]] = []
-        for name, way in zip(self.names, plan.held, strict=True):
-            end, inner = way.kept
+        for name, options, number in zip(self.names, order.options, order.ways[way], strict=True):
+            end, inner = options[number].kept
             depth = sum(counts[end + 1 :]) + (min(inner, counts[end]) if end < len(counts) else 0)
             if depth:
                 keep.append((name, depth))
         return Schedule(tuple(loops), tuple(keep), spm)
 
-    def plan(self, order: tuple[int, ...], held: tuple[Option, ...], budget: int) -> Plan | None:
-        """An order, a way to hold each tensor, and the bounds of all steps; None if none fits in `budget` elements."""
-        room = _sum([way.room for way in held])
-        if room.min() > budget:
-            return None
+    def order(
+        self, order: tuple[int, ...], options: Sequence[tuple[Option, ...]], ways: Sequence[Way], budget: int
+    ) -> Order:
+        """An order with the steps at which tensors that are held in the smallest room fit in `budget` elements."""
+        room, moved, ends = (_least(options, field, self.shape) for field in ("room", "moved", "ends"))
+        at = np.flatnonzero(room <= budget)
+        cycles, accesses = self.work.of(order)
+        place = self.places(at)
+        least = self._bound(place.of(cycles), moved[at], ends[at], place.of(accesses))
+        return Order(order, tuple(options), tuple(ways), at, least)
+
+    def choices(self, order: Order, limit: float, budget: int, *, most: int | None = None) -> Iterator[Choice]:
+        """
+        The prices of candidates that fit in `budget` elements, with a bound of at most `limit`; at most a choice for
+        each `AT_ONCE` candidates. With `most` only of so many steps, those of the least bounds.
+        """
+        near = np.flatnonzero(order.least <= limit)
+        if most is not None and len(near) > most:
+            near = near[np.argpartition(order.least[near], most)[:most]]
+        at = order.at[near]
+        if not len(at):
+            return
+        place = self.places(at)
+        several = max(1, AT_ONCE // len(at))
+        options = [option for own in order.options for option in own]
+        room, moved, ends = (
+            np.stack([place.of(values) for values in group])
+            for group in ([o.room for o in options], [o.moved for o in options], [o.ends for o in options])
+        )
+        cycles, accesses = (place.of(values) for values in self.work.of(order.order))
+        for first in range(0, len(order.ways), several):
+            rows = order.matrix[first : first + several]
+            own = rows @ room, rows @ moved, rows @ ends
+            bound = self._bound(cycles, own[1], own[2], accesses)
+            way, step = np.nonzero((own[0] <= budget) & (bound <= limit))
+            if len(way):
+                taken, sent, end, low = (values[way, step] for values in (*own, bound))
+                way = way + first
+                time = self._time(order, way, place, step, cycles[step], sent, end)
+                score = self._scale(time, sent, accesses[step])
+                yield Choice(order, way, at[step], score, time, low, sent, taken)
+
+    def _time(
+        self, order: Order, way: Grid, place: Places, step: Grid, cycles: Reals, moved: Reals, ends: Reals
+    ) -> Reals:
+        """An estimate of the time of candidates: their ways, and their steps as numbers in `place`."""
         rate = float(self.machine.bytes_per_cycle)
-        moved = _sum([way.moved for way in held])
-        ends = _sum([way.ends for way in held])
-        cycles, accesses = self._work(order)
+        if not self.machine.double_buffer:
+            return cycles + moved / rate
+        if self.objective != "traffic":
+            ends = np.maximum(ends, self._exposed(order, way, place, step, cycles) * rate)
+        return np.maximum(cycles + ends / rate, moved / rate)
+
+    def _bound(self, cycles: Reals, moved: Reals, ends: Reals, accesses: Reals) -> Reals:
+        """What no schedule with these prices is below."""
+        if self.objective == "traffic":
+            return moved
+        rate = float(self.machine.bytes_per_cycle)
         if self.machine.double_buffer:
             time = np.maximum(cycles + ends / rate, moved / rate)
         else:
             time = cycles + moved / rate
-        bound = self._scale(time, moved, accesses) + self.zero
-        bound[np.broadcast_to(room > budget, self.shape)] = inf
-        return Plan(order, held, room, moved, ends, bound.ravel(), float(bound.min()))
-
-    def of(self, plan: Plan, limit: float) -> Choice:
-        """The prices of the steps whose bound is at most `limit`."""
-        at = np.flatnonzero(plan.bound <= limit)
-        cycles, accesses = self._work(plan.order)
-        moved, time = self._here(plan.moved, at), self._here(cycles, at)
-        rate = float(self.machine.bytes_per_cycle)
-        if self.machine.double_buffer:
-            waited = self._exposed(plan.order, plan.held, time, at)
-            time = np.maximum(time + np.maximum(waited, self._here(plan.ends, at) / rate), moved / rate)
-        else:
-            time = time + moved / rate
-        score = self._scale(time, moved, self._here(accesses, at))
-        return Choice(plan, at, score, time, plan.bound[at], moved, self._here(plan.room, at))
+        return self._scale(time, moved, accesses)
 
     def _scale(self, time: Reals, moved: Reals, accesses: Reals) -> Reals:
         """What is minimised, from times and bytes."""
@@ -132,10 +216,7 @@ class Prices:
         )
         return joules if self.objective == "energy" else time * joules
 
-    def _here(self, values: Grid | Reals, at: Grid) -> Reals:
-        return (values + self.zero).ravel()[at]
-
-    def _exposed(self, order: tuple[int, ...], held: tuple[Option, ...], work: Reals, at: Grid) -> Reals:
+    def _exposed(self, order: Order, way: Grid, place: Places, step: Grid, work: Reals) -> Reals:
         """
         An estimate of the cycles in which computation waits for loads that could not start early enough.
 
@@ -143,106 +224,37 @@ class Prices:
         operations before it compute whose own loads leave it room; what is longer than that is waited for.
         """
         room, rate = self.machine.spm_bytes, float(self.machine.bytes_per_cycle)
-        blocks = [(self._here(way.block, at), self._here(way.level, at)) for way in held]
-        finest = np.max([level for _, level in blocks], axis=0)
-        steps: list[Reals] = [np.ones(len(at))]
-        for g in order:
-            steps.append(steps[-1] * self._here(self.trips[g], at))
-        stream = np.ones(len(at))
-        for block, level in blocks:
-            stream += np.where(level == finest, block, 0.0)
-        loads = np.take_along_axis(np.stack(steps), finest.astype(np.int64)[None, :], axis=0)[0]
-        between = work / loads
-        waited = np.zeros(len(at))
-        for place in range(1, len(order) + 1):
-            size = _sum([np.where(level >= place, block, 0.0) for block, level in blocks])
+        options = [option for own in order.options for option in own]
+        which = order.columns[way].T, step
+        block = np.stack([place.of(o.block) for o in options])[which]
+        level = np.stack([place.of(o.level) for o in options])[which]
+        finest = level.max(axis=0)
+        steps: list[Reals] = [np.ones(len(work))]
+        for g in order.order:
+            steps.append(steps[-1] * place.of(self.work.trips[g])[step])
+        stream = 1.0 + (block * (level == finest)).sum(axis=0)
+        between = work / np.choose(finest, steps)
+        waited = np.zeros(len(work))
+        for depth in range(1, len(order.order) + 1):
+            size = (block * (level >= depth)).sum(axis=0)
             hidden = np.maximum(np.floor((room - size) / stream), 0.0) * between
-            waited += (steps[place] - steps[place - 1]) * np.maximum(size / rate - hidden, 0.0)
+            waited += (steps[depth] - steps[depth - 1]) * np.maximum(size / rate - hidden, 0.0)
         return waited
 
-    def _work(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
-        """Cycles and bytes of the array in an order: less what finds its stationary tile in the elements."""
-        if not self.machine.array.keeps:
-            return self.cycles, self.accesses
-        if order not in self.works:
-            array = self.machine.array
-            cycles, accesses = self.cycles, self.accesses
-            for (tiles, size), (folds, streamed) in zip(self._kept(order), self.folds, strict=True):
-                cycles, accesses = cycles - tiles * array.reload, accesses - size
-                if array.stages is not None:
-                    # No less than the loads one after another; none follows the last group.
-                    loads = np.maximum((folds - tiles) * array.stages.hidden - streamed, 0.0)
-                    cycles = cycles + np.maximum(loads - array.stages.hidden, 0.0)
-            self.works[order] = cycles, accesses
-        return self.works[order]
 
-    def _kept(self, order: tuple[int, ...]) -> Iterator[tuple[Reals, Reals]]:
-        """Of each statement, the tile operations that find their stationary tile, and the bytes of those tiles."""
-        array = self.machine.array
-        width = dict(zip(self.nest.tensors, self.widths, strict=True))
-        for statement in self.nest.statements:
-            view, place = gemm_view(self.nest, statement), placement(statement, array)
-            streamed = members(view, place.streamed)
-            rows, cols = members(view, place.rows), members(view, place.cols)
-            inner, alone = np.ones((1,) * len(self.groups)), np.ones((1,) * len(self.groups), dtype=np.bool_)
-            for g in reversed(order):
-                if set(self.groups[g].dims) <= set(streamed):
-                    inner = np.where(alone, inner * self.trips[g], inner)
-                else:
-                    alone = alone & (self.trips[g] == 1)
-            again = self._role(streamed, lambda _: 1)
-            again = again - again / inner
-            one = self._role(view.batch, lambda size: size == 1)
-            tiles = self._role(rows, lambda s: s <= array.rows) * self._role(cols, lambda s: s <= array.cols)
-            sizes = self._role(rows, lambda s: s * (s <= array.rows)) * self._role(
-                cols, lambda s: s * (s <= array.cols)
-            )
-            yield one * tiles * again, width[place.stationary(statement)] * one * sizes * again
-
-    def _role(self, dims: tuple[str, ...], factor: Callable[[int], int]) -> Reals:
-        """The sum of a factor over the tiles of one role of a product."""
-        found = [n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims)]
-        sums = total([self.groups[n] for n in found], factor)
-        shape = [len(g.chain) if n in found else 1 for n, g in enumerate(self.groups)]
-        return sums.reshape(shape).astype(np.float64)
-
-    def _array_work(self) -> tuple[Reals, Reals]:
-        """Cycles, and bytes that the array reads and writes, at every combination of steps."""
-        array, count = self.machine.array, len(self.groups)
-        factors: dict[str, Callable[[int], int]] = {
-            "rows": lambda size: -(-size // array.rows),
-            "cols": lambda size: -(-size // array.cols),
-            "size": lambda size: size,
-            "tiles": lambda _: 1,
-            "streamed": lambda size: array.stream(size) + array.reload,
-        }
-
-        def role(dims: tuple[str, ...], kind: str) -> Reals:
-            return self._role(dims, factors[kind])
-
-        cycles: Reals = np.full((1,) * count, float(array.op_overhead))
-        self.folds: list[tuple[Reals, Reals]] = []
-        accesses: Reals = np.zeros((1,) * count)
-        width = dict(zip(self.nest.tensors, self.widths, strict=True))
-        for statement in self.nest.statements:
-            view, place = gemm_view(self.nest, statement), placement(statement, array)
-            rows, cols, streamed = place.rows, place.cols, place.streamed
-            dims = {"m": view.m, "n": view.n, "k": view.k}
-            again = {rows: role(dims[rows], "rows"), cols: role(dims[cols], "cols")}
-            batch = role(view.batch, "size")
-            step = batch * again[rows] * again[cols] * role(dims[streamed], "streamed")
-            cycles = cycles + step
-            again[streamed] = role(dims[streamed], "tiles")
-            self.folds.append((batch * again[rows] * again[cols] * again[streamed], step))
-            m, n, k = (role(dims[letter], "size") for letter in "mnk")
-            lhs, rhs, out = (width[name] for name in (statement.lhs, statement.rhs, statement.out))
-            reads = lhs * m * k * again["n"] + rhs * k * n * again["m"]
-            accesses = accesses + batch * (reads + out * m * n * again["k"])
-        return cycles, accesses
+def _role(nest: Nest, tensor: Tensor) -> Role:
+    return "input" if tensor in nest.ins else "sum" if tensor in nest.outs else "start"
 
 
-def _sum(values: Sequence[Reals]) -> Reals:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total
+def _least(
+    options: Sequence[tuple[Option, ...]], field: Literal["room", "moved", "ends"], shape: tuple[int, ...]
+) -> Reals:
+    """The sum over tensors of the least that any option takes, at all steps (flat)."""
+    total: Reals = np.zeros(shape)
+    for own in options:
+        values: list[Reals] = [getattr(option, field) for option in own]
+        least = values[0]
+        for more in values[1:]:
+            least = np.minimum(least, more)
+        total = total + least
+    return total.ravel()

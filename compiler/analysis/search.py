@@ -12,10 +12,9 @@ searched as above on a core with its share of the DRAM channel. The cuts are tri
 schedules can beat, until that is above the best found. All cores or fewer: a nest may also stay on one.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from sys import float_info
 
 import numpy as np
@@ -23,10 +22,11 @@ import numpy as np
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
+from npuc.compiler.analysis.cuts import cut_floor, cuts_of
 from npuc.compiler.analysis.holding import Option
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
-from npuc.compiler.analysis.prices import Choice, Objective, Plan, Prices
+from npuc.compiler.analysis.prices import Choice, Objective, Order, Prices, Way
 from npuc.compiler.analysis.space import Grid
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.dialects.npu.footprint import footprint
@@ -37,12 +37,16 @@ TIMED = 48
 """The candidates with the best estimates among which the exact pipeline chooses."""
 TRIALS = 8
 """The most that are timed."""
+EFFORT = 1500
+"""The most tile operations on their way at a time, summed up over the candidates that are timed."""
 SLACK = 1.02
 """Candidates whose bound is above the best estimate by more than this factor are not looked at."""
 ALIKE = 1.0001
 """Times within this factor are taken for equal, and the one with less traffic wins."""
 NEAR = 1.1
 """Coarse candidates within this factor of the least possible are taken; otherwise fine ones are tried as well."""
+PROBED = 32
+"""The most promising steps of an order, which are priced first for a limit to all others."""
 MOST = float_info.max
 
 
@@ -78,7 +82,7 @@ def _over_cores(
     """The best schedule on a machine of several cores."""
     cuts = sorted(
         (
-            (_cut_floor(nest, cut, machine, objective, widths), number, cut)
+            (cut_floor(nest, cut, machine, objective, widths), number, cut)
             for number, cut in enumerate(cuts_of(nest, machine.cores))
         ),
         key=lambda entry: entry[:2],
@@ -102,49 +106,6 @@ def _over_cores(
         assert refusal is not None, "the nest on one core is among the cuts"
         raise refusal
     return best[2]
-
-
-def cuts_of(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
-    """
-    The loops over cores that a search tries: none, one dimension in as many parts as there are cores, or two.
-
-    Of dimensions that the same tensors use, the first that has an index a core, else the largest.
-    """
-    yield ()
-    tensors = (*nest.ins, *nest.outs)
-    groups: dict[frozenset[str], list[str]] = {}
-    for dim in nest.sizes:
-        groups.setdefault(frozenset(t.name for t in tensors if dim in t.dims), []).append(dim)
-    dims = [
-        next((d for d in group if nest.sizes[d] >= cores), max(group, key=lambda d: nest.sizes[d]))
-        for group in groups.values()
-    ]
-
-    def loop(dim: str, count: int) -> Loop:
-        return Loop(dim, -(-nest.sizes[dim] // count), cores=True)
-
-    for dim in dims:
-        if nest.sizes[dim] > 1:
-            yield (loop(dim, cores),)
-    for first, second in combinations(dims, 2):
-        for count in range(2, cores):
-            if cores % count == 0 and min(nest.sizes[first], nest.sizes[second]) > 1:
-                yield loop(first, count), loop(second, cores // count)
-
-
-def _cut_floor(
-    nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Objective, widths: tuple[int, ...]
-) -> float:
-    """What no schedule with these loops over cores is below; 0 where no bound is known."""
-    if objective not in ("time", "traffic"):
-        return 0.0
-    schedule = Schedule(cut)
-    moved = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel.values()
-    least = sum(width * (t.read + t.write) for width, t in zip(widths, moved, strict=True))
-    if objective == "traffic":
-        return float(least)
-    part = parts(nest, schedule)[0]
-    return max(float(compute(part.nest, Schedule(), machine.array).cycles), float(least / machine.channel))
 
 
 def price_of(
@@ -174,7 +135,10 @@ def _on_core(
     coarse = _search(nest, machine, objective, widths, order, fine=False)
     if coarse is not None and coarse.score <= NEAR * _floor(nest, machine, objective, widths):
         return coarse.schedule
-    found = [f for f in (coarse, _search(nest, machine, objective, widths, order, fine=True)) if f is not None]
+    # Fine candidates only where they can beat the coarse ones.
+    limit = MOST if coarse is None else coarse.score
+    fine = _search(nest, machine, objective, widths, order, fine=True, limit=limit)
+    found = [f for f in (coarse, fine) if f is not None]
     if found:
         return min(found, key=lambda f: (f.score, f.moved)).schedule
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
@@ -195,12 +159,19 @@ class _Found:
 
 
 def _search(
-    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], order: tuple[str, ...], *, fine: bool
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: tuple[int, ...],
+    order: tuple[str, ...],
+    *,
+    fine: bool,
+    limit: float = MOST,
 ) -> _Found | None:
-    """The best schedule of the coarse or the fine candidates; None if none fits."""
+    """The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`."""
     prices = Prices(nest, machine, objective, widths, fine=fine)
     budget = machine.spm_bytes // max(widths)
-    choices = _choices(prices, budget, order)
+    choices = _choices(prices, budget, order, limit)
     return _best(prices, choices, budget) if choices else None
 
 
@@ -215,65 +186,71 @@ def _floor(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int
     return max(float(whole), float(least / machine.bytes_per_cycle))
 
 
-def _choices(prices: Prices, budget: int, wanted: tuple[str, ...]) -> list[Choice]:
+def _choices(prices: Prices, budget: int, wanted: tuple[str, ...], limit: float) -> list[Choice]:
     """
     Every order with every way to hold the tensors, and the steps that fit in `budget` elements and may be the best.
 
-    The most promising first; later ones only with steps whose bound is not well above the best score so far.
+    Of the most promising orders a few steps first, for a limit: candidates with a bound above it are left out.
     """
     count = len(prices.groups)
     tensors = len(prices.nest.ins) + len(prices.nest.outs)
     batch = 1 if count and all(0 in holder.used for holder in prices.holders[:tensors]) else 0
-    plans: list[Plan] = []
+    orders: list[Order] = []
     ranks = [min((wanted.index(d) for d in g.dims if d in wanted), default=len(wanted)) for g in prices.groups]
     for inner in permutations(range(batch, count)):
         if [ranks[g] for g in inner] != sorted(ranks[batch:]):
             continue
         order = (*range(batch), *inner)
-        for held in _ways(prices, order):
-            plan = prices.plan(order, held, budget)
-            if plan is not None:
-                plans.append(plan)
-    choices: list[Choice] = []
-    limit = MOST
-    for plan in sorted(plans, key=lambda plan: plan.least):
-        if plan.least > limit:
-            break
-        choice = prices.of(plan, limit)
-        limit = min(limit, float(choice.score.min()) * SLACK)
-        choices.append(choice)
-    return choices
+        options, ways = _ways(prices, order)
+        found = prices.order(order, options, ways, budget)
+        if len(found.at):
+            orders.append(found)
+    orders.sort(key=lambda order: float(order.least.min()))
+    probed = [c for order in orders[:2] for c in prices.choices(order, limit, budget, most=PROBED)]
+    if probed:
+        first = min(probed, key=lambda choice: float(choice.score.min()))
+        place = int(first.score.argmin())
+        limit = min(limit, max(float(first.score[place]) * SLACK, _exact(prices, first, place, budget)))
+    return [choice for order in orders for choice in prices.choices(order, limit, budget)]
 
 
-def _ways(prices: Prices, order: tuple[int, ...]) -> Iterator[tuple[Option, ...]]:
+def _exact(prices: Prices, choice: Choice, place: int, budget: int) -> float:
+    """What a candidate costs, where estimates may be wrong."""
+    if prices.objective not in ("time", "edp"):
+        return 0.0
+    schedule = prices.schedule(choice.order, int(choice.way[place]), int(choice.at[place]), budget)
+    return price_of(prices.nest, schedule, prices.machine, prices.objective, prices.widths)[0]
+
+
+def _ways(prices: Prices, order: tuple[int, ...]) -> tuple[list[tuple[Option, ...]], list[Way]]:
     """
-    Every way to hold the tensors in an order.
+    The ways to hold each tensor in an order, and every choice of them.
 
-    Of more than two statements, tensors of the same kind and indices (W, W1, W2) are held alike: else the ways would be
-    too many to look at.
+    Of more than two statements, tensors of the same kind and indices (W, W1, W2) are held alike: else the choices would
+    be too many to look at.
     """
     nest = prices.nest
+    options = [holder.options(order) for holder in prices.holders]
     if len(nest.statements) <= 2:
-        yield from product(*(list(holder.options(order)) for holder in prices.holders))
-        return
+        return options, list(product(*(range(len(own)) for own in options)))
     kinds = [0] * len(nest.ins) + [1] * len(nest.outs) + [2] * (len(prices.holders) - len(nest.ins) - len(nest.outs))
     tensors = [nest.tensors[name] for name in prices.names]
     alike = list(zip(kinds, (t.axes for t in tensors), (t.shape for t in tensors), prices.widths, strict=True))
     number = {kind: n for n, kind in enumerate(dict.fromkeys(alike))}
-    options = [list(holder.options(order)) for holder in prices.holders]
-    for chosen in product(*(range(len(options[alike.index(kind)])) for kind in number)):
-        yield tuple(ways[chosen[number[kind]]] for ways, kind in zip(options, alike, strict=True))
+    choices = product(*(range(len(options[alike.index(kind)])) for kind in number))
+    return options, [tuple(chosen[number[kind]] for kind in alike) for chosen in choices]
 
 
 def _best(prices: Prices, choices: list[Choice], budget: int) -> _Found:
     """The best of all choices: by score, then time, traffic, room, and their order."""
     score, time, bound = (np.concatenate([getattr(c, f) for c in choices]) for f in ("score", "time", "bound"))
-    moved, room = (np.concatenate([getattr(c, f) for c in choices]) for f in ("moved", "room"))
+    moved, room, at = (np.concatenate([getattr(c, f) for c in choices]) for f in ("moved", "room", "at"))
     starts = np.cumsum([0, *(len(c.at) for c in choices)])
 
     def schedule(number: int) -> Schedule:
         which = int(np.searchsorted(starts, number, side="right")) - 1
-        return prices.schedule(choices[which].plan, int(choices[which].at[number - starts[which]]), budget)
+        choice, place = choices[which], number - starts[which]
+        return prices.schedule(choice.order, int(choice.way[place]), int(at[number]), budget)
 
     few: Grid = np.arange(len(score))
     if len(score) > TIMED:
@@ -287,6 +264,10 @@ def _best(prices: Prices, choices: list[Choice], budget: int) -> _Found:
     cheap = ranked[score[ranked] <= score[first] * ALIKE]
     orders = (ranked, ranked[np.argsort(bound[ranked], kind="stable")], cheap[np.argsort(moved[cheap], kind="stable")])
     turns = [int(order[n]) for n in range(len(ranked)) for order in orders if n < len(order)]
+    on_way = prices.tiles(at[ranked]) * np.minimum(1.0, prices.machine.spm_bytes / moved[ranked])
+    pending = dict(zip(map(int, ranked), map(float, on_way), strict=True))
+    quickest = min(turns, key=lambda number: pending[number])
+    left = float(EFFORT)
     seen: set[tuple[float, float, float]] = set()
     timed: list[tuple[float, float, int, int]] = []
     for number in dict.fromkeys(turns):
@@ -294,6 +275,9 @@ def _best(prices: Prices, choices: list[Choice], budget: int) -> _Found:
         least = min(timed)[0] if timed else MOST
         if timed and (len(timed) == TRIALS or alike in seen or bound[number] > least * ALIKE):
             continue
+        if number != quickest and pending[number] > left:
+            continue
+        left -= pending[number]
         seen.add(alike)
         exact, _ = price_of(prices.nest, schedule(number), prices.machine, prices.objective, prices.widths)
         timed.append((exact, float(moved[number]), int(room[number]), number))

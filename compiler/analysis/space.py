@@ -12,7 +12,7 @@ reading the table at a coarser position: that of the chain with those loops take
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import ceil, prod
 from typing import TypeAlias
@@ -33,9 +33,13 @@ FINE_CHAIN = 28
 """The same for fine chains, which reach down to steps of 1."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Group:
-    """Dimensions that the same tensors use, and the chain of their tiles: loops of each position, outermost first."""
+    """
+    Dimensions that the same tensors use, and the chain of their tiles: loops of each position, outermost first.
+
+    Equal groups are one object, so that nests of the same sizes share their tables.
+    """
 
     dims: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -70,8 +74,12 @@ class Group:
         """The step of each dimension that a position cuts."""
         return {loop.dim: loop.step for loop in self.chain[position]}
 
-    def tiles(self, position: int) -> dict[int, int]:
-        """How many tiles of each size a position has."""
+    @cached_property
+    def tiles(self) -> tuple[dict[int, int], ...]:
+        """How many tiles of each size each position has."""
+        return tuple(self._tiles(position) for position in range(len(self.chain)))
+
+    def _tiles(self, position: int) -> dict[int, int]:
         counts = {1: 1}
         steps = self.steps(position)
         for dim, size in zip(self.dims, self.sizes, strict=True):
@@ -89,9 +97,8 @@ def total(groups: Sequence[Group], factor: Callable[[int], int]) -> Grid:
     """
     The sum, over the tiles of several groups together, of a function of the tile's size: an axis a group.
     """
-    tiles = [[group.tiles(position) for position in range(len(group.chain))] for group in groups]
     values: list[int] = []
-    for parts in product(*tiles):
+    for parts in product(*(group.tiles for group in groups)):
         joint = {1: 1}
         for part in parts:
             step: dict[int, int] = {}
@@ -126,13 +133,16 @@ def groups_of(nest: Nest, edges: tuple[int, int], *, fine: bool) -> tuple[Group,
     for users in sorted(members, key=lambda users: users != everywhere):
         dims = tuple(members[users])
         sizes = tuple(nest.sizes[d] for d in dims)
-        if users == everywhere:
-            chain = _corners(dims, sizes)
-        else:
-            cut = frozenset(d for d in dims if fine or d not in windows)
-            chain = _chain(dims, sizes, cut, max(edges), fine=fine)
-        groups.append(Group(dims, sizes, chain))
+        cut = None if users == everywhere else frozenset(d for d in dims if fine or d not in windows)
+        groups.append(_group(dims, sizes, cut, max(edges), fine))
     return tuple(groups)
+
+
+@lru_cache(maxsize=4096)
+def _group(dims: tuple[str, ...], sizes: tuple[int, ...], cut: frozenset[str] | None, edge: int, fine: bool) -> Group:
+    """A group; `cut` are the dimensions that take steps, None for batch."""
+    chain = _corners(dims, sizes) if cut is None else _chain(dims, sizes, cut, edge, fine=fine)
+    return Group(dims, sizes, chain)
 
 
 def _corners(dims: tuple[str, ...], sizes: tuple[int, ...]) -> tuple[tuple[Loop, ...], ...]:
@@ -205,18 +215,20 @@ class Table:
     uses: tuple[bool, ...]
 
 
-def table_of(nest: Nest, tensor: Tensor, groups: tuple[Group, ...]) -> Table:
+def table_of(tensor: Tensor, groups: tuple[Group, ...]) -> Table:
     """The table of a tensor."""
     ones = np.ones((1,) * len(groups), dtype=np.int64)
     room, volume, first, last = ones, ones, ones, ones
     for axis, size in zip(tensor.axes, tensor.shape, strict=True):
-        counts = _axis_tables(nest, axis, size, groups)
+        counts = _axis_tables(axis, size, groups)
         room, volume, first, last = room * counts[0], volume * counts[1], first * counts[2], last * counts[3]
     return Table(room, volume, first, last, tuple(bool(tensor.dims & set(g.dims)) for g in groups))
 
 
-def _axis_tables(nest: Nest, axis: Axis, size: int, groups: tuple[Group, ...]) -> tuple[Grid, Grid, Grid, Grid]:
+@lru_cache(maxsize=4096)
+def _axis_tables(axis: Axis, size: int, groups: tuple[Group, ...]) -> tuple[Grid, Grid, Grid, Grid]:
     """The tables of one axis, computed once for each combination of steps that differ on it."""
+    sizes = {d: n for group in groups for d, n in zip(group.dims, group.sizes, strict=True)}
     shape = [1] * len(groups)
     kinds: list[list[dict[str, int]]] = []
     which: list[Grid] = []
@@ -227,30 +239,30 @@ def _axis_tables(nest: Nest, axis: Axis, size: int, groups: tuple[Group, ...]) -
             which.append(np.zeros(1, dtype=np.int64))
             continue
         shape[n] = len(group.chain)
-        steps = [tuple((d, group.steps(p).get(d, nest.sizes[d])) for d in dims) for p in range(len(group.chain))]
-        unique = list(dict.fromkeys(steps))
+        steps = [tuple((d, found.get(d, sizes[d])) for d in dims) for found in map(group.steps, range(shape[n]))]
+        unique = {step: number for number, step in enumerate(dict.fromkeys(steps))}
         kinds.append([dict(u) for u in unique])
-        which.append(np.array([unique.index(s) for s in steps], dtype=np.int64))
+        which.append(np.array([unique[s] for s in steps], dtype=np.int64))
     entries: list[tuple[int, int, int, int]] = []
     for combination in product(*kinds):
         step: dict[str, int] = {}
         for part in combination:
             step |= part
-        entries.append(_axis_entry(nest, axis, size, step))
+        entries.append(_axis_entry(sizes, axis, size, step))
     small = np.array(entries, dtype=np.int64).reshape(*(len(k) for k in kinds), 4)
     large = small[np.ix_(*which)]
     return large[..., 0], large[..., 1], large[..., 2], large[..., 3]
 
 
-def _axis_entry(nest: Nest, axis: Axis, size: int, step: dict[str, int]) -> tuple[int, int, int, int]:
+def _axis_entry(sizes: dict[str, int], axis: Axis, size: int, step: dict[str, int]) -> tuple[int, int, int, int]:
     """Room, volume, first and last tile of an axis with these steps."""
     if is_plain(axis):
         dim = axis.terms[0][0]
         return step[dim], size, step[dim], (size - 1) % step[dim] + 1
     mask = positions(tuple((c, step[d]) for d, c in axis.terms))
-    cuts = tuple(Cut(nest.sizes[d], (step[d],) if step[d] < nest.sizes[d] else ()) for d in axis.dims)
-    rest = {d: (nest.sizes[d] - 1) % step[d] + 1 for d in axis.dims}
-    base = axis.offset + sum(c * (nest.sizes[d] - rest[d]) for d, c in axis.terms)
+    cuts = tuple(Cut(sizes[d], (step[d],) if step[d] < sizes[d] else ()) for d in axis.dims)
+    rest = {d: (sizes[d] - 1) % step[d] + 1 for d in axis.dims}
+    base = axis.offset + sum(c * (sizes[d] - rest[d]) for d, c in axis.terms)
     final = positions(tuple((c, rest[d]) for d, c in axis.terms))
     return (
         min(mask.bit_count(), size),

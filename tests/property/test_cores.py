@@ -11,9 +11,10 @@ import pytest
 from npuc.compiler.analysis.array import PLACES, Array
 from npuc.compiler.analysis.compute import compute, tile_cycles
 from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
+from npuc.compiler.analysis.cuts import cuts_of
 from npuc.compiler.analysis.machine import Energy, Machine
 from npuc.compiler.analysis.pipeline import core_timings, pipeline
-from npuc.compiler.analysis.search import OBJECTIVES, best_schedule, cuts_of
+from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
 from npuc.compiler.analysis.traffic import TensorTraffic, traffic
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
