@@ -36,6 +36,13 @@ if TYPE_CHECKING:
     from npuc.compiler.report.model import OpRow
 
 BACKEND = "cycle"
+PROGRAMS = (
+    ("one after another", ""),
+    ("in turn", "interleave{mode=zip objective=OBJECTIVE},"),
+    ("one nest, published order", "interleave{mode=fused},rearrange{rule=published objective=OBJECTIVE},"),
+    ("one nest, best order", "interleave{mode=fused objective=OBJECTIVE},"),
+)
+"""What the products of a layer's backward pass are compared with: the passes between lowering and schedules."""
 LISTED = 12
 """The most layers that an error names."""
 
@@ -106,7 +113,7 @@ def _explanations(
 ) -> list[Explanation]:
     from npuc.backends.cycle.backend import priced_operations
     from npuc.backends.cycle.compat import COMPAT
-    from npuc.backends.cycle.explain import explain
+    from npuc.backends.cycle.explain import BACKWARD, Candidate, backward_products, compare, explain
     from npuc.compiler.analysis.machine import machine_of
     from npuc.compiler.driver import compile_program
     from npuc.compiler.report.layers import by_layer
@@ -124,7 +131,27 @@ def _explanations(
     compat = isinstance(cycle, dict) and cycle.get("compat") == COMPAT
     machine = None if compat else machine_of(module)
     ops = priced_operations(module)
-    return [explain(ops[row.index], row, machine) for row in rows]
+    found = [explain(ops[row.index], row, machine) for row in rows]
+    products = backward_products(line.rows)
+    if machine is None or source.endswith(".mlir") or not products or phase not in (None, *BACKWARD):
+        return found
+    taken = Candidate("as compiled", products)
+    others = [Candidate(name, _program(source, line.name, passes, options)) for name, passes in PROGRAMS]
+    return [compare(line.name, taken, others, options.get("objective", "time")), *found]
+
+
+def _program(source: str, layer: str, passes: str, options: CompileOptions) -> tuple[OpRow, ...]:
+    """The products of a layer's backward pass, compiled by these passes after the lowering."""
+    from npuc.backends.cycle.explain import backward_products
+    from npuc.compiler.driver import compile_program
+    from npuc.compiler.source import open_source
+
+    objective = options.get("objective", "time").replace("latency", "time")
+    text = f"autodiff,lower-to-npu,{passes}schedule{{objective=OBJECTIVE}}"
+    pipeline = text.replace("OBJECTIVE", objective)
+    own: CompileOptions = {**options, "pipeline": pipeline, "opt_level": None, "only": layer}
+    result = compile_program(open_source(source), [BACKEND], own, lambda _: None)
+    return backward_products(result.reports[0].ops)
 
 
 def _line(lines: Sequence[Line], layer: str) -> Line:

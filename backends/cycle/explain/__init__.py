@@ -2,12 +2,24 @@
 How the time of an operation comes about: what `npuc explain` shows.
 
     words.py     the facts of one operation, from its row and the analyses behind it
+    programs.py  what its products could have cost as other programs
+    order.py     the order of tiles
     text.py      as text with block characters
     svg.py       as a picture
 """
 
+from npuc.backends.cycle.explain.programs import BACKWARD, Candidate, backward_products, compare
 from npuc.backends.cycle.explain.svg import to_svg
 from npuc.backends.cycle.explain.text import to_text
 from npuc.backends.cycle.explain.words import Explanation, explain
 
-__all__ = ["Explanation", "explain", "to_svg", "to_text"]
+__all__ = [
+    "BACKWARD",
+    "Candidate",
+    "Explanation",
+    "backward_products",
+    "compare",
+    "explain",
+    "to_svg",
+    "to_text",
+]

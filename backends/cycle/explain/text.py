@@ -30,10 +30,11 @@ def _lines(explanation: Explanation, width: int) -> Iterator[str]:
     yield from wrap(explanation.title, width)
     yield ""
     facts = list(explanation.facts)
-    split = next((n for n, fact in enumerate(facts) if fact[0] == "time"), len(facts))
+    split = next((n for n, fact in enumerate(facts) if fact[0] in ("time", "taken")), len(facts))
     yield from _facts(facts[:split], width)
     if len(explanation.tensors) > 1:
-        yield ""
+        if split:
+            yield ""
         yield from _table(explanation.tensors, width)
         yield ""
     if explanation.loops:
