@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import Debug, Quiet, Verb, check_target, write_result
+from npuc.compiler.cli.shared import Debug, Quiet, Verb, check_target, write_bytes, write_result
 from npuc.compiler.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -26,11 +26,15 @@ def command(
     preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="Assumptions: lru.")] = "lru",
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")] = None,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the figure: .png, .pdf, .svg.")
+    ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Repeat a published study: its numbers and ours side by side."""
     with Verb(debug):
+        from npuc.compiler.study.igo.plot import check_format, draw
         from npuc.compiler.study.igo.study import PRESETS
         from npuc.compiler.study.igo.view import to_csv, to_json, to_text
 
@@ -40,12 +44,15 @@ def command(
             raise UsageError(f"--preset {preset}: there is no such preset", hint=did_you_mean(preset, list(PRESETS)))
         if json == "-" and csv == "-":
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
-        for target in (json, csv):
+        for target in (json, csv, plot):
             check_target(target)
+        kind = None if plot is None else check_format(plot)
         study = _run(preset, quiet=quiet)
         for target, text in ((json, to_json), (csv, to_csv)):
             if target is not None:
                 write_result(target, text(study))
+        if plot is not None and kind is not None:
+            write_bytes(plot, draw(study, kind))
         if "-" not in (json, csv):
             print(to_text(study), end="")
 

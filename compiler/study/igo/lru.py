@@ -21,11 +21,9 @@ from npuc.compiler.analysis.lru import Split, Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.published import PublishedChoice
 from npuc.compiler.study.igo.products import DW, DX, FORWARD, WIDTH, Size, floor_time, fused_nest, nest_of
-from npuc.compiler.study.igo.times import Cut
+from npuc.compiler.study.igo.times import PARTS, Cut
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
 
-PARTS = (2, 4, 8)
-"""The parts that partitions over time are tried with."""
 LOOPS = {"Y": "mnk", "dX": "mkn", "dW": "nkm"}
 """The loops that finish a tensor tile by tile, outermost first."""
 FusedOrder = Literal["dX", "dW"]

@@ -10,6 +10,8 @@ from npuc.compiler.study.igo.products import Size
 
 ORDERS: tuple[PublishedChoice, ...] = ("in turn", "dX-major", "dW-major")
 """The programs of the paper beside the sequential one."""
+PARTS = (2, 4, 8)
+"""The parts that partitions over time are tried with."""
 NEAR = Fraction(1002, 1000)
 """Partitions are not tried where the best order is within this factor of what no program beats."""
 
