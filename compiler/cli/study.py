@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def command(
     name: Annotated[str, typer.Argument(metavar="igo", help="The study: igo, interleaved gradient orders.")],
-    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="Assumptions: lru.")] = "lru",
+    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="Assumptions: lru, explicit.")] = "lru",
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")] = None,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
     plot: Annotated[

@@ -21,7 +21,7 @@ from npuc.compiler.analysis.lru import Split, Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.published import PublishedChoice
 from npuc.compiler.study.igo.products import DW, DX, FORWARD, WIDTH, Size, floor_time, fused_nest, nest_of
-from npuc.compiler.study.igo.times import PARTS, Cut
+from npuc.compiler.study.igo.times import ORDERS, PARTS, Cut
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
 
 LOOPS = {"Y": "mnk", "dX": "mkn", "dW": "nkm"}
@@ -44,6 +44,8 @@ def tile_of(size: Size, machine: Machine) -> dict[str, int]:
 
 class LruCosts:
     """Times in cycles of the programs of a layer on a machine of one core or several."""
+
+    cut_orders = ORDERS
 
     def __init__(self, machine: Machine):
         self.cores = machine.cores

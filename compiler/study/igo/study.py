@@ -10,14 +10,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.study.igo.explicit import ExplicitCosts
 from npuc.compiler.study.igo.lru import LruCosts
-from npuc.compiler.study.igo.networks import MODELS, Product, workloads
+from npuc.compiler.study.igo.networks import MODELS, workloads
 from npuc.compiler.study.igo.products import Size
-from npuc.compiler.study.igo.settings import AVERAGE, SETTINGS, STEPS, Setting, published
+from npuc.compiler.study.igo.rivals import RIVALS, rival_times
+from npuc.compiler.study.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
 from npuc.compiler.study.igo.times import Costs, LayerTimes, layer_times
 
-PRESETS: Mapping[str, Callable[[Machine], Costs]] = {"lru": LruCosts}
+PRESETS: Mapping[str, Callable[[Machine], Costs]] = {"lru": LruCosts, "explicit": ExplicitCosts}
 """The assumptions that the study may rest on, by name."""
+
+
+GUARDED = "guarded"
+"""The last step, but layers stay sequential where that is faster."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +41,22 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A program that the gain is to be measured against (`rivals.py`): its time over that of the sequential program."""
+
+    npu: str
+    program: str
+    model: str
+    ours: float
+
+
+@dataclass(frozen=True)
 class Study:
-    """The rows, setting by setting, step by step, model by model with the mean at the end."""
+    """The rows by setting, step and model, the mean of the models at the end; lines of one core likewise."""
 
     preset: str
     rows: tuple[Row, ...]
+    lines: tuple[Line, ...] = ()
 
     def of(self, setting: Setting, step: str) -> dict[str, Row]:
         """The rows of a step in a setting by model."""
@@ -59,27 +76,30 @@ def run_study(
 ) -> Study:
     """The study, or a part of it; `done` is told of each setting and model when it is done."""
     rows: list[Row] = []
+    lines: list[Line] = []
     for setting in settings:
-        costs = PRESETS[preset](setting.machine)
+        machine = setting.machine
+        costs = PRESETS[preset](machine)
         known: dict[tuple[Size, bool], LayerTimes] = {}
         networks: dict[str, Layers] = {}
         for model in models:
-            networks[model] = _layers(costs, workloads()[setting.npu, model], setting.scale, known)
+            networks[model] = _layers(costs, _sizes(setting, model), known)
+            if setting in (LARGE, SMALL):
+                lines += _lines(setting, model, networks[model], machine)
             done(setting, model)
         rows += _rows(setting, networks)
-    return Study(preset, tuple(rows))
+    return Study(preset, tuple(rows), tuple(_with_means(lines)))
 
 
 def _layers(
-    costs: Costs, products: Sequence[Product], scale: Fraction, known: dict[tuple[Size, bool], LayerTimes]
+    costs: Costs, sizes: Iterator[tuple[int, tuple[Size, bool]]], known: dict[tuple[Size, bool], LayerTimes]
 ) -> Layers:
     """The layers of a network; `known` are times by size."""
     layers: list[tuple[int, LayerTimes]] = []
-    for product in products:
-        key = Size(int(product.m * scale), product.n, product.k), product.has_dx
+    for count, key in sizes:
         if key not in known:
             known[key] = layer_times(costs, *key)
-        layers.append((product.count, known[key]))
+        layers.append((count, known[key]))
     return layers
 
 
@@ -98,6 +118,27 @@ def _rows(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[Row]:
                 value,
                 published(setting, step, model),
             )
+
+
+def _lines(setting: Setting, model: str, layers: Layers, machine: Machine) -> Iterator[Line]:
+    sequential = _total(layers, "sequential")
+    times = [(count, rival_times(*key, machine)) for count, key in _sizes(setting, model)]
+    for program in RIVALS:
+        ours = sum((count * found[program] for count, found in times), Fraction(0))
+        yield Line(setting.npu, program, model, float(ours / sequential))
+    yield Line(setting.npu, GUARDED, model, float(_total(layers, "guarded") / sequential))
+
+
+def _sizes(setting: Setting, model: str) -> Iterator[tuple[int, tuple[Size, bool]]]:
+    for product in workloads()[setting.npu, model]:
+        yield product.count, (Size(int(product.m * setting.scale), product.n, product.k), product.has_dx)
+
+
+def _with_means(lines: Sequence[Line]) -> Iterator[Line]:
+    for npu, program in dict.fromkeys((line.npu, line.program) for line in lines):
+        own = [line for line in lines if (line.npu, line.program) == (npu, program)]
+        yield from own
+        yield Line(npu, program, AVERAGE, sum(line.ours for line in own) / len(own))
 
 
 def _total(layers: Layers, step: str) -> Fraction:

@@ -1,6 +1,6 @@
 """What one layer of the study takes in each step of the method: the same for all presets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -26,6 +26,11 @@ class Cut:
 
 class Costs(Protocol):
     """The programs of a layer, priced in cycles."""
+
+    @property
+    def cut_orders(self) -> Sequence[PublishedChoice]:
+        """The orders that partitions are tried with."""
+        ...
 
     def forward(self, size: Size) -> Fraction:
         """The forward product."""
@@ -103,6 +108,6 @@ def scheme_times(costs: Costs, size: Size) -> dict[str, Fraction]:
     """The time of both gradients cut along each dimension, with the best number of parts and order."""
     found: dict[str, Fraction] = {}
     for cut in costs.cuts(size):
-        time = min(costs.together(size, order, cut) for order in ORDERS)
+        time = min(costs.together(size, order, cut) for order in costs.cut_orders)
         found[cut.dim] = min(time, found.get(cut.dim, time))
     return found

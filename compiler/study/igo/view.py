@@ -16,8 +16,14 @@ CELL = 8
 
 
 def to_json(study: Study) -> str:
-    """The rows of the contract."""
-    data = {"schema": SCHEMA, "study": "igo", "preset": study.preset, "rows": [asdict(row) for row in study.rows]}
+    """The rows, and the lines that say what the gain is made of."""
+    data: dict[str, object] = {
+        "schema": SCHEMA,
+        "study": "igo",
+        "preset": study.preset,
+        "rows": [asdict(row) for row in study.rows],
+    }
+    data["lines"] = [asdict(line) for line in study.lines]
     return json.dumps(data, indent=2) + "\n"
 
 
@@ -52,6 +58,23 @@ def _networks(study: Study, setting: Setting) -> Iterator[str]:
         rows = list(study.of(setting, step).values())
         yield _line(f"  {step}", [_cell(row.ours) for row in rows])
         yield _line("    paper", [_cell(row.published) for row in rows])
+    yield from _lines(study, setting.npu)
+
+
+PROGRAMS = {
+    "guarded": "last step, guarded",
+    "blocking": "own best tiles: dX, dW",
+    "dY kept": "  dY kept between them",
+    "dY free": "  second dY for nothing",
+    "one nest": "  one nest",
+}
+"""The lines in the order that they are shown, and what they are called."""
+
+
+def _lines(study: Study, npu: str) -> Iterator[str]:
+    for program, name in PROGRAMS.items():
+        found = [line.ours for line in study.lines if (line.npu, line.program) == (npu, program)]
+        yield _line(f"  {name}", [_cell(ours) for ours in found])
 
 
 def _means(study: Study) -> Iterator[str]:

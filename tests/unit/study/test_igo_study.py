@@ -40,6 +40,7 @@ def test_settings_are_those_of_the_paper() -> None:
 def test_rows_are_those_of_the_contract() -> None:
     data = json.loads(to_json(study()))
     assert (data["schema"], data["study"]) == ("npuc.study/1", "igo")
+    assert [line["ours"] for line in data["lines"]] == [line.ours for line in study().lines]
     assert len(data["rows"]) == 3 * len(STEPS) * (len(MODELS) + 1)
     keys = ["npu", "cores", "gb_per_s", "batch", "step", "model", "ours", "published"]
     assert all(list(row) == keys for row in data["rows"])
@@ -151,3 +152,33 @@ def test_equal_runs_are_equal_bytes() -> None:
     again = run_study("lru", (LARGE,), ("ncf",))
     assert to_json(again) == to_json(run_study("lru", (LARGE,), ("ncf",)))
     assert "ncf" in to_text(again)
+
+
+@cache
+def explicit() -> Study:
+    """A small network on the own machine, on one core and on two."""
+    return run_study("explicit", (LARGE, Setting("large", cores=2)), ("ncf",))
+
+
+def test_lines_say_what_the_gain_is_made_of() -> None:
+    """Over the same sequential program, on the machine where every program has its own best tiles."""
+    line = {found.program: found.ours for found in explicit().lines if found.model == "ncf"}
+    assert line["blocking"] == 1
+    assert line["one nest"] <= line["dY kept"] <= line["blocking"]
+    assert line["dY free"] < 1
+    assert line["guarded"] <= min(1, explicit().of(LARGE, "data_partitioning")["ncf"].ours)
+    means = [found.ours for found in explicit().lines if found.model == "avg"]
+    assert means == [found.ours for found in explicit().lines if found.model == "ncf"]
+
+
+def test_the_own_machine_gains_by_one_nest_too() -> None:
+    for setting in (LARGE, Setting("large", cores=2)):
+        step = {name: explicit().of(setting, name)["ncf"].ours for name in STEPS}
+        assert step["data_partitioning"] <= step["best_of_three"] <= min(step["interleaving"], step["rearrangement"])
+        assert step["best_of_three"] < 0.95
+
+
+def test_means_have_the_papers_order_on_the_large_npu() -> None:
+    step = [study().of(LARGE, name)["avg"].ours for name in STEPS]
+    assert step == sorted(step, reverse=True)
+    assert step[0] < 1

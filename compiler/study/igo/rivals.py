@@ -1,0 +1,66 @@
+"""
+What the gain of the method consists of: programs with the best tiles of their own, on one core with explicit residency.
+
+    blocking     dX, then dW, each at its best tiles and residency; dY is read twice
+    dY kept      the same, but dY stays in SPM between the two where it fits: the fair rival
+    one nest     both gradients in one nest at its best order, tiles and residency, or dX, then dW if that is faster
+    dY free      as blocking, but dW reads dY for nothing: no program does that
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.search import best_schedule
+from npuc.compiler.errors import CapacityError
+from npuc.compiler.study.igo.explicit import WIDTHS, ExplicitCosts
+from npuc.compiler.study.igo.products import DW, DX, WIDTH, Size, fused_nest, nest_of
+from npuc.dialects.npu.nest import Schedule
+
+FREE = {"dX": (0, WIDTH, WIDTH), "dW": (WIDTH, 0, WIDTH)}
+"""Bytes an element where dY costs no transfer, in the order of each nest's tensors: dY, W, dX and X, dY, dW."""
+RIVALS = ("blocking", "dY kept", "one nest", "dY free")
+
+
+@lru_cache(maxsize=4096)
+def rival_times(size: Size, has_dx: bool, machine: Machine) -> Mapping[str, Fraction]:
+    """The cycles of each, forward and backward; a layer without dX takes the same in all."""
+    costs = ExplicitCosts(machine)
+    forward = costs.forward(size)
+    if not has_dx:
+        return dict.fromkeys(RIVALS, forward + costs.weights(size))
+    blocking = costs.sequential(size)
+    times = {
+        "blocking": blocking,
+        "dY kept": min(blocking, _kept(size, machine) or blocking),
+        "one nest": min(blocking, costs.best(fused_nest(size))),
+        "dY free": costs.best(nest_of(size, DX)) + _weights_free(size, machine),
+    }
+    return {name: forward + time for name, time in times.items()}
+
+
+def _kept(size: Size, machine: Machine) -> Fraction | None:
+    """dX, then dW, with dY in SPM all the time; None where that does not fit."""
+    room = WIDTH * size.m * size.n
+    rest = replace(machine, spm_bytes=machine.spm_bytes - room)
+    if rest.spm_bytes <= 0:
+        return None
+    dx = nest_of(size, DX)
+    try:
+        first = best_schedule(dx, rest, "time", FREE["dX"])
+        second = _weights_free(size, rest)
+    except CapacityError:
+        return None
+    keep = tuple((name, depth) for name, depth in first.keep if name != "dY")
+    whole = (("dY", len(first.loops)),) if first.loops else ()
+    return pipeline(dx, Schedule(first.loops, (*keep, *whole)), machine, WIDTHS).time + second
+
+
+def _weights_free(size: Size, machine: Machine) -> Fraction:
+    """dW that reads dY for nothing; a tile of it takes its room."""
+    dw = nest_of(size, DW)
+    schedule = best_schedule(dw, machine, "time", FREE["dW"])
+    return pipeline(dw, schedule, machine, FREE["dW"]).time
