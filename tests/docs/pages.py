@@ -22,6 +22,7 @@ NAMES = (
         "interleaving",
         "beyond",
         "bounds",
+        "study-igo",
         "scalesim",
         "validation",
         "hardware",
