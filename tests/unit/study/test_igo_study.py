@@ -20,7 +20,7 @@ from npuc.dialects.npu.nest import Loop, Schedule
 from tests.unit.analysis.test_lru_prototype import rows as prototype
 
 MODELS = ("ncf", "mob")
-ORDER: Mapping[str, PublishedChoice] = {"inter": ORDERS[0], "dX": ORDERS[1], "dW": ORDERS[2]}
+ORDER: dict[str, PublishedChoice] = {"inter": ORDERS[0], "dX": ORDERS[1], "dW": ORDERS[2]}
 
 
 @cache
