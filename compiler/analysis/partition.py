@@ -91,15 +91,18 @@ def best_cut(
     objective: Objective,
     widths: tuple[int, ...],
     over: Over | None = None,
+    dims: tuple[str, ...] | None = None,
 ) -> Schedule:
     """
     The cheapest of no cut and all `cuts`, exactly; of equal ones the first.
 
     A `fixed` schedule is cut as it is, where it still is one and fits; without it each part is searched. `over` leaves
-    only cuts over time or over cores.
+    only cuts over time or over cores, `dims` only those of these dimensions.
     """
     found = [best_schedule(nest, machine, objective, widths) if fixed is None else fixed]
     for cut in cuts(nest, fixed or Schedule(), machine, over):
+        if dims is not None and cut.dim not in dims:
+            continue
         if fixed is None:
             found.append(searched(nest, machine, objective, widths, cut))
             continue

@@ -14,6 +14,7 @@ dimensions the first that the number of parts divides. One part is no cut.
 
 `rule=best` tries m, n and k in 2, 4 and 8 parts over time and in as many as there are cores, and no cut, and takes the
 cheapest; `over` leaves only those over time or over cores. It leaves contractions in turn as they are.
+`rule=knn` tries only the dimension that the published predictor names (`analysis/partition_knn.py`), if any.
 """
 
 from collections.abc import Callable
@@ -25,8 +26,10 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.cores import core_count
 from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.machine import Machine, machine_of
 from npuc.compiler.analysis.partition import Cut, Over, best_cut, dividing, extent_of, in_parts, searched
+from npuc.compiler.analysis.partition_knn import labels_for, predict
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.transforms._pinning import (
@@ -51,8 +54,9 @@ OVER: dict[str, Over] = {"time": "time", "cores": "cores"}
 @dataclass(frozen=True)
 class PartitionPass(ModulePass):
     """
-    Cut a dimension in parts: `dim`, `parts` and `over` (time, cores), or `rule` (best) chooses them; `only` is a glob
-    of layer names.
+    Cut a dimension in parts: `dim`, `parts` and `over` (time, cores), or `rule` (best, knn) chooses them.
+
+    `only` is a glob of layer names.
     """
 
     name = "partition"
@@ -134,6 +138,16 @@ def _best(op: ContractOp, machine: Machine, objective: Objective, over: Over | N
     return or_capacity_error(op, lambda: best_cut(op.nest, fixed, machine, objective, widths, over))
 
 
+def _knn(op: ContractOp, machine: Machine, objective: Objective, over: Over | None) -> Schedule:
+    """The cheapest cut of the predicted dimension, or none."""
+    _, m, n, k = forward_sizes(op.nest)
+    scheme = predict(m, n, k, labels_for(machine))
+    dims = () if scheme == "whole" else dims_of(op.nest, scheme)
+    widths = contract_widths(op, machine.element_bytes)
+    fixed = None if op.schedule_attr is None else op.schedule
+    return or_capacity_error(op, lambda: best_cut(op.nest, fixed, machine, objective, widths, over, dims))
+
+
 Rule = Callable[[ContractOp, Machine, Objective, Over | None], Schedule]
-RULES: dict[str, Rule] = {"best": _best}
+RULES: dict[str, Rule] = {"best": _best, "knn": _knn}
 """What the option `rule` names: the schedule of a contraction with the cut that the rule chooses."""

@@ -5,6 +5,7 @@ from xdsl.context import Context
 from xdsl.parser import Parser
 
 from npuc.compiler.analysis.partition import dividing
+from npuc.compiler.analysis.partition_knn import labels, predict
 from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline, write_pipeline
@@ -198,3 +199,16 @@ def test_parts_that_divide() -> None:
     assert dividing([8, 12], 5) == [4, 6]
     assert dividing([8, 12], 13) == [12]
     assert dividing([7], 2) == [1, 7]
+
+
+@pytest.mark.parametrize("sizes", [(96, 64, 80), (2400, 1800, 3000), (512, 512, 2048)])
+def test_the_predictor_leaves_one_dimension_to_cut(sizes: tuple[int, int, int]) -> None:
+    known = labels("small")
+    scheme = predict(*sizes, known)
+    found = row("partition{rule=knn only=y}", sizes)
+    best = row("partition{rule=best only=y}", sizes)
+    assert found.cycles is not None
+    assert best.cycles is not None
+    assert found.cycles >= best.cycles
+    assert found.schedule is not None
+    assert found.schedule.partition is None or found.schedule.partition.dim == scheme
