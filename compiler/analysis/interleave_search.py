@@ -23,7 +23,7 @@ from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.search import ALIKE, best_schedule
 from npuc.compiler.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
-from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
 from npuc.dialects.npu.shared import Block, Together, Values, joint_footprint, reached
 
 
@@ -116,24 +116,27 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
     names: list[set[str]] = [set() for _ in problem.nests]
     for number, name in (block for blocks in held for block in blocks):
         names[number].add(name)
-    nests = [_without(nest, own) for nest, own in zip(problem.nests, names, strict=True)]
-    least = [_fixed_or_least(nest, fixed) for nest, fixed in zip(nests, problem.fixed, strict=True)]
+    least = [_fixed_or_least(nest, fixed) for nest, fixed in _pairs(problem)]
     room = sum(_room(problem.nests[number], name) for (number, name), *_ in held)
     left = problem.budget - sum(least) - room
     if left < 0:
         return None
     free = sum(fixed is None for fixed in problem.fixed)
     schedules: list[Schedule] = []
-    for number, nest in enumerate(nests):
-        fixed, widths = problem.fixed[number], problem.widths[number]
+    for number, nest in enumerate(problem.nests):
+        fixed = problem.fixed[number]
+        # What is held costs nothing to move; the search gives it a tile besides, which makes it a little careful.
+        pairs = zip(nest.tensors, problem.widths[number], strict=True)
+        widths = tuple(0 if name in names[number] else width for name, width in pairs)
         if fixed is not None:
             schedules.append(fixed)
             continue
-        part = replace(problem.machine.core(1), spm_bytes=(least[number] + left // free) * max(widths))
+        part = replace(problem.machine.core(1), spm_bytes=(least[number] + left // free) * max(problem.widths[number]))
         found = with_a_loop(nest, best_schedule(nest, part, objective, widths))
         depth = len(found.loops)
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()
-        schedules.append(Schedule(found.loops, (*found.keep, *whole)))
+        keep = tuple((name, inner) for name, inner in found.keep if name not in names[number])
+        schedules.append(Schedule(found.loops, (*keep, *whole)))
     return Together(problem.nests, tuple(schedules), problem.values)
 
 
@@ -144,12 +147,6 @@ def with_a_loop(nest: Nest, schedule: Schedule) -> Schedule:
     In turn the promised room is not the schedule's, and one without loops would be the same as none.
     """
     return schedule if schedule.loops else replace(schedule, loops=(Loop(*nest.dims[0]),))
-
-
-def _without(nest: Nest, names: set[str]) -> Nest:
-    """The nest with these inputs as single elements."""
-    ins = tuple(Tensor(t.name, (), ()) if t.name in names else t for t in nest.ins)
-    return replace(nest, ins=ins) if names else nest
 
 
 def _room(nest: Nest, name: str) -> int:
