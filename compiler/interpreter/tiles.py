@@ -19,8 +19,8 @@ from xdsl.utils.exceptions import InterpretationError
 from npuc.compiler.interpreter.contraction import Array, Ranges, View, accumulate
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.dialects import npu
+from npuc.dialects.npu.box import BoxOp
 from npuc.dialects.npu.nest import Axis
-from npuc.dialects.npu.tiles import BoxOp
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]

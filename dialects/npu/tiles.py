@@ -3,24 +3,24 @@ The tile level: blocks of tensors moved between DRAM and SPM, and contractions o
 
     %e = npu.empty : tensor<6x8xf64>
     %x = npu.load %X[m, k] over (m = %m : 2 in 6, k = 0 : 8) {tensor = "X"} : tensor<6x8xf64> -> !npu.block<2x8xf64>
-    %p = npu.load partial %e1[m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : tensor<6x4xf64> ->
-    !npu.block<2x4xf64> %z = npu.zero [m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : !npu.block<2x4xf64> %s =
-    npu.start %z[m, n] from %b[n] over (m = %m : 2, n = %n : 4) : !npu.block<2x4xf64>, !npu.block<4xf64> %a = npu.mac
-    %s[m, n] += %x[m, k] * %w[k, n] over (…) : !npu.block<…>, !npu.block<…>, !npu.block<…> %f = npu.store %a into
-    %e[m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : !npu.block<2x4xf64>, tensor<6x4xf64> %y = npu.finish %f
-    from %B axes [1] {tensor = "Y"} : tensor<6x4xf64>, tensor<4xf64>
+    %p = npu.load partial %e1[m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"}
+         : tensor<6x4xf64> -> !npu.block<2x4xf64>
+    %z = npu.zero [m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : !npu.block<2x4xf64>
+    %s = npu.start %z[m, n] from %b[n] over (m = %m : 2, n = %n : 4) : !npu.block<2x4xf64>, !npu.block<4xf64>
+    %a = npu.mac %s[m, n] += %x[m, k] * %w[k, n] over (…) : !npu.block<…>, !npu.block<…>, !npu.block<…>
+    %f = npu.store %a into %e[m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : !npu.block<2x4xf64>, tensor<6x4xf64>
+    %y = npu.finish %f from %B axes [1] {tensor = "Y"} : tensor<6x4xf64>, tensor<4xf64>
 
-A box (`over`) gives the part of each dimension that an operation works on: `m = %m : 2 in 6` are the at most two
-indices from %m on that are below 6; offset and limit are operands or numbers. A block holds the distinct elements
-that its index map reaches in its box; positions outside the tensor are 0 and are dropped when stored. DRAM tensors
-and accumulators are values, of which only the latest may be used: an accumulator is updated in place by `start` and
-`mac`, a tensor by `store`. `tensor` names the tensor of the nest.
+Each works on a box (`box.py`). A block holds the distinct elements that its index map reaches in its box; positions
+outside the tensor are 0 and are dropped when stored. DRAM tensors and accumulators are values, of which only the latest
+may be used: an accumulator is updated in place by `start` and `mac`, a tensor by `store`. `tensor` names the tensor of
+the nest.
 """
 
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, TensorType, UnitAttr, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -34,133 +34,18 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr, Range
+from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr
+from npuc.dialects.npu.box import BoxOp, parse_box, parse_place, parse_type_list, print_place, print_types, shape_of
 from npuc.dialects.npu.footprint import block_shape
-from npuc.dialects.npu.nest import Axis
 from npuc.dialects.npu.syntax import parse_map, print_map
 
-_INDEX = IndexType()
 _UNIT = UnitAttr()
-
-
-class BoxOp(IRDLOperation):
-    """Base of the operations that work on a box."""
-
-    box_attr = prop_def(BoxAttr, prop_name="box")
-    indices = var_operand_def(base(IndexType))
-
-    def verify_(self) -> None:
-        ranges = self.box_attr.data
-        names = [r.dim for r in ranges]
-        for name in sorted({n for n in names if names.count(n) > 1}):
-            raise VerifyException(f"dimension {name} is in the box twice")
-        for r in ranges:
-            if r.extent < 1:
-                raise VerifyException(f"extent of {r.dim} is {r.extent}, expected at least 1")
-        if len(self.indices) != self.box_attr.operands:
-            raise VerifyException(f"the box takes {self.box_attr.operands} indices, got {len(self.indices)}")
-
-    def check_map(self, axes: Sequence[Axis], value: SSAValue) -> None:
-        """Raise unless the index map fits the rank of `value` and uses dimensions of the box only."""
-        known = self.box_attr.extents
-        for axis in axes:
-            for dim in axis.dims:
-                if dim not in known:
-                    raise VerifyException(f"unknown dimension '{dim}', the box has {', '.join(known)}")
-        if len(axes) != len(shape_of(value)):
-            raise VerifyException(f"the map has {len(axes)} indices, its value is {value.type}")
-
-    def check_block(self, axes: Sequence[Axis], tensor: SSAValue, block: SSAValue) -> None:
-        """Raise unless `block` has the room and the elements of a block of `tensor`."""
-        self.check_map(axes, tensor)
-        room = block_shape(axes, shape_of(tensor), self.box_attr.extents)
-        expected = BlockType(room, cast(TensorType[Attribute], tensor.type).get_element_type())
-        if block.type != expected:
-            raise VerifyException(f"expected {expected}, got {block.type}")
-
-    def print_box(self, printer: Printer) -> None:
-        """Print ` over (m = %m : 2 in 6)`."""
-        given = iter(self.indices)
-
-        def print_range(r: Range) -> None:
-            printer.print_string(f"{r.dim} = ")
-            print_number(r.offset)
-            printer.print_string(f" : {r.extent}")
-            if r.limited:
-                printer.print_string(" in ")
-                print_number(r.limit)
-
-        def print_number(number: int | None) -> None:
-            if number is None:
-                printer.print_operand(next(given))
-            else:
-                printer.print_string(str(number))
-
-        printer.print_string(" over ")
-        with printer.in_parens():
-            printer.print_list(self.box_attr.data, print_range)
-
-
-def parse_box(parser: Parser) -> tuple[BoxAttr, list[SSAValue]]:
-    """Parse `over (m = %m : 2 in 6)`: the box and its operands."""
-    operands: list[SSAValue] = []
-
-    def parse_number() -> int | None:
-        operand = parser.parse_optional_unresolved_operand()
-        if operand is None:
-            return parser.parse_integer(allow_boolean=False)
-        operands.append(parser.resolve_operand(operand, _INDEX))
-        return None
-
-    def parse_range() -> Range:
-        dim = parser.parse_identifier(" of a dimension")
-        parser.parse_punctuation("=")
-        offset = parse_number()
-        parser.parse_punctuation(":")
-        extent = parser.parse_integer(allow_boolean=False)
-        limited = parser.parse_optional_keyword("in") is not None
-        return Range(dim, offset, extent, parse_number() if limited else None, limited)
-
-    parser.parse_keyword("over")
-    ranges = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_range, " in a box")
-    return BoxAttr(tuple(ranges)), operands
-
-
-def parse_place(parser: Parser) -> tuple[UnresolvedOperand, MapAttr]:
-    """Parse `%x[m, k]`."""
-    return parser.parse_unresolved_operand(), MapAttr(parse_map(parser, None))
-
-
-def print_place(printer: Printer, value: SSAValue, axes: MapAttr) -> None:
-    """Print `%x[m, k]`."""
-    printer.print_operand(value)
-    print_map(printer, axes.data)
-
-
-def parse_type_list(parser: Parser) -> tuple[list[Attribute], int]:
-    """Parse `: type, type`, and where the first one is."""
-    parser.parse_punctuation(":")
-    start = parser.pos
-    return list(parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)), start
-
-
-def print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
-    """Print ` : type, type`."""
-    printer.print_string(" : ")
-    printer.print_list((value.type for value in values), printer.print_attribute)
-
-
-def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a value that is known to be a tensor or a block."""
-    type_ = value.type
-    return type_.get_shape() if isinstance(type_, BlockType) else cast(TensorType[Attribute], type_).get_shape()
 
 
 @irdl_op_definition
