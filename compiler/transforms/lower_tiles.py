@@ -24,29 +24,28 @@ trip are not emitted.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from npuc.compiler.transforms._fusing import refuse_fused
 from npuc.compiler.transforms._place import Part, State
+from npuc.compiler.transforms._tile_writer import INDEX, TileWriter
 from npuc.dialects import npu
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Tensor, start_axes
 from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.provenance import derive
 
-OpT = TypeVar("OpT", bound=Operation)
-_INDEX = IndexType()
 Sums: TypeAlias = dict[str, SSAValue]
 
 
-class TileLowering:
+class TileLowering(TileWriter):
     """
     The lowering of one contraction.
 
@@ -54,15 +53,9 @@ class TileLowering:
     """
 
     def __init__(self, op: npu.ContractOp, held: Mapping[str, SSAValue] | None = None):
-        self.op = op
+        super().__init__(op)
         self.held = dict(held or {})
-        self.nest = op.nest
-        self.schedule = op.schedule
-        self.maps = {name: npu.MapAttr(t.axes) for name, t in self.nest.tensors.items()}
         self.values = dict(zip((t.name for t in npu.operand_tensors(self.nest)), op.operands, strict=True))
-        self.constants: dict[int, SSAValue] = {}
-        self.head: list[Operation] = []
-        self.ops: list[Operation] = []
 
     def lower(self) -> tuple[list[Operation], list[SSAValue]]:
         """The operations in place of the contraction, and the values in place of its results."""
@@ -86,53 +79,6 @@ class TileLowering:
         """The load of an input that stays in SPM throughout, and its block."""
         block = self.load_block(self.nest.tensors[tensor], self.whole(), None)
         return self.ops.pop(), block
-
-    # building
-
-    def emit(self, op: OpT, tensor: str | None = None) -> OpT:
-        """Append an operation that stands for the contraction."""
-        if tensor is not None:
-            op.attributes["tensor"] = StringAttr(tensor)
-        self.ops.append(derive(self.op, op))
-        return op
-
-    def named(self, value: SSAValue, name: str) -> SSAValue:
-        """Give a value a name to print."""
-        value.name_hint = name
-        return value
-
-    def constant(self, number: int) -> SSAValue:
-        """An index constant, made once."""
-        if number not in self.constants:
-            op = derive(self.op, arith.ConstantOp(IntegerAttr(number, _INDEX)))
-            self.constants[number] = self.named(op.result, f"c{number}")
-            self.head.append(op)
-        return self.constants[number]
-
-    def plus(self, value: SSAValue | int, number: int) -> SSAValue | int:
-        """value + number."""
-        if isinstance(value, int):
-            return value + number
-        return value if number == 0 else self.emit(arith.AddiOp(value, self.constant(number))).result
-
-    def as_value(self, value: SSAValue | int) -> SSAValue:
-        """A number as an operand."""
-        return self.constant(value) if isinstance(value, int) else value
-
-    def box(self, dims: Sequence[str], state: State) -> tuple[npu.BoxAttr, list[SSAValue]]:
-        """The box of these dimensions at this place, with its operands."""
-        ranges: list[npu.Range] = []
-        operands: list[SSAValue] = []
-        for dim in dims:
-            part = state.parts[dim]
-            numbers = [n if isinstance(n, int) else None for n in (part.offset, part.limit)]
-            ranges.append(npu.Range(dim, numbers[0], part.extent, numbers[1], part.limit is not None))
-            operands += [v for v in (part.offset, part.limit) if isinstance(v, SSAValue)]
-        return npu.BoxAttr(tuple(ranges)), operands
-
-    def tensor_box(self, tensor: Tensor, state: State) -> tuple[npu.BoxAttr, list[SSAValue]]:
-        """The box of a tensor's own dimensions, in the nest's order."""
-        return self.box([dim for dim in self.nest.sizes if dim in tensor.dims], state)
 
     # loops
 
@@ -173,7 +119,7 @@ class TileLowering:
         if isinstance(end, SSAValue):
             self.named(end, f"{dim}_end")
         bounds = self.as_value(base), self.as_value(end), self.constant(step)
-        body = Block(arg_types=[_INDEX, *(value.type for value in state.sums.values())])
+        body = Block(arg_types=[INDEX, *(value.type for value in state.sums.values())])
         inside = Part(self.named(body.args[0], dim), step, end if extent % step else None, cut=True)
         names = {name: f"{name}_b" if name in state.dram else name for name in state.sums}
         carried = {name: self.named(arg, names[name]) for name, arg in zip(state.sums, body.args[1:], strict=True)}
