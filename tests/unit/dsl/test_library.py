@@ -19,7 +19,7 @@ from npuc.frontends.dsl.checks import check
 from npuc.frontends.dsl.program import Program, Routine
 from npuc.frontends.dsl.reference import FAMILIES
 from npuc.frontends.dsl.source import Diagnostics
-from tests.unit.dsl.library_calls import build, message
+from tests.unit.dsl.block_calls import build, message
 
 
 def parameters(module: ModuleOp, mark: str = "param") -> list[str]:

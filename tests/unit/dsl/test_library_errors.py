@@ -5,7 +5,7 @@ import re
 import pytest
 
 from npuc.compiler.errors import NpucError
-from tests.unit.dsl.library_calls import build, message
+from tests.unit.dsl.block_calls import build, message
 
 
 @pytest.mark.parametrize(
