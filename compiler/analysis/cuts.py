@@ -14,7 +14,8 @@ def cuts_of(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
     """
     The loops over cores that a search tries: none, one dimension in as many parts as there are cores, or two.
 
-    Of dimensions that the same tensors use, the first that has an index a core, else the largest.
+    Two take as many parts as the cores allow: 4 x 2 of 8, 2 x 2 of 5. Of dimensions that the same tensors use, the
+    first that has an index a core, else the largest.
     """
     yield ()
     tensors = (*nest.ins, *nest.outs)
@@ -33,9 +34,10 @@ def cuts_of(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
         if nest.sizes[dim] > 1:
             yield (loop(dim, cores),)
     for first, second in combinations(dims, 2):
-        for count in range(2, cores):
-            if cores % count == 0 and min(nest.sizes[first], nest.sizes[second]) > 1:
-                yield loop(first, count), loop(second, cores // count)
+        for count in range(2, cores // 2 + 1):
+            other = cores // count
+            if count == cores // other and min(nest.sizes[first], nest.sizes[second]) > 1:
+                yield loop(first, count), loop(second, other)
 
 
 def cut_floor(

@@ -186,3 +186,14 @@ def test_more_cores_are_never_slower(seed: int, draw: Draw) -> None:
             for machine in (one, replace(one, cores=2), replace(one, cores=4))
         ]
         assert times[0] >= times[1] >= times[2]
+
+
+@pytest.mark.parametrize("roles", ["forward", "dx", "dxdw"])
+def test_cores_that_no_two_factors_use_up_are_no_slower(roles: str) -> None:
+    """Eleven cores, which have no two factors, and nine, which have but 3 x 3, beside eight and ten."""
+    nest = gemm({"m": 40, "n": 24, "k": 16}, roles, (), "none")
+    widths = (2,) * len(nest.tensors)
+    one = Machine(Array(4, 4), 400, Fraction(1), 1000.0, 8, element_bytes=2)
+    machines = [replace(one, cores=cores) for cores in (8, 9, 10, 11)]
+    times = [pipeline(nest, best_schedule(nest, machine, "time"), machine, widths).time for machine in machines]
+    assert times == sorted(times, reverse=True)
