@@ -122,8 +122,9 @@ def _preset(
     level = options.get("opt_level")
     steps = STEPS[DEFAULT_LEVEL if level is None else level]
     if state.scheduled:
-        warnings.append("-O leaves the schedules that the source sets as they are")
         steps = ()
+        if level is not None or state.unscheduled:
+            warnings.append("-O leaves the schedules that the source sets as they are")
     steps = [with_objective(step, objective) for step in steps]
     names = preset(state, model.level, training=training, steps=steps)
     return [with_objective(name, objective) if name == SCHEDULE else name for name in names]

@@ -10,7 +10,7 @@ MAX_OPS = 200_000
 """The most operations that a network may have, unless a caller says otherwise."""
 LEVELS = (0, 1, 2, 3)
 """The levels of -O."""
-DEFAULT_LEVEL = 0
+DEFAULT_LEVEL = 3
 OBJECTIVES = ("time", "latency", "traffic", "energy", "edp")
 """What schedules may minimise; `latency` is another name of `time`."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]

@@ -25,7 +25,7 @@ Source = Annotated[
     str, typer.Argument(help="A .dsl, .mlir or .csv file, samples:NAME, or - for a .dsl on standard input.")
 ]
 Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME=VALUE", help="Set a network parameter.")]
-OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level: 0 to 3.")]
+OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level: 0 to 3 (default).")]
 Objective = Annotated[
     str, typer.Option("--objective", metavar="NAME", help="What is minimised: time, traffic, energy, edp.")
 ]

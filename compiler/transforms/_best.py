@@ -5,6 +5,7 @@ from npuc.compiler.analysis.interleave_search import Problem
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.programs import Fused, best_program
+from npuc.compiler.errors import CapacityError
 from npuc.compiler.transforms._fuse import fuse, joined_nest
 from npuc.compiler.transforms._scheduling import schedule_for
 from npuc.compiler.transforms._sharing import Sharing
@@ -17,12 +18,15 @@ def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:
     """
     Fuse contractions, let them run in turn or leave them, whichever costs least, and write their schedules.
 
-    Those that have a schedule keep it if they are left. Raises `CapacityError` when not even the smallest tiles of one
-    of them fit.
+    Those that have a schedule keep it if they are left. Where not even the smallest tiles of one of them fit, they are
+    left without: the pass `schedule` says so of the first such contraction of the program.
     """
-    own = tuple(
-        op.schedule if op.schedule_attr is not None else schedule_for(op, machine, objective) for op in found.ops
-    )
+    try:
+        own = tuple(
+            op.schedule if op.schedule_attr is not None else schedule_for(op, machine, objective) for op in found.ops
+        )
+    except CapacityError:
+        return
     best = best_program(_problem(found, machine), own, _fused(found, machine), objective)
     if best.kind == "fused":
         new = fuse(found)

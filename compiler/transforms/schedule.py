@@ -24,8 +24,7 @@ from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.errors import UsageError
 from npuc.compiler.transforms._scheduling import known_machine, objective_named, schedule_for, schedule_together
-from npuc.dialects.npu import ContractOp, InterleaveOp, ScheduleAttr
-from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 
 
@@ -44,24 +43,18 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         objective = objective_named(self.objective)
         machine = known_machine(op, self.name)
-        attrs: dict[Schedule, ScheduleAttr] = {}
         for inner in op.walk():
             if self.only is not None and not fnmatchcase(layer_of(inner), self.only):
                 continue
             try:
-                self._schedule(inner, machine, objective, attrs)
+                self._schedule(inner, machine, objective)
             except UsageError as e:
                 raise PassFailedException(f"{self.name}: {e.message}") from e
 
-    def _schedule(
-        self, op: Operation, machine: Machine, objective: Objective, attrs: dict[Schedule, ScheduleAttr]
-    ) -> None:
+    def _schedule(self, op: Operation, machine: Machine, objective: Objective) -> None:
         """Schedule a contraction, or those that run in turn, if one lacks a schedule."""
         if isinstance(op, InterleaveOp):
             if any(contract.schedule_attr is None for contract in op.contracts):
                 schedule_together(op, machine, objective)
         elif isinstance(op, ContractOp) and op.schedule_attr is None and not isinstance(op.parent_op(), InterleaveOp):
-            found = schedule_for(op, machine, objective)
-            if found not in attrs:
-                attrs[found] = ScheduleAttr(found)
-            op.schedule = attrs[found]
+            op.schedule = schedule_for(op, machine, objective)

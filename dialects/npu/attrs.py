@@ -11,7 +11,7 @@ Attributes and types of the npu dialect: frozen plain data behind an attribute, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
@@ -70,6 +70,12 @@ class NestAttr(Data[Nest]):
             print_nest(printer, self.data, place_in, place_out)
 
 
+@lru_cache(maxsize=4096)
+def shared_nest(nest: Nest) -> NestAttr:
+    """The shared attribute of a nest."""
+    return NestAttr(nest)
+
+
 @irdl_attr_definition
 class ScheduleAttr(Data[Schedule]):
     """The schedule of a contraction."""
@@ -84,6 +90,12 @@ class ScheduleAttr(Data[Schedule]):
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(schedule_text(self.data))
+
+
+@lru_cache(maxsize=4096)
+def shared_schedule(schedule: Schedule) -> ScheduleAttr:
+    """The shared attribute of a schedule."""
+    return ScheduleAttr(schedule)
 
 
 @irdl_attr_definition

@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
-from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr
+from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr, shared_nest, shared_schedule
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
 from npuc.dialects.npu.syntax import (
@@ -62,7 +62,7 @@ def _schedule_problem(nest: Nest, schedule: Schedule) -> str | None:
 def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | None:
     """The attribute of a schedule; none for the empty one."""
     if isinstance(schedule, Schedule):
-        schedule = ScheduleAttr(schedule)
+        schedule = shared_schedule(schedule)
     return None if schedule is None or schedule.data == _EMPTY else schedule
 
 
@@ -93,10 +93,10 @@ class ContractOp(ByTypes, IRDLOperation):
         attributes: Mapping[str, Attribute] | None = None,
     ):
         """`element_types` is one for all results or one each; a `NestAttr` or `ScheduleAttr` is shared, not copied."""
-        nest_attr = nest if isinstance(nest, NestAttr) else NestAttr(nest)
-        outs = nest_attr.data.outs
+        shared = nest if isinstance(nest, NestAttr) else shared_nest(nest)
+        outs = shared.data.outs
         elements = [element_types] * len(outs) if isinstance(element_types, Attribute) else element_types
-        properties: dict[str, Attribute] = {"nest": nest_attr}
+        properties: dict[str, Attribute] = {"nest": shared}
         kept = _schedule_attr(schedule)
         if kept is not None:
             properties["schedule"] = kept
@@ -176,9 +176,9 @@ class ContractOp(ByTypes, IRDLOperation):
                 parser.raise_error(f"{tensor.name} must be a tensor, got {type_}", start, parser.pos)
             return cast(TensorType[Attribute], type_).get_shape()
 
-        properties: dict[str, Attribute] = {"nest": NestAttr(parsed.nest(shape_of))}
+        properties: dict[str, Attribute] = {"nest": shared_nest(parsed.nest(shape_of))}
         if schedule is not None:
-            properties["schedule"] = ScheduleAttr(schedule)
+            properties["schedule"] = shared_schedule(schedule)
         return cls.create(operands=values, result_types=outputs, properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:

@@ -39,12 +39,13 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.shared import Together, joint_footprint, number_values
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(ByTypes, IRDLOperation):
     """What the contractions of an `npu.interleave`, or a stream of an `npu.streams`, compute."""
 
     name = "npu.yield"
@@ -58,9 +59,13 @@ class YieldOp(IRDLOperation):
     def __init__(self, values: Sequence[SSAValue]):
         super().__init__(operands=[values])
 
+    def stands_alone(self) -> bool:
+        """Where it is at the end of its block, as it must be."""
+        return self.parent is not None and self.next_op is None
+
 
 @irdl_op_definition
-class InterleaveOp(IRDLOperation):
+class InterleaveOp(ByTypes, IRDLOperation):
     """
     Independent contractions that run in turn, one tile operation each, until all are done.
 
@@ -89,7 +94,7 @@ class InterleaveOp(IRDLOperation):
 
     @spm.setter
     def spm(self, spm: int | None) -> None:
-        self.spm_attr = None if spm is None else IntegerAttr(spm, i64)
+        self.spm_attr = None if spm is None else _spm_attr(spm)
 
     @property
     def contracts(self) -> tuple[ContractOp, ...]:
@@ -147,7 +152,7 @@ class InterleaveOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type, " in result types")
-        properties: dict[str, Attribute] = {} if spm is None else {"spm": IntegerAttr(spm, i64)}
+        properties: dict[str, Attribute] = {} if spm is None else {"spm": _spm_attr(spm)}
         return cls.create(result_types=types, regions=[body], properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -156,6 +161,12 @@ class InterleaveOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
         _print_results(printer, self)
+
+
+@lru_cache(maxsize=256)
+def _spm_attr(spm: int) -> IntegerAttr:
+    """The shared attribute of a budget."""
+    return IntegerAttr(spm, i64)
 
 
 @lru_cache(maxsize=1024)

@@ -128,7 +128,8 @@ def network(name: str) -> Network:
     sizes: list[tuple[str, ...]] = []
     others: list[OpRow] = []
     for model, overrides in MODELS.items():
-        options: CompileOptions = {"hardware": MACHINE, "defines": {"batch": 1}, "overrides": overrides}
+        # The products one after another, as SCALE-Sim runs them.
+        options: CompileOptions = {"hardware": MACHINE, "defines": {"batch": 1}, "overrides": overrides, "opt_level": 0}
         result = compile_program(open_source(f"samples:{name}"), ["cycle"], options)
         rows[model] = [row for row in result.reports[0].ops if row.kind == "matrix"]
         others = [row for row in result.reports[0].ops if row.kind != "matrix"]

@@ -40,8 +40,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def explained(**overrides: object) -> list[tuple[OpRow, Explanation]]:
-    """All rows of the network, explained."""
-    options: CompileOptions = {"overrides": {**TINY, **overrides}}
+    """All rows of the network, one product after another, explained."""
+    options: CompileOptions = {"overrides": {**TINY, **overrides}, "opt_level": 0}
     result = compile_program(open_source("net.dsl"), ["cycle"], options)
     module = result.modules[0]
     machine = machine_of(module)
@@ -170,16 +170,16 @@ def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 
 
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = outcome(capsys, "c2", "--svg", "c2.svg")
+    status, out, err = outcome(capsys, "c2", "-O0", "--svg", "c2.svg")
     assert (status, err) == (0, "")
     titles = re.findall(r"^c2\S* (\w+): (\S+) at net\.dsl:5", out, re.MULTILINE)
     assert {phase for phase, _ in titles} == {"forward", "dx", "dw", "update"}
     assert "\x1b" not in out
     assert (folder / "c2.svg").read_text().startswith("<svg ")
-    svg = outcome(capsys, "c2", "--svg", "-")[1]
+    svg = outcome(capsys, "c2", "-O0", "--svg", "-")[1]
     assert svg == (folder / "c2.svg").read_text()
-    assert outcome(capsys, "c2")[1] == out
-    only = outcome(capsys, "c2", "--phase", "dx")[1]
+    assert outcome(capsys, "c2", "-O0")[1] == out
+    only = outcome(capsys, "c2", "-O0", "--phase", "dx")[1]
     assert [phase for phase, _ in re.findall(r"^c2 (\w+): (\S+) at", only, re.MULTILINE)] == ["dx"]
 
 

@@ -179,7 +179,9 @@ IN_PLACE: dict[str, object] = {
 
 
 def report(changed: dict[str, object] | None = None, optimizer: str = "optimizer sgd(lr=0.1)") -> Report:
-    return compile_source(NETWORK.replace("OPTIMIZER", optimizer), hardware=IN_PLACE, overrides=changed or {})
+    """The products one after another."""
+    text = NETWORK.replace("OPTIMIZER", optimizer)
+    return compile_source(text, hardware=IN_PLACE, overrides=changed or {}, opt_level=0)
 
 
 def whole(value: object) -> int:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from npuc.compiler import UsageError, compile_source
+from npuc.compiler import CapacityError, UsageError, compile_source
 from npuc.compiler.report.verdict import verdict
 
 NET = """network net(batch=8) {
@@ -108,3 +108,27 @@ def test_the_verdict_says_what_runs_together() -> None:
     cubic = NET.replace("10)", "200)")
     assert "1 set of products runs as one nest" in verdict(compile_source(cubic, hardware=HARDWARE, opt_level=2))
     assert "of products run" not in verdict(compile_source(NET, hardware=HARDWARE, opt_level=0))
+
+
+def test_the_default_is_level_3() -> None:
+    usual = compile_source(NET, hardware=HARDWARE)
+    assert usual == compile_source(NET, hardware=HARDWARE, opt_level=3)
+    assert "dxdw" in {row.phase for row in usual.ops}
+
+
+def test_a_source_with_all_schedules_is_taken_without_a_warning() -> None:
+    scheduled = PAIR.replace("    {layer", "    loops [n : 2] {layer")
+    assert compile_source(scheduled, "mlir", hardware=HARDWARE).warnings == []
+    warned = ["-O leaves the schedules that the source sets as they are"]
+    assert compile_source(PAIR, "mlir", hardware=HARDWARE).warnings == warned
+    for level in (0, 3):
+        report = compile_source(scheduled, "mlir", hardware=HARDWARE, opt_level=level)
+        assert report.warnings == warned
+        assert [row.phase for row in report.ops] == ["dx", "dw"]
+
+
+def test_what_does_not_fit_is_said_of_the_first_product_at_every_level() -> None:
+    for level in (0, 1, 2, 3):
+        with pytest.raises(CapacityError, match="h.linear: the smallest tiles need") as raised:
+            compile_source(NET, filename="net.dsl", hardware=HARDWARE | {"memory.spm_kib": 0.004}, opt_level=level)
+        assert str(raised.value.location) == "net.dsl:3:12"

@@ -12,6 +12,8 @@ from xdsl.irdl import OpDef
 
 from npuc.backends.cycle import backend
 from npuc.compiler import compile_source
+from npuc.compiler.analysis.interleave_search import best_together
+from npuc.compiler.analysis.programs import best_program
 from npuc.compiler.analysis.search import best_schedule
 from npuc.compiler.run import lowered_program
 from npuc.compiler.source import text_source
@@ -94,14 +96,16 @@ def test_operations_grow_by_the_same_number_with_each_step(text: str, level: str
 
 
 @NETWORKS
-def test_searches_do_not_grow(text: str) -> None:
+@pytest.mark.parametrize(("level", "most"), [(0, 12), (3, 30)])
+def test_searches_do_not_grow(text: str, level: int, most: int) -> None:
     searches: list[int] = []
     for steps in (4, 9):
-        best_schedule.cache_clear()
-        compile_source(text, defines={"steps": steps})
+        for known in (best_schedule, best_together, best_program):
+            known.cache_clear()
+        compile_source(text, defines={"steps": steps}, opt_level=level)
         searches.append(best_schedule.cache_info().misses)
     assert searches[0] == searches[1]
-    assert 3 <= searches[0] <= 12
+    assert 3 <= searches[0] <= most
 
 
 @NETWORKS
@@ -115,8 +119,14 @@ def test_a_search_is_remembered_from_one_compilation_to_the_next(text: str) -> N
 @NETWORKS
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(OpDef, "verify"), (lower_to_npu, "_work_op"), (backend, "contract_row"), (backend, "stream_row")],
-    ids=["verify", "work", "contractions", "streams"],
+    [
+        (OpDef, "verify"),
+        (lower_to_npu, "_work_op"),
+        (backend, "contract_row"),
+        (backend, "interleave_row"),
+        (backend, "stream_row"),
+    ],
+    ids=["verify", "work", "contractions", "in turn", "streams"],
 )
 def test_work_on_operations_that_are_alike_does_not_grow(text: str, owner: object, name: str, calls: Calls) -> None:
     calls.of(owner, name)

@@ -118,7 +118,7 @@ def test_each_core_has_a_track_of_its_array() -> None:
 
 
 def test_repetitions_are_one_slice_of_all_runs() -> None:
-    report = compile_source(TABLE, "csv", "t.csv")
+    report = compile_source(TABLE, "csv", "t.csv", opt_level=0)
     assert_sums(report)
     array = tracks_of(report)["array"]
     assert [s["name"] for s in array] == ["a forward", "a dx", "a dw", "b forward", "b dw"]

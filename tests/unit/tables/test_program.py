@@ -13,7 +13,7 @@ CONV = "Layer, H, W, R, S, C, F, Strides,\nc1,8,9,3,2,4,5,2,\nc2,6,6,1,1,3,2,3x1
 
 
 def test_rows_of_a_table_with_gradients() -> None:
-    report = compile_source(PRODUCTS, "csv", "nets/small.csv")
+    report = compile_source(PRODUCTS, "csv", "nets/small.csv", opt_level=0)
     assert [(r.name, r.phase, r.repeat, r.loc) for r in report.ops] == [
         ("a/fc1", "forward", 1, "nets/small.csv:2:1"),
         ("a/fc1", "dw", 1, "nets/small.csv:2:1"),
@@ -28,10 +28,24 @@ def test_rows_of_a_table_with_gradients() -> None:
     assert report.warnings == []
 
 
+def test_gradients_of_a_table_run_together_by_default() -> None:
+    """Both gradients of a layer that has both, as often as the layer; forward products and a lone dW stay."""
+    report = compile_source(PRODUCTS, "csv")
+    assert [(r.name, r.phase, r.repeat, r.loc) for r in report.ops] == [
+        ("a/fc1", "forward", 1, "<string>:2:1"),
+        ("a/fc1", "dw", 1, "<string>:2:1"),
+        ("a/fc2", "forward", 12, "<string>:3:1"),
+        ("a/fc2", "dxdw", 12, "<string>:3:1"),
+    ]
+    assert report.totals.macs == 2 * 6 * 5 * 4 + 3 * 12 * 7 * 3 * 8
+    assert report.pipeline == 'lower-to-npu,interleave{mode="best"},schedule'
+    assert report.warnings == []
+
+
 @pytest.mark.parametrize("text", [GEMM, CONV])
 def test_topologies_are_forward_and_training_adds_both_gradients(text: str) -> None:
     assert [r.phase for r in compile_source(text, "csv").ops] == ["forward"] * 2
-    report = compile_source(text, "csv", inference=False)
+    report = compile_source(text, "csv", inference=False, opt_level=0)
     assert [r.phase for r in report.ops] == ["forward", "dx", "dw"] * 2
     assert [r.phase for r in compile_source(PRODUCTS, "csv", inference=True).ops] == ["forward"] * 2
 
@@ -43,7 +57,7 @@ def test_sizes_of_a_convolution_are_those_of_its_product() -> None:
 
 
 def test_layers_of_one_name_are_all_there() -> None:
-    report = compile_source("layer,M,N,K\na,2,3,4\na,5,6,7\na,8,9,1\n", "csv", inference=False)
+    report = compile_source("layer,M,N,K\na,2,3,4\na,5,6,7\na,8,9,1\n", "csv", inference=False, opt_level=0)
     assert [(r.name, r.m) for r in report.ops[::3]] == [("a", 2), ("a", 5), ("a", 8)]
     assert [r.m for r in compile_source("layer,M,N,K\na,2,3,4\na,5,6,7\n", "csv", only="#1").ops] == [5]
 

@@ -3,11 +3,13 @@
 import pytest
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp as AnyOp
+from xdsl.ir import Block, Region, SSAValue
 
 from npuc.compiler.errors import SourceErrors
 from npuc.compiler.verify import SourceTexts, verify_module
 from npuc.dialects.alike import likeness
-from npuc.dialects.npu import VectorOp
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp, YieldOp
+from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from npuc.dialects.provenance import Role, role_attr
 from npuc.dialects.tensors import tensor_of
 from npuc.dialects.train.arithmetic import AddOp, AffineOp
@@ -50,6 +52,24 @@ def test_operations_that_differ_are_not() -> None:
 def test_operations_that_must_be_looked_at_have_no_likeness() -> None:
     assert likeness(AnyOp(result_types=[SQUARE])) is None
     assert likeness(VectorOp("relu", [X], [SQUARE], ops=16, fused=True)) is None
+
+
+def in_turn(*values: SSAValue, spm: int | None = None) -> InterleaveOp:
+    """Two products in turn, of the first and the second two values."""
+    shapes = (("X", "mk"), ("W", "kn"), ("Y", "mn"))
+    tensors = tuple(Tensor(name, (4, 4), tuple(Axis(((dim, 1),)) for dim in dims)) for name, dims in shapes)
+    nest = Nest((("m", 4), ("n", 4), ("k", 4)), tensors[:2], tensors[2:], (None,), (Statement("Y", "X", "W"),))
+    ops = [ContractOp(values[at : at + 2], nest, f32) for at in (0, 2)]
+    return InterleaveOp(Region(Block([*ops, YieldOp([op.results[0] for op in ops])])), spm)
+
+
+def test_what_is_inside_an_operation_counts() -> None:
+    ops = [in_turn(X, Y, X, Y), in_turn(X, Y, Y, X), in_turn(X, X, X, X), in_turn(X, Y, X, Y, spm=90)]
+    assert len({likeness(op) for op in ops}) == len(ops)
+    assert likeness(ops[0]) == likeness(in_turn(Y, X, Y, X)) is not None
+    short = in_turn(X, Y, X, Y)
+    short.contracts[0].schedule = Schedule((Loop("m", 2),))
+    assert likeness(short) != likeness(ops[0])
 
 
 def test_equal_types_that_are_not_shared_make_operations_unlike() -> None:
