@@ -129,6 +129,6 @@ def test_a_source_with_all_schedules_is_taken_without_a_warning() -> None:
 
 def test_what_does_not_fit_is_said_of_the_first_product_at_every_level() -> None:
     for level in (0, 1, 2, 3):
-        with pytest.raises(CapacityError, match="h.linear: the smallest tiles need") as raised:
+        with pytest.raises(CapacityError, match=r"h\.linear: the smallest tiles need") as raised:
             compile_source(NET, filename="net.dsl", hardware=HARDWARE | {"memory.spm_kib": 0.004}, opt_level=level)
         assert str(raised.value.location) == "net.dsl:3:12"
