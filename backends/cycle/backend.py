@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
+from npuc.backends.cycle.certificates import layer_certificates
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.fused import fused_groups, fused_rows
@@ -63,8 +64,9 @@ class CycleBackend:
             rows = _rows(ops, _compat_kind, lambda op, index: compat_row(op, compat, index))
             return make_report(self.name, hardware.as_dict(), rows, warnings=compat_warnings(hardware, ops))
         machine = cycle_machine(hardware)
-        warnings = pool_warnings(ops, machine)
-        return make_report(self.name, hardware.as_dict(), _cycle_rows(ops, machine), warnings=warnings)
+        rows, warnings = _cycle_rows(ops, machine), pool_warnings(ops, machine)
+        certificates = layer_certificates(ops, rows, machine)
+        return make_report(self.name, hardware.as_dict(), rows, warnings=warnings, certificates=certificates)
 
     def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
         """Walks over a pool of tiles may take long."""

@@ -12,12 +12,13 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
+from npuc.backends.cycle.certificates import certificate_columns
 from npuc.backends.cycle.pool import Share
-from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.analysis.joint_bounds import joint_certificate
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import core_timings, pipeline
 from npuc.compiler.analysis.residency import kept, transposed
@@ -27,6 +28,7 @@ from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.shared import number_values
 from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
 IDLE = 0.1
@@ -44,7 +46,6 @@ class Cost:
     read: int
     written: int
     spm_bytes: int
-    lower_bound_bytes: int
     energy_j: float | None
     native: Mapping[str, Scalar | list[Scalar]]
 
@@ -127,9 +128,8 @@ def nest_cost(
         native |= {"transpose_bytes": 2 * sum(turned.values()), "explicit_cycles": explicit}
         cycles = explicit if machine.transpose == "explicit" else cycles
     blocks = sum(elements * width[name] for name, elements in footprint(nest, schedule).items())
-    bound = lower_bound_bytes(nest, machine.bounding_spm, widths)
     if share is not None:
-        blocks, bound = share.peak, max(0, bound - share.found)
+        blocks = share.peak
         native["peak_spm_bytes"] = share.peak
     energy = None
     if machine.energy is not None:
@@ -143,7 +143,6 @@ def nest_cost(
         read=read,
         written=written,
         spm_bytes=blocks,
-        lower_bound_bytes=bound,
         energy_j=energy,
         native=native | reuse | _by_core(nest, schedule, machine, widths, brought, taken),
     )
@@ -198,7 +197,11 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
     if share is None:
         _check_room(op, cost, machine, max(widths))
     batch, m, n, k = forward_sizes(nest)
-    own = max(0, cost.lower_bound_bytes - (0 if share is None else share.early))
+    values, moved = number_values([op.operands]), cost.read + cost.written
+    certified = joint_certificate((nest,), values, machine.bounding_spm, (widths,), moved)
+    if share is not None:
+        certified = certified.relieved(share.found)
+    own = max(0, certified.bound - (0 if share is None else share.early))
     bound = max(machine.transfer_cycles(own), -(-nest.macs // machine.elements))
     return OpRow(
         index=index,
@@ -224,11 +227,11 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
         spm_bytes=cost.spm_bytes,
         energy_j=cost.energy_j,
         limit=cost.limit,
-        lower_bound_bytes=cost.lower_bound_bytes,
+        lower_bound_bytes=certified.bound,
         lower_bound_seconds=machine.seconds(bound),
         schedule=schedule_row(nest, schedule),
         tensors=cost.tensors,
-        native=dict(cost.native),
+        native={**cost.native, **certificate_columns(certified)},
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from xdsl.ir import Operation
 
+from npuc.backends.cycle.certificates import certificate_columns, certificate_of
 from npuc.backends.cycle.contract import contract_row, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.elements import element_bytes
@@ -75,9 +76,11 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
     timing = stage(contract, contract.schedule, fused, machine, 0)
     read, written = row.dram_read_bytes or 0, (row.dram_write_bytes or 0) - saved
     transfer = machine.transfer_cycles(read + written)
-    bound = max(0, (row.lower_bound_bytes or 0) - saved)
+    certified = certificate_of(row, read + written).relieved(saved)
+    bound = certified.bound
     native: dict[str, Scalar | list[Scalar]] = {
         **row.native,
+        **certificate_columns(certified),
         "transfer_cycles": transfer,
         "not_stored_bytes": saved,
         "storing_cycles": row.cycles,

@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+from npuc.backends.cycle.certificates import certificate_columns
 from npuc.backends.cycle.contract import IDLE, schedule_row
 from npuc.backends.cycle.pool import walks_of
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.interleave import (
     Widths,
-    interleaved_bound,
     interleaved_compute,
     interleaved_pipeline,
     interleaved_traffic,
     tensor_names,
 )
+from npuc.compiler.analysis.joint_bounds import joint_certificate
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import Timing
@@ -32,7 +33,7 @@ from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import InterleaveOp
-from npuc.dialects.npu.shared import Together, joint_footprint
+from npuc.dialects.npu.shared import Together, joint_footprint, number_values
 from npuc.dialects.npu.syntax import schedule_text
 from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
@@ -81,8 +82,10 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     turned = sum(_turned(together, widths, machine).values())
     cycles = ceil(timing.time + (Fraction(2 * turned) / machine.channel))
     reads, writes = moved.loaded + moved.written, moved.stored + moved.read
-    least = interleaved_bound(together, machine.spm_bytes, widths)
-    bound = max(machine.transfer_cycles(least), -(-together.macs // machine.elements))
+    moved_bytes = moved.read + moved.written
+    values = number_values([contract.operands for contract in op.contracts])
+    certified = joint_certificate(together.nests, values, machine.bounding_spm, widths, moved_bytes)
+    bound = max(machine.transfer_cycles(certified.bound), -(-together.macs // machine.elements))
     batch, m, n, k = forward_sizes(together.nests[0])
     busy = max(timing.compute, transfer)
     return OpRow(
@@ -111,7 +114,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         if machine.energy is None
         else machine.energy.joules(together.macs, reads + writes, moved.read + moved.written),
         limit="latency" if cycles - busy > IDLE * cycles else "compute" if timing.compute >= transfer else "dram",
-        lower_bound_bytes=least,
+        lower_bound_bytes=certified.bound,
         lower_bound_seconds=machine.seconds(bound),
         schedule=_schedule_row(together),
         tensors=moved.tensors,
@@ -128,6 +131,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
             "first_load_bytes": timing.head,
             "spm_read_bytes": reads,
             "spm_write_bytes": writes,
+            **certificate_columns(certified),
         },
     )
 

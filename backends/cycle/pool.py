@@ -58,7 +58,7 @@ def pool_shares(ops: Sequence[Operation], machine: Machine) -> dict[Operation, S
     Raises `CapacityError` for tiles of which those of one operation do not fit the pool.
     """
     shares: dict[Operation, Share] = {}
-    for group in _groups(ops, machine):
+    for group in pool_groups(ops, machine):
         walks = walks_of(group, machine)
         try:
             pooled = walk_pool(walks, machine)
@@ -86,7 +86,7 @@ def _elements(op: ContractOp, value: SSAValue) -> int:
 
 def forecast_walks(ops: Sequence[Operation], machine: Machine) -> str | None:
     """What to say before walks that take more than seconds; equal ones are walked once."""
-    walks = {walks for walks in (walks_of(group, machine) for group in _groups(ops, machine))}
+    walks = {walks for walks in (walks_of(group, machine) for group in pool_groups(ops, machine))}
     count = sum(walk.operations for group in walks for walk in group)
     if count * SECONDS < LONG:
         return None
@@ -95,11 +95,11 @@ def forecast_walks(ops: Sequence[Operation], machine: Machine) -> str | None:
 
 def pool_warnings(ops: Sequence[Operation], machine: Machine) -> list[str]:
     """Says once that schedules promise what the pool does not keep."""
-    contracts = [op for group in _groups(ops, machine) for op in group]
+    contracts = [op for group in pool_groups(ops, machine) for op in group]
     return [IGNORED] if any(op.schedule.keep or op.schedule.spm is not None for op in contracts) else []
 
 
-def _groups(ops: Sequence[Operation], machine: Machine) -> Iterator[list[ContractOp]]:
+def pool_groups(ops: Sequence[Operation], machine: Machine) -> Iterator[list[ContractOp]]:
     """The contractions that share a pool, in order."""
     if machine.policy != "lru":
         return

@@ -11,7 +11,7 @@ I/O lower bound for matrix multiplication", 2019.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
@@ -32,7 +32,7 @@ class Certificate:
     """
     How good a schedule of a nest is, in bytes of DRAM traffic.
 
-    `compulsory` and `capacity` are the two lower bounds, `reached` is what the schedule moves.
+    `compulsory` and `capacity` are the two lower bounds, `reached` is what the schedule, or program, moves.
     """
 
     compulsory: int
@@ -53,6 +53,10 @@ class Certificate:
     def optimal(self) -> bool:
         """Whether no schedule moves less."""
         return self.reached == self.bound
+
+    def relieved(self, saved: int) -> "Certificate":
+        """The certificate where `saved` bytes of what has to move need not: they are there, or not asked for."""
+        return replace(self, compulsory=max(0, self.compulsory - saved), capacity=max(0, self.capacity - saved))
 
 
 def certificate(nest: Nest, spm_bytes: int, widths: tuple[int, ...], reached: int) -> Certificate:

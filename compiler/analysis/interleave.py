@@ -13,7 +13,6 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.blocks import touched
-from npuc.compiler.analysis.bounds import compulsory, lower_bound_bytes
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import Timing
@@ -84,23 +83,6 @@ def interleaved_pipeline(together: Together, machine: Machine, widths: Widths) -
 def width_of(nest: Nest, widths: tuple[int, ...], name: str) -> int:
     """The bytes of an element of a tensor."""
     return dict(zip(nest.tensors, widths, strict=True))[name]
-
-
-def interleaved_bound(together: Together, spm_bytes: int, widths: Widths) -> int:
-    """
-    The bytes that any schedules of the nests move at least: every tensor once, or as much as one product alone.
-
-    Of inputs that are the same value, those of the nest that reaches most of it count.
-    """
-    once: dict[object, int] = {}
-    for number, (nest, own) in enumerate(zip(together.nests, widths, strict=True)):
-        values = dict(zip((t.name for t in nest.ins), together.values[number], strict=True))
-        least = compulsory(nest)
-        for name, width in zip(nest.tensors, own, strict=True):
-            key = values.get(name, (number, name))
-            once[key] = max(once.get(key, 0), width * least[name])
-    pairs = zip(together.nests, widths, strict=True)
-    return max(sum(once.values()), *(lower_bound_bytes(nest, spm_bytes, own) for nest, own in pairs))
 
 
 def tensor_names(together: Together) -> tuple[dict[str, str], ...]:

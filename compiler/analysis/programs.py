@@ -17,8 +17,9 @@ from typing import Literal
 
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.interleave import interleaved_bound, width_of
+from npuc.compiler.analysis.interleave import width_of
 from npuc.compiler.analysis.interleave_search import Problem, best_together
+from npuc.compiler.analysis.joint_bounds import joint_certificate
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.program_prices import Price, nest_price, pool_price, together_price, total
@@ -147,4 +148,4 @@ def _zip_bytes(problem: Problem) -> int:
             if value in seen and whole[tensor.name] < problem.budget:
                 apart -= width_of(nest, own, tensor.name) * tensor.elements
             seen.add(value)
-    return max(apart, interleaved_bound(Together(problem.nests, (), problem.values), spm, problem.widths))
+    return max(apart, joint_certificate(problem.nests, problem.values, spm, problem.widths, 0).bound)

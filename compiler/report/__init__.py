@@ -11,8 +11,10 @@ is their JSON Schema. The table for people is `npuc.compiler.report.table`.
 
 from npuc.compiler.report.model import (
     SCHEMA,
+    CertifiedProducts,
     HardwareDict,
     Kind,
+    LayerCertificate,
     OpRow,
     Parallel,
     ParallelLevel,
@@ -31,9 +33,11 @@ from npuc.compiler.report.write import Comparison, report_from_json, to_csv, to_
 
 __all__ = [
     "SCHEMA",
+    "CertifiedProducts",
     "Comparison",
     "HardwareDict",
     "Kind",
+    "LayerCertificate",
     "OpRow",
     "Parallel",
     "ParallelLevel",

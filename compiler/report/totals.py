@@ -12,7 +12,7 @@ from typing import get_args
 from msgspec.structs import astuple
 
 from npuc.compiler.errors import InternalError
-from npuc.compiler.report.model import HardwareDict, Kind, OpRow, Parallel, Phase, Report, Totals
+from npuc.compiler.report.model import HardwareDict, Kind, LayerCertificate, OpRow, Parallel, Phase, Report, Totals
 
 Number = int | float
 
@@ -94,6 +94,7 @@ def make_report(
     *,
     network: str = "",
     warnings: Sequence[str] = (),
+    certificates: Sequence[LayerCertificate] | None = None,
     parallel: Parallel | None = None,
 ) -> Report:
     """
@@ -111,5 +112,6 @@ def make_report(
         warnings=list(warnings),
         totals=total(rows),
         ops=list(rows),
+        certificates=None if certificates is None else list(certificates),
         parallel=parallel,
     )

@@ -17,6 +17,9 @@ import msgspec
 from npuc.compiler.errors import InternalError
 from npuc.compiler.report.model import OpRow, Report
 
+LINES = ("ops", "certificates")
+"""Lists of which each entry is a line."""
+
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Reports of one program, side by side."""
@@ -51,8 +54,8 @@ def to_json(document: Report | Comparison) -> str:
         reports = ",\n".join(to_json(r).rstrip("\n") for r in document.reports)
         return _block([("schema", _dumps(document.schema)), ("reports", f"[\n{reports}\n]")]) + "\n"
     fields = cast("dict[str, object]", msgspec.to_builtins(document))
-    rows = cast("list[object]", fields["ops"])
-    return _block((k, _list(map(_dumps, rows)) if k == "ops" else _dumps(v)) for k, v in fields.items()) + "\n"
+    lines = {key: cast("list[object]", fields[key]) for key in LINES if fields[key] is not None}
+    return _block((k, _list(map(_dumps, lines[k])) if k in lines else _dumps(v)) for k, v in fields.items()) + "\n"
 
 
 def report_from_json(text: str | bytes) -> Report:

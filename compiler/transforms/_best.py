@@ -9,9 +9,9 @@ from npuc.compiler.errors import CapacityError
 from npuc.compiler.transforms._fuse import fuse, joined_nest
 from npuc.compiler.transforms._scheduling import schedule_for
 from npuc.compiler.transforms._sharing import Sharing
-from npuc.compiler.transforms._together import same_value
 from npuc.compiler.transforms._zip import zip_together
 from npuc.dialects.npu.shared import number_values
+from npuc.dialects.npu.vector import same_value
 
 
 def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:

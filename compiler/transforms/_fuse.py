@@ -6,8 +6,9 @@ from xdsl.rewriter import Rewriter
 
 from npuc.compiler.analysis.fusion import Part, Union, same_dimensions, union
 from npuc.compiler.transforms._sharing import Sharing
-from npuc.compiler.transforms._together import same_value, together_role
+from npuc.compiler.transforms._together import together_role
 from npuc.dialects.npu import ContractOp, ViewOp
+from npuc.dialects.npu.vector import same_value
 from npuc.dialects.provenance import derive, layer_of, role_of
 from npuc.dialects.tensors import tensor_type
 

@@ -9,8 +9,9 @@ of attention share X, the gates of an lstm the state, the dW of layers with one 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from npuc.compiler.transforms._together import Verdict, Writes, same_value, together
+from npuc.compiler.transforms._together import Verdict, Writes, together
 from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.vector import same_value
 from npuc.dialects.provenance import layer_of
 
 MOST = 4

@@ -13,13 +13,14 @@ Contractions may run together when
 They take the place of the first because every use of a result comes later then, whatever is done with it.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from npuc.dialects.npu import Col2ImOp, ConstantOp, ContractOp, Im2ColOp, TensorWorkOp, ViewOp
+from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, TensorWorkOp
+from npuc.dialects.npu.vector import memory_of
 from npuc.dialects.provenance import Role, repeat_of, role_of, sparsity_of
 from npuc.dialects.train.signature import results_of
 
@@ -51,14 +52,6 @@ def writes_of(block: Block) -> Writes:
     return found
 
 
-def same_value(value: SSAValue) -> Hashable:
-    """Equal for values that are the same: a value itself, equal views of the same, equal constants."""
-    owner = value.owner
-    if isinstance(owner, ViewOp | ConstantOp):
-        return (owner.name, owner.kind, owner.params_attr, value.type, *map(same_value, owner.operands))
-    return value
-
-
 def together_role(roles: Sequence[Role]) -> Role | None:
     """The role of contractions that run together; None for those of different phases, and for updates."""
     found = set(roles)
@@ -77,7 +70,7 @@ def together(group: Sequence[ContractOp], op: ContractOp, writes: Writes) -> Ver
     needed = _needed(op, set(between) | {group[0]})
     if not needed.isdisjoint(group):
         return Verdict("one reads what the other computes")
-    read = {_memory(value) for one in (*group, op, *needed) for value in one.operands}
+    read = {memory_of(value) for one in (*group, op, *needed) for value in one.operands}
     if any(writes.get(other, frozenset()) & read for other in between):
         return Verdict("an operation between them writes in place what one of them reads")
     if any(other in writes or not isinstance(other, _MOVABLE) for other in needed):
@@ -103,10 +96,3 @@ def _needed(op: Operation, among: set[Operation]) -> set[Operation]:
             found.add(owner)
             todo += owner.operands
     return found
-
-
-def _memory(value: SSAValue) -> SSAValue:
-    """The value whose memory a value is: views are of the same memory."""
-    while isinstance(value.owner, ViewOp):
-        value = value.owner.operands[0]
-    return value

@@ -9,10 +9,10 @@ from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.transforms._fuse import put_in_place
 from npuc.compiler.transforms._scheduling import budget_of, schedule_together
 from npuc.compiler.transforms._sharing import Sharing
-from npuc.compiler.transforms._together import same_value
 from npuc.dialects.npu import ContractOp, InterleaveOp, YieldOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import joint_footprint
+from npuc.dialects.npu.vector import same_value
 
 
 def zip_together(found: Sharing, machine: Machine | None, objective: Objective) -> InterleaveOp:

@@ -11,7 +11,7 @@ Each keeps the meaning of one train operation: `kind` is its name without `train
 They differ in cost only: vector operations and traffic; traffic; nothing; nothing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, Self, cast
@@ -326,6 +326,21 @@ def producer_of(op: VectorOp) -> ContractOp | None:
     while isinstance(before, VectorOp) and before.fused:
         before = before.prev_op
     return before if isinstance(before, ContractOp) else None
+
+
+def same_value(value: SSAValue) -> Hashable:
+    """Equal for values that are the same: a value itself, equal views of the same, equal constants."""
+    owner = value.owner
+    if isinstance(owner, ViewOp | ConstantOp):
+        return (owner.name, owner.kind, owner.params_attr, value.type, *map(same_value, owner.operands))
+    return value
+
+
+def memory_of(value: SSAValue) -> SSAValue:
+    """The value whose memory a value is: views are of the same memory."""
+    while isinstance(value.owner, ViewOp):
+        value = value.owner.operands[0]
+    return value
 
 
 def is_stored(value: SSAValue, inside: Collection[Operation]) -> bool:

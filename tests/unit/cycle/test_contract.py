@@ -57,6 +57,12 @@ def test_native_columns(parse: Parse, hardware: Machine) -> None:
         "first_load_bytes": 64,
         "spm_read_bytes": 640 + 32,
         "spm_write_bytes": 10 * 32 + 640,
+        "compulsory_bytes": 672,
+        "capacity_bound_bytes": 476,
+        "reached_bytes": 672,
+        "gap_bytes": 0,
+        "gap": 0.0,
+        "optimal": True,
     }
 
 

@@ -1,0 +1,154 @@
+"""
+How far rows and layers are from what has to move: certificates (docs/bounds.md).
+
+A row's certificate is that of its own operation. A layer's adds up those of its products, in which dX and dW of one
+product count as one: its bound is that of any program of the two, also where they run one after the other. So a layer
+says how far its choice of program is from the best, too.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from npuc.backends.cycle.pool import pool_groups
+from npuc.compiler.analysis.bounds import Certificate
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.joint_bounds import joint_certificate
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.report import CertifiedProducts, LayerCertificate, OpRow, Phase, Scalar
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.shared import number_values
+from npuc.dialects.npu.vector import memory_of, same_value
+from npuc.dialects.provenance import layer_of
+
+GRADIENTS = {"dX", "dW"}
+
+
+def certificate_columns(certificate: Certificate) -> dict[str, Scalar | list[Scalar]]:
+    """A row's certificate as its columns in `native`."""
+    return {
+        "compulsory_bytes": certificate.compulsory,
+        "capacity_bound_bytes": certificate.capacity,
+        "reached_bytes": certificate.reached,
+        "gap_bytes": certificate.gap,
+        "gap": certificate.gap / certificate.bound if certificate.bound else None,
+        "optimal": certificate.optimal,
+    }
+
+
+def certificate_of(row: OpRow, reached: int | None = None) -> Certificate:
+    """The certificate of a row that has one; `reached` is what it moves, where that is not yet the row's."""
+    names = ("compulsory_bytes", "capacity_bound_bytes", "reached_bytes")
+    compulsory, capacity, own = (value for name in names if isinstance(value := row.native[name], int))
+    return Certificate(compulsory, capacity, own if reached is None else reached)
+
+
+@dataclass
+class _Products:
+    """Contractions that are certified as one, and the rows that they are in."""
+
+    contracts: list[ContractOp] = field(default_factory=list[ContractOp])
+    rows: list[OpRow] = field(default_factory=list[OpRow])
+
+
+def layer_certificates(ops: Sequence[Operation], rows: Sequence[OpRow], machine: Machine) -> list[LayerCertificate]:
+    """The certificates of the layers that have products, in the order of the program; `rows` are those of `ops`."""
+    layers: dict[str, list[CertifiedProducts]] = {}
+    for products in _products(ops, rows, machine):
+        layers.setdefault(products.rows[0].name, []).append(_certified(products, machine))
+    return [_layer(name, found) for name, found in layers.items()]
+
+
+def _products(ops: Sequence[Operation], rows: Sequence[OpRow], machine: Machine) -> Iterator[_Products]:
+    """What is certified as one: dX and dW of one product, contractions that share a pool, others by themselves."""
+    pool = {op: number for number, group in enumerate(pool_groups(ops, machine)) if _apart(group) for op in group}
+    found: dict[Hashable, _Products] = {}
+    for op, row in zip(ops, rows, strict=True):
+        if isinstance(op, ContractOp | InterleaveOp):
+            key: Hashable = row.index
+            if isinstance(op, ContractOp) and machine.policy == "lru":
+                key = ("pool", pool[op]) if op in pool else key
+            elif isinstance(op, ContractOp):
+                key = _pair(op) or key
+                key = key if key not in found or _is_other_half(found[key], op, row) else row.index
+            one = found.setdefault(key, _Products())
+            one.contracts += [op] if isinstance(op, ContractOp) else op.contracts
+            one.rows.append(row)
+    yield from found.values()
+
+
+def _pair(op: ContractOp) -> Hashable:
+    """Equal for dX and dW of one product, which share dY; None for what is neither."""
+    outs = {out.name for out in op.nest.outs}
+    dy = next((v for t, v in zip(op.nest.ins, op.operands, strict=False) if t.name == "dY"), None)
+    return ("pair", layer_of(op), _same(dy)) if dy is not None and outs <= GRADIENTS else None
+
+
+def _is_other_half(products: _Products, op: ContractOp, row: OpRow) -> bool:
+    """Whether a contraction computes the other gradient, as often, of products that do not depend on each other."""
+    names = {out.name for one in products.contracts for out in one.nest.outs}
+    others = names.isdisjoint(out.name for out in op.nest.outs)
+    return others and row.repeat == products.rows[0].repeat and _apart([*products.contracts, op])
+
+
+def _apart(contracts: Sequence[ContractOp]) -> bool:
+    """Whether none of these reads what another one computes."""
+    results = {result for op in contracts for result in op.results}
+    return results.isdisjoint(memory_of(value) for op in contracts for value in op.operands)
+
+
+def _same(value: SSAValue) -> Hashable:
+    """Equal for values that are in the same memory."""
+    return same_value(memory_of(value))
+
+
+def _certified(products: _Products, machine: Machine) -> CertifiedProducts:
+    """The certificate of products that are certified as one."""
+    contracts, rows = products.contracts, products.rows
+    values = number_values([[_same(value) for value in op.operands] for op in contracts])
+    if len(rows) == 1 and len({number for own in values for number in own}) == sum(len(own) for own in values):
+        found = certificate_of(rows[0])
+    else:
+        widths = tuple(contract_widths(op, machine.element_bytes) for op in contracts)
+        reached = sum(certificate_of(row).reached for row in rows)
+        nests = tuple(op.nest for op in contracts)
+        found = joint_certificate(nests, values, machine.bounding_spm, widths, reached)
+        found = found.relieved(sum(not_stored(row) for row in rows))
+    phases = list(dict.fromkeys(row.phase for row in rows))
+    phase: Phase = phases[0] if len(phases) == 1 else "dxdw"
+    return CertifiedProducts(
+        phase=phase,
+        rows=[row.index for row in rows],
+        repeat=rows[0].repeat,
+        compulsory_bytes=found.compulsory,
+        capacity_bound_bytes=found.capacity,
+        bound_bytes=found.bound,
+        reached_bytes=found.reached,
+        gap_bytes=found.gap,
+        optimal=found.optimal,
+    )
+
+
+def not_stored(row: OpRow) -> int:
+    """The bytes of its results that a row need not write, since vector work on their blocks is all that reads them."""
+    saved = row.native.get("not_stored_bytes", 0)
+    assert isinstance(saved, int)
+    return saved
+
+
+def _layer(name: str, products: list[CertifiedProducts]) -> LayerCertificate:
+    """The certificate of a layer: all runs of all its products."""
+    bound = sum(one.repeat * one.bound_bytes for one in products)
+    reached = sum(one.repeat * one.reached_bytes for one in products)
+    return LayerCertificate(
+        layer=name,
+        compulsory_bytes=sum(one.repeat * one.compulsory_bytes for one in products),
+        capacity_bound_bytes=sum(one.repeat * one.capacity_bound_bytes for one in products),
+        bound_bytes=bound,
+        reached_bytes=reached,
+        gap_bytes=reached - bound,
+        gap=(reached - bound) / bound if bound else None,
+        optimal=reached == bound,
+        products=products,
+    )
