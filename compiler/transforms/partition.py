@@ -13,12 +13,14 @@ gets the best one for a part. The dimension goes by its name, or by m, n or k of
 dimensions the first that the number of parts divides. One part is no cut.
 
 `rule=best` tries m, n and k in 2, 4 and 8 parts over time and in as many as there are cores, and no cut, and takes the
-cheapest; `over` leaves only those over time or over cores. It leaves contractions in turn as they are.
-`rule=knn` tries only the dimension that the published predictor names (`analysis/partition_knn.py`), if any.
+cheapest; `over` leaves only those over time or over cores. Contractions in turn, which have one core, are all cut alike
+over time, and get schedules first where they have none. `rule=knn` tries only the dimension that the published
+predictor names (`analysis/partition_knn.py`), if any.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -27,8 +29,9 @@ from xdsl.passes import ModulePass
 from npuc.compiler.analysis.cores import core_count
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.analysis.interleave_search import price
 from npuc.compiler.analysis.machine import Machine, machine_of
-from npuc.compiler.analysis.partition import Cut, Over, best_cut, dividing, extent_of, in_parts, searched
+from npuc.compiler.analysis.partition import TIME_PARTS, Cut, Over, best_cut, dividing, extent_of, in_parts, searched
 from npuc.compiler.analysis.partition_knn import labels_for, predict
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.errors import CapacityError
@@ -43,10 +46,11 @@ from npuc.compiler.transforms._pinning import (
     together_of,
     usage_error,
 )
-from npuc.compiler.transforms._scheduling import objective_named, or_capacity_error
+from npuc.compiler.transforms._scheduling import objective_named, or_capacity_error, problem_of, schedule_together
 from npuc.compiler.verify import location_of
-from npuc.dialects.npu import ContractOp
-from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.shared import joint_footprint
 
 OVER: dict[str, Over] = {"time": "time", "cores": "cores"}
 
@@ -89,10 +93,14 @@ class PartitionPass(ModulePass):
             changed = [c for c in contracts if self._cut(op, c, self.dim, self.parts, over or "time", objective)]
             settle(changed, machine_of(op))
         elif self.rule is not None:
-            for contract in contracts:
-                if together_of(contract) is None:
-                    machine = machine_for(op, contract, f"rule={self.rule} depends on it")
-                    contract.schedule = RULES[self.rule](contract, machine, objective, over)
+            for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
+                first = place if isinstance(place, ContractOp) else place.contracts[0]
+                machine = machine_for(op, first, f"rule={self.rule} depends on it")
+                letters = RULES[self.rule](first.nest, machine)
+                if isinstance(place, ContractOp):
+                    _best(place, letters, machine, objective, over)
+                elif over != "cores":
+                    _best_in_turn(place, letters, machine, objective)
 
     def _cut(self, module: ModuleOp, op: ContractOp, name: str, parts: int, over: Over, objective: Objective) -> bool:
         """Cut a contraction; whether that changed it."""
@@ -131,23 +139,46 @@ def _with_cut(module: ModuleOp, op: ContractOp, cut: Cut, objective: Objective) 
     return or_capacity_error(op, lambda: searched(op.nest, machine, objective, widths, cut))
 
 
-def _best(op: ContractOp, machine: Machine, objective: Objective, over: Over | None) -> Schedule:
-    """The cheapest of all cuts."""
-    widths = contract_widths(op, machine.element_bytes)
+def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: Objective, over: Over | None) -> None:
+    """Give a contraction the cheapest cut of these dimensions, or none."""
+    nest, widths = op.nest, contract_widths(op, machine.element_bytes)
     fixed = None if op.schedule_attr is None else op.schedule
-    return or_capacity_error(op, lambda: best_cut(op.nest, fixed, machine, objective, widths, over))
+    dims = tuple(dim for letter in letters for dim in dims_of(nest, letter))
+    op.schedule = or_capacity_error(op, lambda: best_cut(nest, fixed, machine, objective, widths, over, dims))
 
 
-def _knn(op: ContractOp, machine: Machine, objective: Objective, over: Over | None) -> Schedule:
-    """The cheapest cut of the predicted dimension, or none."""
-    _, m, n, k = forward_sizes(op.nest)
+def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, objective: Objective) -> None:
+    """Give contractions in turn the cheapest cut of these dimensions over time, the same for all of them, or none."""
+    if any(contract.schedule_attr is None for contract in op.contracts):
+        schedule_together(op, machine, objective)
+    problem, whole = problem_of(op, machine), op.together
+    budget = problem.budget if op.spm is None else op.spm
+    found = [whole]
+    for letter, parts in product(letters, TIME_PARTS):
+        cut = replace(whole, schedules=tuple(_cut_of(contract, letter, parts) for contract in op.contracts))
+        legal = all(next(s.problems(n), None) is None for n, s in zip(cut.nests, cut.schedules, strict=True))
+        if legal and sum(sum(held.values()) for held in joint_footprint(cut)) <= budget:
+            found.append(cut)
+    best = min(found, key=lambda cut: price(cut, problem, objective))
+    for contract, schedule in zip(op.contracts, best.schedules, strict=True):
+        contract.schedule = schedule
+
+
+def _cut_of(op: ContractOp, letter: str, parts: int) -> Schedule:
+    """The schedule of a contraction cut over time along the first dimension that the parts divide, if one does."""
+    nest, schedule = op.nest, op.schedule
+    dims = (dim for dim in dims_of(nest, letter) if extent_of(nest, schedule, dim, "time") % parts == 0)
+    dim = next(dims, None)
+    return schedule if dim is None else in_parts(nest, schedule, Cut(dim, parts))
+
+
+def _predicted(nest: Nest, machine: Machine) -> Sequence[str]:
+    """The dimension that the published predictor names, if any."""
+    _, m, n, k = forward_sizes(nest)
     scheme = predict(m, n, k, labels_for(machine))
-    dims = () if scheme == "whole" else dims_of(op.nest, scheme)
-    widths = contract_widths(op, machine.element_bytes)
-    fixed = None if op.schedule_attr is None else op.schedule
-    return or_capacity_error(op, lambda: best_cut(op.nest, fixed, machine, objective, widths, over, dims))
+    return () if scheme == "whole" else (scheme,)
 
 
-Rule = Callable[[ContractOp, Machine, Objective, Over | None], Schedule]
-RULES: dict[str, Rule] = {"best": _best, "knn": _knn}
-"""What the option `rule` names: the schedule of a contraction with the cut that the rule chooses."""
+Rule = Callable[[Nest, Machine], Sequence[str]]
+RULES: dict[str, Rule] = {"best": lambda nest, machine: "mnk", "knn": _predicted}
+"""What the option `rule` names: the dimensions of the forward product whose cuts are priced."""

@@ -18,10 +18,16 @@ from tests.unit.transforms.test_rearrange import PAIR, moved, network
 CONVOLUTION = "network n() { input x: f32[3, 3, 8, 8]\n h = conv2d(x, 6, 3, padding=1)\n loss sum(h ** 2) }"
 
 
-def row(passes: str, sizes: tuple[int, int, int] = (96, 64, 80), hardware: str = "igo-small", cores: int = 1) -> OpRow:
+def row(
+    passes: str,
+    sizes: tuple[int, int, int] = (96, 64, 80),
+    hardware: str = "igo-small",
+    cores: int = 1,
+    mode: str = "fused",
+) -> OpRow:
     """The row of both gradients of y."""
     overrides = {"array.cores": cores}
-    pipeline = f"autodiff,lower-to-npu,interleave,{passes},schedule"
+    pipeline = f"autodiff,lower-to-npu,interleave{{mode={mode}}},{passes},schedule"
     report = compile_source(network(*sizes), pipeline=pipeline, hardware=hardware, overrides=overrides)
     return next(row for row in report.ops if row.name == "y" and row.phase == "dxdw")
 
@@ -87,6 +93,30 @@ def test_the_best_cut_of_a_schedule_that_is_set() -> None:
     assert moved(after) <= min(moved(before), *(moved(one) for one in each))
     assert after.schedule is not None
     assert after.schedule.tile == {"m": 8, "n": 8, "k": 8}
+
+
+@pytest.mark.parametrize("objective", ["time", "traffic"])
+def test_the_best_cut_of_contractions_in_turn(objective: str) -> None:
+    """The same for both, of a schedule that is set."""
+
+    def cost(passes: str) -> float:
+        found = row(passes, (96, 400, 800), mode="zip")
+        assert found.cycles is not None
+        return found.cycles if objective == "time" else moved(found)
+
+    tiles = 'tile{steps="m:8,n:40,k:200" only=y},rearrange{order=m,k,n only=y},keep{tensors="W:1,dW:1" only=y}'
+    each = [cost(f"{tiles},partition{{dim={dim} parts={n} only=y}}") for dim in "mk" for n in (2, 4)]
+    best = cost(f"{tiles},partition{{rule=best objective={objective} only=y}}")
+    assert best <= min(each) < cost(tiles)
+    assert cost(f"{tiles},partition{{rule=best over=cores objective={objective} only=y}}") == cost(tiles)
+
+
+def test_contractions_in_turn_without_schedules_get_them_first() -> None:
+    alone = row("schedule", (960, 400, 800), mode="zip")
+    found = row("partition{rule=best only=y}", (960, 400, 800), mode="zip")
+    assert found.cycles is not None
+    assert alone.cycles is not None
+    assert found.cycles <= alone.cycles
 
 
 def test_the_first_dimension_that_the_parts_divide() -> None:
