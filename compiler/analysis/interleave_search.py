@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from npuc.compiler.analysis.candidates import ALIKE
 from npuc.compiler.analysis.interleave import (
     Widths,
     interleaved_compute,
@@ -20,7 +21,7 @@ from npuc.compiler.analysis.interleave import (
 )
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
-from npuc.compiler.analysis.search import ALIKE, best_schedule
+from npuc.compiler.analysis.search import best_schedule
 from npuc.compiler.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule

@@ -15,7 +15,8 @@ from npuc.compiler.analysis.cores import part_nest
 from npuc.compiler.analysis.gemm import forward_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
-from npuc.compiler.analysis.search import best_schedule, price_of
+from npuc.compiler.analysis.schedule_price import price_of
+from npuc.compiler.analysis.search import best_schedule
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 

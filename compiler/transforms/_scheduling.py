@@ -9,7 +9,8 @@ from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.interleave_search import Problem, best_together, price
 from npuc.compiler.analysis.machine import TARGET, Machine, machine_of
 from npuc.compiler.analysis.prices import Objective
-from npuc.compiler.analysis.search import OBJECTIVES, best_schedule, price_of
+from npuc.compiler.analysis.schedule_price import price_of
+from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp

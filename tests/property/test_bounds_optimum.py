@@ -8,7 +8,7 @@ import pytest
 from npuc.compiler.analysis.bounds import capacity, lower_bound_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.pebbles import least_traffic
-from tests.property.test_search import gemm
+from tests.schedules import gemm
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 Pair = Callable[[dict[str, int]], Nest]

@@ -19,7 +19,7 @@ from npuc.compiler.analysis.traffic import TensorTraffic, traffic
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 from tests.property.conftest import gemm
-from tests.property.test_search import all_schedules
+from tests.schedules import all_schedules
 
 
 class Moves(Protocol):

@@ -1,9 +1,8 @@
 """The schedule search against brute force over all orders, steps and keeps of small products, and its promises."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations, product
 from random import Random
 
 import pytest
@@ -16,40 +15,12 @@ from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
-from npuc.compiler.analysis.traffic import traffic
 from npuc.compiler.errors import CapacityError, UsageError
-from npuc.dialects.npu.footprint import footprint
-from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from npuc.dialects.npu.nest import Loop, Nest, Schedule, Statement
+from tests.schedules import all_schedules, fused, gemm, held, moved
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 ENERGY = Energy(0.2, 1.0, 20.0)
-
-
-def gemm(m: int, n: int, k: int) -> Nest:
-    sizes = {"m": m, "n": n, "k": k}
-
-    def tensor(name: str, dims: str) -> Tensor:
-        return Tensor(name, tuple(sizes[d] for d in dims), tuple(Axis(((d, 1),)) for d in dims))
-
-    tensors = (tensor("X", "mk"), tensor("W", "kn"), tensor("Y", "mn"))
-    return Nest(tuple(sizes.items()), tensors[:2], tensors[2:], (None,), (Statement("Y", "X", "W"),))
-
-
-def all_schedules(nest: Nest) -> Iterator[Schedule]:
-    """Every schedule in which no dimension is cut twice."""
-    for steps in product(*(range(1, size + 1) for _, size in nest.dims)):
-        cut = [Loop(d, s) for (d, size), s in zip(nest.dims, steps, strict=True) if s < size]
-        for loops in permutations(cut):
-            for keeps in product(range(len(loops) + 1), repeat=len(nest.tensors)):
-                yield Schedule(loops, tuple(zip(nest.tensors, keeps, strict=True)))
-
-
-def moved(nest: Nest, schedule: Schedule) -> int:
-    return sum(t.read + t.write for t in traffic(nest, schedule).values())
-
-
-def held(nest: Nest, schedule: Schedule) -> int:
-    return sum(footprint(nest, schedule).values())
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(3, 3, 3), (4, 2, 3), (2, 4, 3), (5, 3, 1), (1, 4, 3)])
@@ -63,13 +34,6 @@ def test_best_of_all(m: int, n: int, k: int, spm: int) -> None:
     assert moved(nest, by_traffic) == min(moved(nest, s) for s in legal)
     timed = pipeline(nest, best_schedule(nest, machine, "time"), machine, (1, 1, 1)).time
     assert timed == min(pipeline(nest, s, machine, (1, 1, 1)).time for s in legal)
-
-
-def fused(nest: Nest) -> Nest:
-    """dX and dW of a product, or two products of one X, in one nest."""
-    x, w, y = (nest.tensors[name] for name in "XWY")
-    outs = tuple(replace(t, name=f"d{t.name}") for t in (x, w))
-    return Nest(nest.dims, (y, w, x), outs, (None, None), (Statement("dX", "Y", "W"), Statement("dW", "X", "Y")))
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(2, 2, 3), (3, 2, 2), (4, 2, 1)])

@@ -1,0 +1,99 @@
+"""Small products and pairs of them, and every schedule that they can have, for searches to be compared with."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, permutations, product
+from math import prod
+
+from npuc.compiler.analysis.blocks import streams
+from npuc.compiler.analysis.traffic import traffic, volume
+from npuc.dialects.npu.footprint import block_shape, block_sizes, footprint
+from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+
+
+def gemm(m: int, n: int, k: int) -> Nest:
+    """Y = X W."""
+    sizes = {"m": m, "n": n, "k": k}
+
+    def tensor(name: str, dims: str) -> Tensor:
+        return Tensor(name, tuple(sizes[d] for d in dims), tuple(Axis(((d, 1),)) for d in dims))
+
+    tensors = (tensor("X", "mk"), tensor("W", "kn"), tensor("Y", "mn"))
+    return Nest(tuple(sizes.items()), tensors[:2], tensors[2:], (None,), (Statement("Y", "X", "W"),))
+
+
+def fused(nest: Nest) -> Nest:
+    """dX and dW of a product, or two products of one X, in one nest."""
+    x, w, y = (nest.tensors[name] for name in "XWY")
+    outs = tuple(replace(t, name=f"d{t.name}") for t in (x, w))
+    return Nest(nest.dims, (y, w, x), outs, (None, None), (Statement("dX", "Y", "W"), Statement("dW", "X", "Y")))
+
+
+def all_schedules(nest: Nest) -> Iterator[Schedule]:
+    """Every schedule in which no dimension is cut twice."""
+    for steps in product(*(range(1, size + 1) for _, size in nest.dims)):
+        cut = [Loop(d, s) for (d, size), s in zip(nest.dims, steps, strict=True) if s < size]
+        for loops in permutations(cut):
+            for keeps in product(range(len(loops) + 1), repeat=len(nest.tensors)):
+                yield Schedule(loops, tuple(zip(nest.tensors, keeps, strict=True)))
+
+
+def moved(nest: Nest, schedule: Schedule) -> int:
+    """The elements that move."""
+    return sum(t.read + t.write for t in traffic(nest, schedule).values())
+
+
+def held(nest: Nest, schedule: Schedule) -> int:
+    """The elements that SPM holds."""
+    return sum(footprint(nest, schedule).values())
+
+
+def all_loops(nest: Nest, most: int) -> Iterator[tuple[Loop, ...]]:
+    """Every list of loops that cuts each dimension at most so many times, in steps that shrink."""
+    chains: list[list[tuple[Loop, ...]]] = []
+    for dim, size in nest.dims:
+        steps = (c for count in range(min(most, size - 1) + 1) for c in combinations(range(size - 1, 0, -1), count))
+        chains.append([tuple(Loop(dim, step) for step in own) for own in steps])
+    for chosen in product(*chains):
+        yield from _shuffles(chosen)
+
+
+def _shuffles(chains: Sequence[tuple[Loop, ...]]) -> Iterator[tuple[Loop, ...]]:
+    """Every merge of some lists in which each keeps its order."""
+    left = [chain for chain in chains if chain]
+    if not left:
+        yield ()
+    for number, chain in enumerate(left):
+        for rest in _shuffles([*left[:number], chain[1:], *left[number + 1 :]]):
+            yield (chain[0], *rest)
+
+
+def least_moved(nest: Nest, most: int) -> dict[int, int]:
+    """
+    For each room that schedules take, the elements that the best of them moves; dimensions cut at most `most` times.
+
+    What one tensor keeps changes only its own room and traffic, so that tensors are looked at one by one.
+    """
+    best: dict[int, int] = {}
+    for loops in all_loops(nest, most):
+        options = [_worthwhile(nest, loops, name) for name in nest.tensors]
+        for chosen in product(*options):
+            room, elements = (sum(option[n] for option in chosen) for n in range(2))
+            best[room] = min(elements, best.get(room, elements))
+    return best
+
+
+def _worthwhile(nest: Nest, loops: tuple[Loop, ...], name: str) -> list[tuple[int, int]]:
+    """Room and traffic of one tensor, at each depth at which more room moves less."""
+    tensor, found = nest.tensors[name], list[tuple[int, int]]()
+    for depth in range(len(loops) + 1):
+        schedule = Schedule(loops, ((name, depth),))
+        (stream,) = (one for one in streams(nest, schedule) if one.tensor.name == name)
+        room = prod(block_shape(tensor.axes, tensor.shape, block_sizes(nest, schedule, name)))
+        visits = volume(nest, schedule, stream)
+        found.append((room, 2 * visits - tensor.elements if stream.kind == "accumulator" else visits))
+    kept: list[tuple[int, int]] = []
+    for option in sorted(found):
+        if not kept or option[1] < kept[-1][1]:
+            kept.append(option)
+    return kept
