@@ -69,15 +69,11 @@ def refusal(machine: Machine) -> str | None:
 
 def moved_bytes(fused: Fused, inside: Sequence[VectorOp], machine: Machine) -> tuple[dict[SSAValue, int], ...]:
     """The bytes that a fused operation reads from DRAM, by operand, and those it writes, by result."""
-    op = fused.op
-    reads = {v: _elements(v) if op.reads is None else op.reads[list(op.operands).index(v)] for v in fused.outside}
-    stored = [(number, v) for number, v in enumerate(op.results) if is_stored(v, inside)]
-    writes = {v: _elements(v) if op.writes is None else op.writes[number] for number, v in stored}
 
-    def sized(counts: dict[SSAValue, int]) -> dict[SSAValue, int]:
-        return {v: count * element_bytes(v.type, machine.element_bytes) for v, count in counts.items()}
+    def sized(values: Sequence[SSAValue]) -> dict[SSAValue, int]:
+        return {v: _elements(v) * element_bytes(v.type, machine.element_bytes) for v in values}
 
-    return sized(reads), sized({**writes})
+    return sized(fused.outside), sized([v for v in fused.op.results if is_stored(v, inside)])
 
 
 def epilogues(contract: ContractOp, fused: Sequence[Fused], machine: Machine, count: int) -> tuple[Epilogue, ...]:

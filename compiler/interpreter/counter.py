@@ -109,7 +109,7 @@ def last_use(value: SSAValue) -> Operation:
     """
     The last operation that uses a block, in the IR block where it was made; its maker if nothing does.
 
-    Updates of the block by `npu.start`, `npu.mac` and loops that carry it are the same memory.
+    Updates of the block by `npu.start`, `npu.mac`, `npu.apply` and loops that carry it are the same memory.
     """
     maker = value.owner
     assert isinstance(maker, Operation)
@@ -135,6 +135,9 @@ def _uses(value: SSAValue, home: IRBlock) -> Iterator[tuple[Operation, SSAValue 
         same: SSAValue | None = None
         if user is outer and isinstance(user, npu.MacOp | npu.StartOp) and user.acc is value:
             same = user.result
+        elif user is outer and isinstance(user, npu.ApplyOp) and use.index >= len(user.args):
+            number = use.index - len(user.args)
+            same = user.outs[number] if number < len(user.into) else None
         elif user is outer and isinstance(user, ForOp) and use.index >= 3:
             same = user.results[use.index - 3]
         yield outer, same

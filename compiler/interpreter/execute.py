@@ -21,11 +21,11 @@ from xdsl.ir import Operation
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
-from npuc.compiler.interpreter.tiles import TileFunctions
+from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
 from npuc.compiler.interpreter.train import TrainFunctions
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS
-from npuc.dialects.npu import VectorOp
+from npuc.dialects.npu import ApplyOp, VectorOp
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import Tensor, shape_text, tensor_type
 from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, results_of, training_functions
@@ -57,13 +57,19 @@ class Run:
 
 @dataclass
 class _Gradients(Interpreter.Listener):
-    """Notes the gradient that each optimizer update reads."""
+    """Notes the gradient that each optimizer update reads, whole or block by block."""
 
+    numbers: Numbers
     found: dict[str, Array] = field(default_factory=dict[str, Array])
 
     def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
-        kind = f"train.{op.kind}" if isinstance(op, VectorOp) else op.name
-        if kind in _UPDATES:
+        kind = f"train.{op.kind}" if isinstance(op, VectorOp | ApplyOp) else op.name
+        if kind not in _UPDATES:
+            return
+        if isinstance(op, ApplyOp):
+            places, (_, values, *_) = applied_to(self.numbers, op, args)
+            self.found.setdefault(layer_of(op), np.zeros(op.shape, values.dtype))[np.ix_(*places)] = values
+        else:
             self.found.setdefault(layer_of(op), args[1])
 
 
@@ -159,7 +165,7 @@ def execute(
     run = Run(params={a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM})
     by_index = {a.index: a.name for a in arguments}
     for step in range(steps):
-        gradients = _Gradients()
+        gradients = _Gradients(numbers)
         out = call(module, func, values, numbers, gradients)
         if step == 0:
             run.gradients = dict(sorted(gradients.found.items()))

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.interpreter.contraction import Array, Ranges, View, accumulate
 from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.layers import get_layer, get_op_class
 from npuc.dialects import npu
 from npuc.dialects.npu.box import BoxOp
 from npuc.dialects.npu.nest import Axis
@@ -199,6 +200,18 @@ class TileFunctions(InterpreterFunctions):
         accumulate(ranges_of(op, indices), acc.view(op.acc_map.data), left, right)
         return (Block(acc.storage, acc.places, updated(acc)),)
 
+    @impl(npu.ApplyOp)
+    def run_apply(self, interpreter: Interpreter, op: npu.ApplyOp, args: PythonValues) -> PythonValues:
+        places, values = applied_to(self.numbers, op, args)
+        results = _evaluate_block(self.numbers, op, places, values)
+        changed: list[Block] = []
+        into = cast("tuple[Block, ...]", args[len(op.args) :])
+        for block, array in zip(into, results, strict=False):
+            storage = latest(block)
+            storage.data[block.index(places)] = array
+            changed.append(Block(storage, block.places, updated(block)))
+        return tuple(changed)
+
     @impl(npu.StoreOp)
     def run_store(self, interpreter: Interpreter, op: npu.StoreOp, args: PythonValues) -> PythonValues:
         block, dram, *indices = args
@@ -225,6 +238,32 @@ class TileFunctions(InterpreterFunctions):
             shape = [size if n in axes else 1 for n, size in enumerate(result.shape)]
             result = np.where(storage.written, result, start.transpose(np.argsort(axes)).reshape(shape))
         return self.numbers.results(op, (result,))
+
+
+def applied_to(numbers: Numbers, op: npu.ApplyOp, args: PythonValues) -> tuple[Places, list[Array]]:
+    """The positions that work on blocks is done at, and the values of its operands there, rounded to their types."""
+    places = places_of(op.map_attr.data, ranges_of(op, args[len(op.args) + len(op.into) :]), op.shape)
+    values: list[Array] = []
+    for value, block in zip(op.args, cast("tuple[Block, ...]", args), strict=False):
+        own = list(block.places)
+        # A block of fewer axes has the last ones; an axis of one position that is another is repeated.
+        for number, wanted in enumerate(places[len(places) - len(own) :]):
+            if len(own[number]) > 1 or np.isin(wanted, own[number]).all():
+                own[number] = wanted
+        values.append(numbers.hold(latest(block).data[block.index(tuple(own))], _element(value.type)))
+    return places, values
+
+
+def _evaluate_block(numbers: Numbers, op: npu.ApplyOp, places: Places, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """The results of work on a block: those of its train operation at these positions."""
+    kind = get_op_class(op.kind)
+    if kind is None:
+        raise InterpretationError(f"{op.name} {op.kind}: there is no operation train.{op.kind}")
+    types = [TensorType(_element(r.type), [len(axis) for axis in places]) for r in op.outs]
+    work = kind.create(result_types=types, properties=dict(op.params), attributes=dict(op.attributes))
+    values = numbers.operands(tuple(arrays))
+    with np.errstate(all="ignore"):
+        return numbers.results(work, get_layer(work).evaluate_block(work, op.shape, places, *values))
 
 
 def _load_partial(dram: Dram, places: Places) -> Block:

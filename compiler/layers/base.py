@@ -67,6 +67,16 @@ class Layer(Generic[OpT]):
         """The results for given operand values, one array a result."""
         raise TypeError(f"{self.op.name} has no meaning")
 
+    def evaluate_block(
+        self, op: OpT, shape: tuple[int, ...], index: tuple[Array, ...], *arrays: Array
+    ) -> tuple[Array, ...]:
+        """
+        The results of elementwise work at some positions of tensors of `shape`: an array of indices for each axis.
+
+        `arrays` hold these positions only. The work depends on them, but not on where they are, in all but few layers.
+        """
+        return self.evaluate(op, *arrays)
+
     def vjp(self, op: OpT, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         """
         Emit the operations of the derivative; return a gradient for each operand.

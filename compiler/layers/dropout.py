@@ -19,10 +19,16 @@ class DropoutLayer(PerElementLayer[DropoutOp]):
     elementwise = True
 
     def evaluate(self, op: DropoutOp, *arrays: Array) -> tuple[Array, ...]:
+        shape: tuple[int, ...] = arrays[0].shape
+        return self.evaluate_block(op, shape, tuple(np.arange(size) for size in shape), *arrays)
+
+    def evaluate_block(
+        self, op: DropoutOp, shape: tuple[int, ...], index: tuple[Array, ...], *arrays: Array
+    ) -> tuple[Array, ...]:
         x, step = arrays
         p = op.p.value.data
         key = np.array([int(op.seed.value.data), int(step)], dtype=np.uint64)
-        keep = np.random.Generator(np.random.Philox(key=key)).random(x.shape) >= p
+        keep = np.random.Generator(np.random.Philox(key=key)).random(shape)[np.ix_(*index)] >= p
         return (np.where(keep, x * x.dtype.type(1.0 / (1.0 - p)), 0),)
 
     def vjp(self, op: DropoutOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:

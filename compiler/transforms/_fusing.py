@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.elements import contract_widths, element_bytes
 from npuc.compiler.analysis.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
@@ -20,7 +18,7 @@ from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, fused_with
-from npuc.dialects.provenance import layer_of, repeat_of
+from npuc.dialects.provenance import repeat_of
 from npuc.dialects.tensors import shape_of
 
 Wanted = Callable[[VectorOp], bool]
@@ -87,11 +85,13 @@ class Fusing:
             used = [v for v in op.operands if v in made]
             same = {shape_of(v) for v in (*used, *op.results)}
             outputs = {made[v] for v in used}
-            if len(same) != 1 or len(outputs) != 1 or op.fused or not self.wanted(op):
+            if len(same) != 1 or len(outputs) != 1 or op.fused or _is_partial(op) or not self.wanted(op):
                 continue
+            (output,) = outputs
             outside = tuple(dict.fromkeys(v for v in op.operands if v not in made))
+            loaded = {v for f in fused if f.output == output for v in f.outside}
             if _is_elementwise(op) and self._may_move(op, contract, outside):
-                yield Fused(op, outputs.pop(), outside)
+                yield Fused(op, output, tuple(v for v in outside if v not in loaded))
 
     def _may_move(self, op: VectorOp, contract: ContractOp, outside: Sequence[SSAValue]) -> bool:
         """Whether an operation may run as the contraction finishes: its operands are there, its memory is not read."""
@@ -164,19 +164,14 @@ class Fusing:
         return stream_cycles(op.ops, moved, self.machine), moved
 
 
-def refuse_fused(module: ModuleOp, name: str) -> None:
-    """Raise for fused work, which the pass of that name does not lower."""
-    for op in module.walk():
-        if isinstance(op, VectorOp) and op.fused:
-            raise PassFailedException(
-                f"{name}: {op.kind} of layer {layer_of(op)} is fused with its producer, which has no loops: leave "
-                "out the pass fuse-vector"
-            )
-
-
 def _is_elementwise(op: VectorOp) -> bool:
     kind = get_op_class(op.kind)
     return kind is not None and get_layer(kind).elementwise
+
+
+def _is_partial(op: VectorOp) -> bool:
+    """Whether an operation moves parts of its tensors only."""
+    return op.reads is not None or op.writes is not None
 
 
 def _uses(value: SSAValue) -> Iterator[tuple[Operation, int]]:

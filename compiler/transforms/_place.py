@@ -26,14 +26,14 @@ class State:
     What is known at a place in the loops.
 
     `parts` by dimension; `blocks` of inputs and starts that are loaded; `sums` holds for each output what the loops
-    carry: its block if one is loaded, else the tensor in DRAM; `dram` the tensor that a loaded block is of; `started`
-    the starts given.
+    carry: its block if one is loaded, else the tensor in DRAM, if it goes there; `dram` the tensor that a loaded block
+    is of; `started` the starts given. Results of fused work that go to DRAM are in `sums`, too.
     """
 
     parts: dict[str, Part]
     sums: dict[str, SSAValue]
     blocks: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
-    dram: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
+    dram: dict[str, SSAValue | None] = field(default_factory=dict[str, "SSAValue | None"])
     started: frozenset[str] = frozenset()
 
     def at(self, dim: str, part: Part) -> "State":

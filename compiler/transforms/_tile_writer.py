@@ -30,11 +30,11 @@ class TileWriter:
         self.head: list[Operation] = []
         self.ops: list[Operation] = []
 
-    def emit(self, op: OpT, tensor: str | None = None) -> OpT:
-        """Append an operation that stands for the contraction."""
+    def emit(self, op: OpT, tensor: str | None = None, source: Operation | None = None) -> OpT:
+        """Append an operation that stands for the contraction, or for `source`."""
         if tensor is not None:
             op.attributes["tensor"] = StringAttr(tensor)
-        self.ops.append(derive(self.op, op))
+        self.ops.append(derive(self.op if source is None else source, op))
         return op
 
     def named(self, value: SSAValue, name: str) -> SSAValue:

@@ -33,13 +33,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from npuc.compiler.transforms._fusing import refuse_fused
 from npuc.compiler.transforms._place import Part, State
+from npuc.compiler.transforms._tile_fused import FusedBlocks
 from npuc.compiler.transforms._tile_writer import INDEX, TileWriter
 from npuc.dialects import npu
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Tensor, start_axes
 from npuc.dialects.npu.shared import shared_blocks
+from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.provenance import derive
 
 Sums: TypeAlias = dict[str, SSAValue]
@@ -47,28 +48,37 @@ Sums: TypeAlias = dict[str, SSAValue]
 
 class TileLowering(TileWriter):
     """
-    The lowering of one contraction.
+    The lowering of one contraction and of what is fused with it.
 
     `held` are blocks of whole inputs that others loaded, by the tensor's name.
     """
 
-    def __init__(self, op: npu.ContractOp, held: Mapping[str, SSAValue] | None = None):
+    def __init__(self, op: npu.ContractOp, held: Mapping[str, SSAValue] | None = None, fused: Sequence[Fused] = ()):
         super().__init__(op)
         self.held = dict(held or {})
+        self.fused = FusedBlocks(self, fused)
         self.values = dict(zip((t.name for t in npu.operand_tensors(self.nest)), op.operands, strict=True))
 
-    def lower(self) -> tuple[list[Operation], list[SSAValue]]:
-        """The operations in place of the contraction, and the values in place of its results."""
+    def lower(self) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
+        """
+        The operations in place of the contraction and of what is fused with it, and the values in place of their
+        results; a result that does not go to DRAM has none.
+        """
         sums: dict[str, SSAValue] = {}
         for out, result in zip(self.nest.outs, self.op.results, strict=True):
-            sums[out.name] = self.named(self.emit(npu.EmptyOp(result.type)).result, out.name)
+            if not self.fused.keeps(out):
+                sums[out.name] = self.named(self.emit(npu.EmptyOp(result.type)).result, out.name)
+        sums |= self.fused.begin()
         sums = self.nested(0, replace(self.whole(), sums=sums, blocks=self.held))
-        results: list[SSAValue] = []
+        results: dict[SSAValue, SSAValue] = {}
         for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
+            if out.name not in sums:
+                continue
             source = None if start is None else self.values[start.name]
             axes = () if start is None else start_axes(out, start) or ()
             finish = self.emit(npu.FinishOp(sums[out.name], source, axes), out.name)
-            results.append(finish.result)
+            results[self.op.result_of(out.name)] = finish.result
+        results |= self.fused.results(sums)
         return [*self.head, *self.ops], results
 
     def whole(self) -> State:
@@ -88,9 +98,13 @@ class TileLowering(TileWriter):
         sums = self.loops(depth, inner)
         for out in self.nest.outs:
             if out.name in inner.dram and out.name not in state.dram:
-                box, indices = self.tensor_box(out, state)
-                store = npu.StoreOp(sums[out.name], inner.dram[out.name], self.maps[out.name], box, indices)
-                sums = {**sums, out.name: self.named(self.emit(store, out.name).result, out.name)}
+                block, dram = sums[out.name], inner.dram[out.name]
+                if dram is None:
+                    sums = {name: value for name, value in sums.items() if name != out.name}
+                else:
+                    store = npu.StoreOp(block, dram, self.maps[out.name], *self.tensor_box(out, state))
+                    sums = {**sums, out.name: self.named(self.emit(store, out.name).result, out.name)}
+                sums = self.fused.finish(out, state, block, sums)
         return sums
 
     def loops(self, depth: int, state: State) -> Sums:
@@ -125,7 +139,7 @@ class TileLowering(TileWriter):
         carried = {name: self.named(arg, names[name]) for name, arg in zip(state.sums, body.args[1:], strict=True)}
         outer, self.ops = self.ops, []
         sums = self.nested(depth + 1, replace(state, sums=carried).at(dim, inside))
-        self.emit(scf.YieldOp(*sums.values()))
+        self.emit(scf.YieldOp(*(sums[name] for name in state.sums)))
         body.add_ops(self.ops)
         self.ops = outer
         loop = self.emit(scf.ForOp(*bounds, list(state.sums.values()), body))
@@ -161,7 +175,7 @@ class TileLowering(TileWriter):
                 blocks[tensor.name] = self.load_block(tensor, state, None)
         for out in self.nest.outs:
             if out.name not in dram and self.settled(out, depth, state):
-                dram[out.name] = sums[out.name]
+                dram[out.name] = sums.get(out.name)
                 sums[out.name] = self.named(self.output_block(out, state), f"{out.name}_b")
         state = replace(state, blocks=blocks, sums=sums, dram=dram)
         for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
@@ -180,11 +194,11 @@ class TileLowering(TileWriter):
         The block of an output at this place: zeros if no iteration before can have reached it, else what was written.
         """
         box, indices = self.tensor_box(out, state)
-        dram, map_ = state.sums[out.name], self.maps[out.name]
+        dram, map_ = state.sums.get(out.name), self.maps[out.name]
         cut = {dim for dim, part in state.parts.items() if part.cut}
         overlapping = {dim for axis in out.axes if len(axis.terms) > 1 for dim in axis.dims}
-        if cut <= out.dims - overlapping:
-            element = cast(TensorType[Attribute], dram.type).get_element_type()
+        if dram is None or cut <= out.dims - overlapping:
+            element = cast(TensorType[Attribute], self.op.result_of(out.name).type).get_element_type()
             block = npu.BlockType(block_shape(out.axes, out.shape, box.extents), element)
             return self.emit(npu.ZeroOp(map_, box, indices, block), out.name).block
         return self.emit(npu.LoadOp(dram, map_, box, indices, partial=True), out.name).block
@@ -220,21 +234,39 @@ class TileLowering(TileWriter):
 
 @dataclass(frozen=True)
 class LowerTilesPass(ModulePass):
-    """Turn contractions into the loops of their schedules, those in turn into streams; other operations stay."""
+    """
+    Turn contractions into the loops of their schedules, with what is fused with them, and those in turn into streams.
+
+    Other operations stay.
+    """
 
     name = "lower-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        refuse_fused(op, self.name)
         kinds = (npu.InterleaveOp, npu.ContractOp)
         for inner in [i for i in op.walk() if isinstance(i, kinds) and not isinstance(i.parent_op(), npu.InterleaveOp)]:
-            lowered = lower_interleave(inner) if isinstance(inner, npu.InterleaveOp) else TileLowering(inner).lower()
-            for old, value in zip(inner.results, lowered[1], strict=True):
-                value.name_hint = old.name_hint
-            Rewriter.replace_op(inner, *lowered)
+            if isinstance(inner, npu.InterleaveOp):
+                ops, results = lower_interleave(inner)
+                _replace(inner, (), ops, results)
+            else:
+                fused = fused_with(inner)
+                ops, results = TileLowering(inner, fused=fused).lower()
+                _replace(inner, [f.op for f in fused], ops, results)
 
 
-def lower_interleave(op: npu.InterleaveOp) -> tuple[list[Operation], list[SSAValue]]:
+def _replace(
+    op: Operation, fused: Sequence[Operation], ops: Sequence[Operation], results: Mapping[SSAValue, SSAValue]
+) -> None:
+    """Put operations in the place of one and of those that are fused with it."""
+    for old, value in results.items():
+        value.name_hint = old.name_hint
+        old.replace_all_uses_with(value)
+    for inner in reversed(fused):
+        Rewriter.erase_op(inner)
+    Rewriter.replace_op(op, ops, [None for _ in op.results])
+
+
+def lower_interleave(op: npu.InterleaveOp) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
     """The loads of what several contractions keep whole, and the streams of tile operations; their results."""
     contracts = op.contracts
     held: list[dict[str, SSAValue]] = [{} for _ in contracts]
@@ -248,8 +280,8 @@ def lower_interleave(op: npu.InterleaveOp) -> tuple[list[Operation], list[SSAVal
     streams: list[Region] = []
     for contract, blocks in zip(contracts, held, strict=True):
         ops, results = TileLowering(contract, blocks).lower()
-        for old, value in zip(contract.results, results, strict=True):
+        for old, value in results.items():
             value.name_hint = old.name_hint
-        streams.append(Region(Block([*ops, npu.YieldOp(results)])))
+        streams.append(Region(Block([*ops, npu.YieldOp(list(results.values()))])))
     together = derive(op, npu.StreamsOp(streams))
-    return [*loads, together], list(together.results)
+    return [*loads, together], dict(zip(op.results, together.results, strict=True))

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from npuc.dialects.npu.apply import ApplyOp
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
@@ -11,6 +12,7 @@ from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp,
 
 __all__ = [
     "NPU",
+    "ApplyOp",
     "BlockType",
     "BoxAttr",
     "Col2ImOp",
@@ -54,6 +56,7 @@ NPU = Dialect(
         ZeroOp,
         StartOp,
         MacOp,
+        ApplyOp,
         StoreOp,
         FinishOp,
         StreamsOp,

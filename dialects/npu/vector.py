@@ -229,6 +229,8 @@ class VectorOp(TensorWorkOp):
         super().verify_()
         if self.ops < 0:
             raise VerifyException(f"ops is {self.ops}, expected at least 0")
+        if self.fused and (self.reads is not None or self.writes is not None):
+            raise VerifyException("a fused operation moves its tensors block by block: it says no reads and writes")
         if self.fused:
             _check_fused(self)
 
@@ -292,7 +294,7 @@ class Fused:
     op: VectorOp
     output: str
     outside: tuple[SSAValue, ...]
-    """The other operands, each once: what comes from DRAM."""
+    """The other operands, each once, that no operation before it on this output has loaded: what comes from DRAM."""
 
 
 def fused_with(contract: ContractOp) -> tuple[Fused, ...]:
@@ -314,7 +316,9 @@ def fused_with(contract: ContractOp) -> tuple[Fused, ...]:
                 "from a fused npu.vector between"
             )
         (output,) = outputs
-        found.append(Fused(op, output, tuple(dict.fromkeys(v for v in op.operands if v not in made))))
+        loaded = {v for f in found if f.output == output for v in f.outside}
+        outside = dict.fromkeys(v for v in op.operands if v not in made and v not in loaded)
+        found.append(Fused(op, output, tuple(outside)))
         made |= dict.fromkeys(op.results, output)
         op = op.next_op
     return tuple(found)
@@ -348,24 +352,50 @@ def is_stored(value: SSAValue, inside: Collection[Operation]) -> bool:
     return any(use.operation not in inside for use in value.uses)
 
 
+def fused_places(contract: ContractOp, fused: Sequence[Fused]) -> dict[SSAValue, SSAValue | None]:
+    """
+    The value whose block each result of fused operations takes the place of; None for a result with room of its own.
+
+    A block is free for a result of its type from the last operation on that uses it. The output's block and those of
+    results are free only if nothing else uses them: they are being stored otherwise.
+    """
+    inside = {f.op for f in fused}
+    places: dict[SSAValue, SSAValue | None] = {}
+    for name in {f.output: None for f in fused}:
+        own = [f for f in fused if f.output == name]
+        output = contract.result_of(name)
+        last = {v: number for number, f in enumerate(own) for v in (*f.op.results, *f.op.operands)}
+        free: list[SSAValue] = []
+        for number, f in enumerate(own):
+            ending = [v for v in dict.fromkeys(f.op.operands) if last[v] == number]
+            ending.sort(key=lambda v: v is output)
+            free += [v for v in ending if v in _others(own) or not is_stored(v, inside)]
+            for result in f.op.results:
+                place = next((v for v in free if v.type == result.type), None)
+                free = [v for v in free if v is not place]
+                places[result] = place
+            free += [v for v in f.op.results if last[v] == number and not is_stored(v, inside)]
+    return places
+
+
+def _others(fused: Sequence[Fused]) -> set[SSAValue]:
+    return {v for f in fused for v in f.outside}
+
+
 def fused_room(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> list[tuple[SSAValue, int]]:
     """
     The values that fused operations hold in SPM beside the blocks of their contraction, with the elements of each.
 
-    A block of each other operand of the output's shape (all of a smaller one), and of each result that cannot take the
-    place of an operand: the output's own block if nothing else uses it, and that of a parameter or state.
+    A block of each other operand of the output's shape (all of a smaller one), and of each result that takes the place
+    of no other block (`fused_places`).
     """
-    inside = {f.op for f in fused}
+    places = fused_places(contract, fused)
     held: list[tuple[SSAValue, int]] = []
-    for name in {f.output: None for f in fused}:
-        own = [f for f in fused if f.output == name]
-        output = contract.result_of(name)
-        block = block_elements(contract.nest, schedule, name)
-        operands = list(dict.fromkeys(v for f in own for v in f.outside))
-        whole = [v for v in operands if _shape(v) == _shape(output)]
-        held += [(v, block if v in whole else prod(_shape(v))) for v in operands]
-        free = (not is_stored(output, inside)) + len(whole)
-        held += [(v, block) for v in [r for f in own for r in f.op.results][free:]]
+    for f in fused:
+        shape = _shape(contract.result_of(f.output))
+        block = block_elements(contract.nest, schedule, f.output)
+        held += [(v, block if _shape(v) == shape else prod(_shape(v))) for v in f.outside]
+        held += [(v, block) for v in f.op.results if places[v] is None]
     return held
 
 

@@ -43,8 +43,9 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), RearrangePass(("m",)), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="best", what="all"), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), PartitionPass(rule="best"), SchedulePass(), LowerTilesPass()],
-    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), FuseVectorPass()],
+    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), FuseVectorPass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(what="updates")],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(), LowerTilesPass()],
 ]
 
 

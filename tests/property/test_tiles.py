@@ -200,10 +200,14 @@ def module_of(case: Case) -> ModuleOp:
 
 
 def run(module: ModuleOp, case: Case, *listeners: Interpreter.Listener) -> list[Array]:
+    return call(module, tuple(case.arrays().values()), *listeners)
+
+
+def call(module: ModuleOp, arguments: Sequence[Array], *listeners: Interpreter.Listener) -> list[Array]:
     interpreter = Interpreter(module, listeners=listeners)
     for functions in (FuncFunctions(), ScfFunctions(), ArithFunctions(), NpuFunctions(), TileFunctions()):
         interpreter.register_implementations(functions)
-    return list(interpreter.call_op("f", tuple(case.arrays().values())))
+    return list(interpreter.call_op("f", tuple(arguments)))
 
 
 def lowered(case: Case) -> ModuleOp:

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from npuc.compiler.analysis.machine import TARGET, target_attr
 from npuc.compiler.errors import UsageError
+from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.interleave import InterleavePass
@@ -165,8 +167,21 @@ def test_an_unknown_choice() -> None:
         read_pipeline("fuse-vector{what=weights}", available_passes())
 
 
-def test_fused_work_has_no_tiles() -> None:
-    module = parse(DW, SGD, END)
-    fused(module)
-    with pytest.raises(PassFailedException, match="sgd of layer w is fused with its producer"):
-        LowerTilesPass().apply(Context(), module)
+def test_the_gradient_of_a_fused_update_is_known_at_the_level_of_tiles() -> None:
+    named = ARGS.replace("%x: tensor<8x8xf32>", '%x: tensor<8x8xf32> {train.input = "x"}')
+    named = named.replace("%dy: tensor<8x4xf32>", '%dy: tensor<8x4xf32> {train.input = "dy"}')
+    module = Parser(make_context(), f"func.func @f({named}) -> ({W1}) {{\n{DW}{SGD}{END}").parse_module()
+    module.attributes[TARGET] = target_attr(FACTS)
+    assert fused(module) == ["sgd"]
+    given = {"x": np.eye(8, dtype=np.float32), "dy": np.arange(32, dtype=np.float32).reshape(8, 4)}
+    before = execute(module, given)
+    LowerTilesPass().apply(Context(), module)
+    assert not any(isinstance(op, ContractOp | VectorOp) for op in module.walk())
+    after = execute(module, given)
+    np.testing.assert_array_equal(after.gradients["w"], given["dy"])
+    np.testing.assert_array_equal(after.updated["w"], before.updated["w"])
+
+
+def test_the_mark_and_parts_of_tensors() -> None:
+    with pytest.raises(VerifyException, match="it says no reads and writes"):
+        parse(DW, SGD.replace("ops 64", "ops 64 reads [4, 32] fused"), END)

@@ -598,3 +598,49 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %r: tensor<6x4xf32>) -> (
 }
 
 // CHECK: a fused operation needs an operand of its result's shape from the npu.contract right before it
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %z = npu.vector relu(%y) ops 24 reads [12] fused : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %z : tensor<6x4xf32>
+}
+
+// CHECK: a fused operation moves its tensors block by block: it says no reads and writes
+
+// -----
+
+func.func @f(%a: !npu.block<2x4xf32>) {
+  %b = npu.apply relu(%a) into (%a) on 6x4[m, n] over (m = 0 : 3, n = 0 : 4) : (!npu.block<2x4xf32>) -> !npu.block<2x4xf32>
+  func.return
+}
+
+// CHECK: the box reaches 3x4 elements, the block is !npu.block<2x4xf32>
+
+// -----
+
+func.func @f(%a: !npu.block<2x4xf32>, %b: !npu.block<3xf32>) {
+  %c = npu.apply add(%a, %b) into (%a) on 6x4[m, n] over (m = 0 : 2, n = 0 : 4) : (!npu.block<2x4xf32>, !npu.block<3xf32>) -> !npu.block<2x4xf32>
+  func.return
+}
+
+// CHECK: !npu.block<3xf32> is neither a block of the box nor a tensor that is repeated in it
+
+// -----
+
+func.func @f(%a: !npu.block<2x4xf32>) {
+  %b = npu.apply relu(%a) into (%a) on 6x4x2[m, n] over (m = 0 : 2, n = 0 : 4) : (!npu.block<2x4xf32>) -> !npu.block<2x4xf32>
+  func.return
+}
+
+// CHECK: the map has 2 indices, the tensor 3
+
+// -----
+
+func.func @f(%a: !npu.block<2x4xf32>) {
+  %b = "npu.apply"(%a) <{kind = "relu", params = {}, shape = array<i64: 6, 4>, map = #npu.map<[m, n]>, box = #npu.box<(m = 0 : 2, n = 0 : 4)>, operandSegmentSizes = array<i32: 1, 0, 0>}> : (!npu.block<2x4xf32>) -> !npu.block<2x4xf32>
+  func.return
+}
+
+// CHECK: its results must have the types of the blocks whose place they take, one for one

@@ -11,6 +11,7 @@ func.func @tiles(%X: tensor<6x8xf32>, %W: tensor<8x4xf32>, %B: tensor<4xf32>, %m
   %z = npu.zero [m, n] over (m = %m : 2, n = 0 : 4) {tensor = "Y"} : !npu.block<2x4xf32>
   %s = npu.start %p[m, n] from %b[n] over (m = %m : 2 in %end, n = 0 : 4) : !npu.block<2x4xf32>, !npu.block<4xf32>
   %a = npu.mac %s[m, n] += %x[m, k] * %w[k, n] over (m = %m : 2 in %end, n = 0 : 4, k = 0 : 8) {layer = "fc"} : !npu.block<2x4xf32>, !npu.block<2x8xf32>, !npu.block<8x4xf32>
+  %o, %v = npu.apply sgd(%a, %s, %p, %b) <{lr = 1.0 : f64}> into (%a, %p) on 6x4[m, n] over (m = %m : 2 in %end, n = 0 : 4) {layer = "w"} : (!npu.block<2x4xf32>, !npu.block<2x4xf32>, !npu.block<2x4xf32>, !npu.block<4xf32>) -> (!npu.block<2x4xf32>, !npu.block<2x4xf32>)
   %f = npu.store %a into %e[m, n] over (m = %m : 2 in %end, n = 0 : 4) {tensor = "Y"} : !npu.block<2x4xf32>, tensor<6x4xf32>
   %y = npu.finish %f from %B axes [1] {tensor = "Y"} : tensor<6x4xf32>, tensor<4xf32>
   %g = npu.empty {layer = "fc"} : tensor<f32>
@@ -27,6 +28,7 @@ func.func @tiles(%X: tensor<6x8xf32>, %W: tensor<8x4xf32>, %B: tensor<4xf32>, %m
 // CHECK-NEXT:   %z = npu.zero [m, n] over (m = %m : 2, n = 0 : 4) {tensor = "Y"} : !npu.block<2x4xf32>
 // CHECK-NEXT:   %s = npu.start %p[m, n] from %b[n] over (m = %m : 2 in %end, n = 0 : 4) : !npu.block<2x4xf32>, !npu.block<4xf32>
 // CHECK-NEXT:   %a = npu.mac %s[m, n] += %x[m, k] * %w[k, n] over (m = %m : 2 in %end, n = 0 : 4, k = 0 : 8) {layer = "fc"} : !npu.block<2x4xf32>, !npu.block<2x8xf32>, !npu.block<8x4xf32>
+// CHECK-NEXT:   %o, %v = npu.apply sgd(%a, %s, %p, %b) <{lr = 1.000000e+00 : f64}> into (%a, %p) on 6x4[m, n] over (m = %m : 2 in %end, n = 0 : 4) {layer = "w"} : (!npu.block<2x4xf32>, !npu.block<2x4xf32>, !npu.block<2x4xf32>, !npu.block<4xf32>) -> (!npu.block<2x4xf32>, !npu.block<2x4xf32>)
 // CHECK-NEXT:   %f = npu.store %a into %e[m, n] over (m = %m : 2 in %end, n = 0 : 4) {tensor = "Y"} : !npu.block<2x4xf32>, tensor<6x4xf32>
 // CHECK-NEXT:   %y = npu.finish %f from %B axes [1] {tensor = "Y"} : tensor<6x4xf32>, tensor<4xf32>
 // CHECK-NEXT:   %g = npu.empty {layer = "fc"} : tensor<f32>
@@ -57,6 +59,7 @@ func.func @strided(%x: tensor<16xf32>) {
 // GENERIC: %z = "npu.zero"(%m) <{map = #npu.map<[m, n]>, box = #npu.box<(m = ? : 2, n = 0 : 4)>}> {tensor = "Y"} : (index) -> !npu.block<2x4xf32>
 // GENERIC: %s = "npu.start"(%p, %b, %m, %end) <{acc_map = #npu.map<[m, n]>, source_map = #npu.map<[n]>, box = #npu.box<(m = ? : 2 in ?, n = 0 : 4)>}> : (!npu.block<2x4xf32>, !npu.block<4xf32>, index, index) -> !npu.block<2x4xf32>
 // GENERIC: %a = "npu.mac"(%s, %x, %w, %m, %end) <{acc_map = #npu.map<[m, n]>, lhs_map = #npu.map<[m, k]>, rhs_map = #npu.map<[k, n]>, box = #npu.box<(m = ? : 2 in ?, n = 0 : 4, k = 0 : 8)>}> {layer = "fc"} : (!npu.block<2x4xf32>, !npu.block<2x8xf32>, !npu.block<8x4xf32>, index, index) -> !npu.block<2x4xf32>
+// GENERIC: %o, %v = "npu.apply"(%a, %s, %p, %b, %a, %p, %m, %end) <{kind = "sgd", params = {lr = 1.000000e+00 : f64}, shape = array<i64: 6, 4>, map = #npu.map<[m, n]>, box = #npu.box<(m = ? : 2 in ?, n = 0 : 4)>, operandSegmentSizes = array<i32: 4, 2, 2>}> {layer = "w"} : (!npu.block<2x4xf32>, !npu.block<2x4xf32>, !npu.block<2x4xf32>, !npu.block<4xf32>, !npu.block<2x4xf32>, !npu.block<2x4xf32>, index, index) -> (!npu.block<2x4xf32>, !npu.block<2x4xf32>)
 // GENERIC: %f = "npu.store"(%a, %e, %m, %end) <{map = #npu.map<[m, n]>, box = #npu.box<(m = ? : 2 in ?, n = 0 : 4)>}> {tensor = "Y"} : (!npu.block<2x4xf32>, tensor<6x4xf32>, index, index) -> tensor<6x4xf32>
 // GENERIC: %y = "npu.finish"(%f, %B) <{axes = array<i64: 1>}> {tensor = "Y"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
 // GENERIC: %g = "npu.empty"() {layer = "fc"} : () -> tensor<f32>
