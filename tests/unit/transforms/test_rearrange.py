@@ -125,7 +125,8 @@ def test_the_best_is_the_cheapest_of_all(sizes: tuple[int, int, int], objective:
     assert cost(f"rearrange{{rule=best orders=all {options}}}") <= best
 
 
-def test_the_cheapest_order_is_that_of_the_search() -> None:
+def test_no_order_is_cheaper_than_the_search() -> None:
+    """Which may cut a dimension twice, and so be better than all of them."""
     sizes = (2400, 1800, 3000)
     found: dict[str, int] = {}
     for order in ("m,k,n", "n,k,m", "m,n,k", "n,m,k", "k,m,n", "k,n,m"):
@@ -135,7 +136,7 @@ def test_the_cheapest_order_is_that_of_the_search() -> None:
         places = [place[dim] for dim in row.schedule.order]
         assert places == sorted(places)
         found[order] = moved(row)
-    assert min(found.values()) == moved(gradients("schedule{objective=traffic}", *sizes, mode="fused"))
+    assert min(found.values()) >= moved(gradients("schedule{objective=traffic}", *sizes, mode="fused"))
     assert len(set(found.values())) > 1
 
 
