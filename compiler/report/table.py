@@ -6,13 +6,14 @@ On a terminal it is as wide as that; piped it is as wide as it needs to be and n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from npuc.compiler.report.certified import certified_text, gap_text
 from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.fused import fused_text
 from npuc.compiler.report.layers import Line, by_layer, folded
-from npuc.compiler.report.model import Report
+from npuc.compiler.report.model import LayerCertificate, Report
 from npuc.compiler.report.verdict import MAC_UNITS, bytes_unit, energy_text, is_training, time_text, time_unit, verdict
 
 if TYPE_CHECKING:
@@ -52,18 +53,22 @@ def _title(report: Report) -> str:
 
 
 def _fitting_table(report: Report, lines: Sequence[Line], console: Console) -> Table:
-    """The table with as many digits as the console has room for; names may be cut to fit, numbers never."""
+    """
+    The table with as many digits as the console has room for, without gaps where it has none for these.
+
+    Names may be cut to fit, numbers never.
+    """
     from rich.measure import Measurement
 
     unlimited = console.options.update(width=UNLIMITED, max_width=UNLIMITED)
     longest = max(len(_label(line)) for line in lines)
-    room = longest
-    for digits in (3, 2, 1, 0):
-        needed = Measurement.get(console, unlimited, _table(report, lines, digits, longest)).minimum
-        room = longest - max(0, needed - console.width)
-        if room >= min(longest, NARROWEST):
-            return _table(report, lines, digits, room)
-    return _table(report, lines, 0, NARROWEST)
+    for gaps in [True, False] if report.certificates else [False]:
+        for digits in (3, 2, 1, 0):
+            needed = Measurement.get(console, unlimited, _table(report, lines, digits, longest, gaps=gaps)).minimum
+            room = longest - max(0, needed - console.width)
+            if room >= min(longest, NARROWEST):
+                return _table(report, lines, digits, room, gaps=gaps)
+    return _table(report, lines, 0, NARROWEST, gaps=False)
 
 
 def _label(line: Line) -> str:
@@ -75,7 +80,7 @@ def _clipped(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: max(room - 1, 0)]}…"
 
 
-def _table(report: Report, lines: Sequence[Line], digits: int, room: int) -> Table:
+def _table(report: Report, lines: Sequence[Line], digits: int, room: int, *, gaps: bool) -> Table:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -92,9 +97,11 @@ def _table(report: Report, lines: Sequence[Line], digits: int, room: int) -> Tab
         f"MACs\n{macs[1] or ' '}",
         "limit",
         f"DRAM\n{data[1]}",
+        *(["gap\n%"] if gaps else []),
         "util\n%",
     ]
-    rows = [_cells(line, phases, (scale, macs[0], data[0]), digits) for line in (*lines, total)]
+    known = {one.layer: one for one in (report.certificates or ()) if gaps}
+    rows = [_cells(line, phases, (scale, macs[0], data[0]), digits, known) for line in (*lines, total)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_footer=True, header_style="bold")
     table.add_column("layer", footer="total", no_wrap=True)
     for number, heading in enumerate(headings):
@@ -108,9 +115,16 @@ def _table(report: Report, lines: Sequence[Line], digits: int, room: int) -> Tab
     return table
 
 
-def _cells(line: Line, phases: Sequence[str], scales: tuple[float, float, float], digits: int) -> list[str]:
+def _cells(
+    line: Line,
+    phases: Sequence[str],
+    scales: tuple[float, float, float],
+    digits: int,
+    certificates: Mapping[str, LayerCertificate],
+) -> list[str]:
     """What a line says in each column after the name; `scales` are those of times, MACs and bytes."""
     scale, macs, data = scales
+    certified = [certificates[name] for name in dict.fromkeys(row.name for row in line.rows) if name in certificates]
     times = line.phases
     return [
         *(_number(times.get(phase), scale, digits) for phase in phases),
@@ -118,6 +132,7 @@ def _cells(line: Line, phases: Sequence[str], scales: tuple[float, float, float]
         _number(line.macs or None, macs, digits),
         line.limit or "",
         _number(line.dram_bytes, data, min(digits, 2)),
+        *([gap_text(certified)] if certificates else []),
         _number(line.utilization, 0.01, 1),
     ]
 
@@ -142,8 +157,11 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
         text = f"{read / scale:,.2f} {unit} read, {written / scale:,.2f} {unit} written"
         if totals.lower_bound_bytes:
             least = totals.lower_bound_bytes
-            text += f"; {(read + written) / least:.2f}x the least possible {least / scale:,.2f} {unit}"
+            text += f"; {(read + written) / least:.2f}x the least of these operations, {least / scale:,.2f} {unit}"
         yield "traffic", text
+    certified = certified_text(report)
+    if certified is not None:
+        yield "optimal", certified
     fused = fused_text(report)
     if fused is not None:
         yield "fused", fused

@@ -125,6 +125,19 @@ def test_gradients_that_add_up_are_certified_by_themselves() -> None:
     )
 
 
+def test_transfers_that_serve_several_cores_have_the_bound_of_one_memory() -> None:
+    """Four cores with multicast move less than one core of their size has to."""
+    table = "layer,M,N,K,count,has_dX\nfc,64,64,64,1,0\n"
+    sizes = {"memory.spm_kib": 0.125}
+    four = sizes | {"array.cores": 4, "array.multicast": True}
+    rows = [
+        compile_source(table, format="csv", hardware="igo-small", overrides=overrides, pipeline=SEQUENTIAL).ops[0]
+        for overrides in (sizes, four)
+    ]
+    one, several = (certificate_of(row) for row in rows)
+    assert several.bound < several.reached < one.bound < one.reached
+
+
 def test_layers_that_run_several_times_count_as_often() -> None:
     table = "layer,M,N,K,count,has_dX\nfc,16,8,32,3,1\n"
     found = compile_source(

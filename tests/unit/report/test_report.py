@@ -16,6 +16,7 @@ from npuc.compiler import report as package
 from npuc.compiler.errors import InternalError
 from npuc.compiler.report import (
     Comparison,
+    LayerCertificate,
     OpRow,
     Partition,
     Report,
@@ -259,6 +260,42 @@ def test_no_number_is_cut_at_any_width(width: int) -> None:
 def test_piped_table_cuts_nothing() -> None:
     name = "a" * 300
     assert name in printed(report_of(row(name=name, seconds=1.0)), 10_000)
+
+
+def certificate(layer: str, bound: int, reached: int) -> LayerCertificate:
+    return LayerCertificate(
+        layer=layer,
+        compulsory_bytes=bound,
+        capacity_bound_bytes=0,
+        bound_bytes=bound,
+        reached_bytes=reached,
+        gap_bytes=reached - bound,
+        gap=None,
+        optimal=reached == bound,
+        products=[],
+    )
+
+
+def certified(*certificates: LayerCertificate) -> Report:
+    rows = [
+        row(i, name=one.layer, seconds=0.1, macs=1, utilization=0.5, dram_read_bytes=one.reached_bytes)
+        for i, one in enumerate(certificates)
+    ]
+    return make_report("cycle", {"name": "machine"}, rows, network="net", certificates=certificates)
+
+
+def test_table_shows_how_far_layers_are_from_their_bounds() -> None:
+    report = certified(certificate("a.x", 1000, 1000), certificate("a.y", 1000, 1041), certificate("b", 9999, 10000))
+    text = printed(report, 120)
+    gaps = {words[0]: words[-2] for line in text.splitlines() if len(words := line.split()) > 4}
+    assert (gaps["a.x"], gaps["a.y"], gaps["b"], gaps["total"]) == ("optimal", "4.1", "<0.1", "0.4")
+    assert (
+        "optimal   1 of 3 layers with products at the proved bound of their traffic, all together 0.4% above it" in text
+    )
+    whole = printed(certified(certificate("a", 5, 5)), 120)
+    assert "1 of 1 layers with products at the proved bound of their traffic\n" in whole
+    assert " gap " not in printed(certified(certificate("a" * 40, 5, 5)), 50)
+    assert " gap " not in printed(report_of(row(seconds=0.1)), 120)
 
 
 def test_names_with_markup_are_shown_as_they_are() -> None:

@@ -1,0 +1,29 @@
+"""How far layers are from what they have to move, as the table for people says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from npuc.compiler.report.model import LayerCertificate, Report
+
+
+def gap_text(certificates: Iterable[LayerCertificate]) -> str:
+    """`optimal`, or what the layers move above their bounds in percent; empty without a layer."""
+    found = list(certificates)
+    if not found:
+        return ""
+    if all(one.optimal for one in found):
+        return "optimal"
+    bound = sum(one.bound_bytes for one in found)
+    percent = 100 * sum(one.gap_bytes for one in found) / bound if bound else float("inf")
+    return f"{percent:,.1f}" if percent >= 0.05 else "<0.1"
+
+
+def certified_text(report: Report) -> str | None:
+    """How many layers are at their bounds, and how far all of them are from them; None without certificates."""
+    found = report.certificates
+    if not found:
+        return None
+    count = sum(one.optimal for one in found)
+    what = f"{count:,} of {len(found):,} layers with products at the proved bound of their traffic"
+    return what if count == len(found) else f"{what}, all together {gap_text(found)}% above it"
