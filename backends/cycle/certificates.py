@@ -16,7 +16,7 @@ from npuc.compiler.analysis.bounds import Certificate
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.joint_bounds import joint_certificate
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.report import CertifiedProducts, LayerCertificate, OpRow, Phase, Scalar
+from npuc.compiler.report import CertifiedProducts, LayerCertificate, OpRow, Scalar
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.npu.vector import memory_of, same_value
@@ -115,10 +115,9 @@ def _certified(products: _Products, machine: Machine) -> CertifiedProducts:
         nests = tuple(op.nest for op in contracts)
         found = joint_certificate(nests, values, machine.bounding_spm, widths, reached)
         found = found.relieved(sum(not_stored(row) for row in rows))
-    phases = list(dict.fromkeys(row.phase for row in rows))
-    phase: Phase = phases[0] if len(phases) == 1 else "dxdw"
+    first = rows[0].phase
     return CertifiedProducts(
-        phase=phase,
+        phase=first if all(row.phase == first for row in rows) else "dxdw",
         rows=[row.index for row in rows],
         repeat=rows[0].repeat,
         compulsory_bytes=found.compulsory,
