@@ -113,7 +113,7 @@ def _explanations(
 ) -> list[Explanation]:
     from npuc.backends.cycle.backend import priced_operations
     from npuc.backends.cycle.compat import COMPAT
-    from npuc.backends.cycle.explain import BACKWARD, Candidate, backward_products, compare, explain
+    from npuc.backends.cycle.explain import BACKWARD, Candidate, backward_products, certified_pair, compare, explain
     from npuc.compiler.analysis.machine import machine_of
     from npuc.compiler.driver import compile_program
     from npuc.compiler.report.layers import by_layer
@@ -137,7 +137,8 @@ def _explanations(
         return found
     taken = Candidate("as compiled", products)
     others = [Candidate(name, _program(source, line.name, passes, options)) for name, passes in PROGRAMS]
-    return [compare(line.name, taken, others, options.get("objective", "time")), *found]
+    certified = certified_pair(report, products, machine)
+    return [compare(line.name, taken, others, options.get("objective", "time"), certified), *found]
 
 
 def _program(source: str, layer: str, passes: str, options: CompileOptions) -> tuple[OpRow, ...]:

@@ -2,12 +2,14 @@
 How the time of an operation comes about: what `npuc explain` shows.
 
     words.py     the facts of one operation, from its row and the analyses behind it
+    certified.py how far its traffic is from what has to move
     programs.py  what its products could have cost as other programs
     order.py     the order of tiles
     text.py      as text with block characters
     svg.py       as a picture
 """
 
+from npuc.backends.cycle.explain.certified import certified_pair
 from npuc.backends.cycle.explain.programs import BACKWARD, Candidate, backward_products, compare
 from npuc.backends.cycle.explain.svg import to_svg
 from npuc.backends.cycle.explain.text import to_text
@@ -18,6 +20,7 @@ __all__ = [
     "Candidate",
     "Explanation",
     "backward_products",
+    "certified_pair",
     "compare",
     "explain",
     "to_svg",

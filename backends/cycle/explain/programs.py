@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from npuc.backends.cycle.explain.certified import HEADING
 from npuc.backends.cycle.explain.words import Explanation
 from npuc.compiler.report import OpRow
 
@@ -67,8 +68,10 @@ def backward_products(rows: Sequence[OpRow]) -> tuple[OpRow, ...]:
     return found if "dxdw" in phases or {"dx", "dw"} <= phases else ()
 
 
-def compare(layer: str, taken: Candidate, others: Sequence[Candidate], objective: str) -> Explanation:
-    """The candidates side by side; `taken` is what was compiled."""
+def compare(
+    layer: str, taken: Candidate, others: Sequence[Candidate], objective: str, certified: str | None = None
+) -> Explanation:
+    """The candidates side by side; `taken` is what was compiled, `certified` how far it is from what has to move."""
     known = [c for c in others if (c.cycles, c.moved) == (taken.cycles, taken.moved)]
     programs = [*others] if known else [*others, taken]
     mark = known[0] if known else taken
@@ -78,6 +81,8 @@ def compare(layer: str, taken: Candidate, others: Sequence[Candidate], objective
         numbers = (program.cycles, program.compute, program.moved, program.shared)
         table.append((name, *(f"{n:,}" for n in numbers), program.orders))
     facts = [("taken", f"{mark.name}: {_why(mark, programs, objective)}")]
+    if certified is not None:
+        facts.append((HEADING, certified))
     return Explanation(f"{layer}: programs of dX and dW", tuple(facts), tuple(table), None)
 
 

@@ -8,6 +8,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from npuc.backends.cycle.explain.certified import certified_row, room_for_once
 from npuc.backends.cycle.explain.order import Order
 from npuc.compiler.analysis.blocks import max_trips, streams
 from npuc.compiler.analysis.compute import compute
@@ -59,6 +60,7 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
                 *_product(nest, row.macs or 0),
                 *_schedule(nest, schedule, row, machine),
                 *_plain_time(row, machine),
+                *certified_row(row, machine),
             )
             return Explanation(title, facts, _traffic(row), None)
         held = row.native.get("held") == 1
@@ -69,6 +71,8 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             *_product(nest, row.macs or 0),
             *_schedule(nest, schedule, row, machine),
             *_array_time(row, line, machine),
+            *certified_row(row, machine),
+            *room_for_once(op, row, machine),
         )
         part = parts(nest, schedule)[slowest_core(nest, schedule, machine, widths) if schedule.spread else 0]
         grids, walked = visits(part.nest, part.schedule)
@@ -82,6 +86,8 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
     else:
         facts = [*(_product(op.nest, row.macs or 0) if isinstance(op, ContractOp) else _work(row, machine))]
     facts += _plain_time(row, machine)
+    if isinstance(op, InterleaveOp) and machine is not None:
+        facts += certified_row(row, machine)
     return Explanation(title, tuple(facts), _traffic(row), None)
 
 

@@ -1,5 +1,6 @@
 """The programs that the gradients of a layer could be, side by side."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,59 @@ def test_why_a_program_was_taken() -> None:
     pinned = row_of("as compiled", 70, 60, 10)
     table = compare("fc", pinned, [slow, quick], "time").tensors
     assert [line[0] for line in table] == ["program", "  a", "  b", "> as compiled"]
+
+
+def certified(text: str) -> list[str]:
+    """The sentences about certificates, each as one line."""
+    found = re.findall(r"^certified (.*(?:\n {10}.*)*)", text, re.MULTILINE)
+    return [re.sub(r"\s+", " ", sentence) for sentence in found]
+
+
+def test_how_far_programs_and_rows_are_from_what_has_to_move(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pair is measured by any program of dX and dW, each of them alone by its schedules."""
+    monkeypatch.chdir(tmp_path)
+    Path("pair.dsl").write_text(PAIR)
+    passes = "autodiff,lower-to-npu,schedule{objective=traffic}"
+    pair, dx, dw = (
+        certified(explained_text(capsys, "pair.dsl", "linear", "-p", passes))[:1]
+        + certified(explained_text(capsys, "pair.dsl", "linear", "-p", passes))[2:]
+    )
+    x, w, y = 2 * 64 * 256, 2 * 256 * 64, 2 * 64 * 64
+    once = f"{2 * (x + w) + y:,} bytes, what is compulsory (capacity bound with 524,288 of scratchpad: "
+    assert pair.startswith(f"no program of dX and dW moves less than {once}")
+    assert pair.endswith(
+        f"This one moves {2 * (x + w + y):,}, {y / (2 * (x + w) + y):.1%} more: at most {y:,} could be saved"
+    )
+    for row in (dx, dw):
+        assert row.startswith(f"no schedule moves less than {x + w + y:,} bytes, what is compulsory")
+        assert row.endswith("This one moves no more: optimal")
+    zipped = certified(
+        explained_text(capsys, "pair.dsl", "linear", "-p", passes.replace("schedule", "interleave,schedule"))
+    )
+    assert zipped[0].endswith("optimal")
+
+
+def test_how_much_scratchpad_moving_everything_once_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a little more than the one the search reaches compulsory traffic, with the other no schedule does."""
+    monkeypatch.chdir(tmp_path)
+    Path("pair.dsl").write_text(PAIR.replace("64), y", "64, bias=false), y"))
+    options = ("linear", "-p", "autodiff,lower-to-npu,schedule{objective=traffic}", "--phase", "forward", "--set")
+    (text,) = certified(explained_text(capsys, "pair.dsl", *options, "memory.spm_kib=2"))
+    found = re.search(r"the capacity bound with 1,024 of scratchpad \(compulsory: (.*?)\)", text)
+    assert found is not None
+    assert found[1] == f"{2 * (64 * 256 + 256 * 64 + 64 * 64):,}"
+    room = re.search(
+        r"once takes more than (.*) bytes of scratchpad; (.*) are enough \(Y whole, k in steps of 1\)", text
+    )
+    assert room is not None
+    too_small, enough = (int(number.replace(",", "")) for number in room.groups())
+    assert 1024 < too_small < enough == 2 * (64 * 64 + 64 + 64)
+    # Half of the scratchpad may be used.
+    (text,) = certified(explained_text(capsys, "pair.dsl", *options, f"memory.spm_kib={too_small / 512}"))
+    assert f"the capacity bound with {too_small:,} of scratchpad" in text
+    (text,) = certified(explained_text(capsys, "pair.dsl", *options, f"memory.spm_kib={enough / 512}"))
+    assert text.endswith("optimal")

@@ -1,0 +1,89 @@
+"""How far the traffic of products is from what it must be, in words, and the scratchpad in which it could be less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from npuc.backends.cycle.certificates import certificate_of
+from npuc.compiler.analysis.bounds import Certificate, capacity, compulsory_bytes
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.report import OpRow, Report
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
+
+Facts = Iterator[tuple[str, str]]
+HEADING = "certified"
+
+
+def certified_row(row: OpRow, machine: Machine) -> Facts:
+    """The certificate of a row with products."""
+    what = "schedule" if row.op == ContractOp.name else "program"
+    yield HEADING, certified_text(certificate_of(row), machine.bounding_spm, what)
+
+
+def certified_pair(report: Report, rows: Sequence[OpRow], machine: Machine) -> str | None:
+    """The certificate of dX and dW of a product, whose rows these are, in words; None where they are several."""
+    wanted = [row.index for row in rows]
+    for layer in report.certificates or ():
+        for one in layer.products:
+            if one.rows == wanted:
+                found = Certificate(one.compulsory_bytes, one.capacity_bound_bytes, one.reached_bytes)
+                return certified_text(found, machine.bounding_spm, "program of dX and dW")
+    return None
+
+
+def certified_text(found: Certificate, room: int, what: str) -> str:
+    """A certificate in words; `room` is the scratchpad that a `what` (schedule, program) may use, in bytes."""
+    bound = f"capacity bound with {room:,} of scratchpad"
+    if found.capacity > found.compulsory:
+        why = f"the {bound} (compulsory: {found.compulsory:,})"
+    else:
+        why = f"what is compulsory ({bound}: {found.capacity:,})"
+    text = f"no {what} moves less than {found.bound:,} bytes, {why}. This one moves"
+    if found.optimal:
+        return f"{text} no more: optimal"
+    share = f", {found.gap / found.bound:.1%} more" if found.bound else ""
+    return f"{text} {found.reached:,}{share}: at most {found.gap:,} could be saved"
+
+
+def room_for_once(op: ContractOp, row: OpRow, machine: Machine) -> Facts:
+    """How much scratchpad it takes to move every tensor once, where the capacity bound says that it is too little."""
+    nest, widths = op.nest, contract_widths(op, machine.element_bytes)
+    once, too_small = compulsory_bytes(nest, widths), machine.bounding_spm
+    found = certificate_of(row)
+    if machine.cores > 1 or found.compulsory != once or found.capacity <= once:
+        return
+    enough, how = least_room(nest, widths)
+    end = enough
+    while end - too_small > 1:
+        middle = (too_small + end) // 2
+        if capacity(nest, middle, widths) > once:
+            too_small = middle
+        else:
+            end = middle
+    yield (
+        "",
+        f"to move every tensor once takes more than {too_small:,} bytes of scratchpad; {enough:,} are enough ({how})",
+    )
+
+
+def least_room(nest: Nest, widths: tuple[int, ...]) -> tuple[int, str]:
+    """
+    The bytes of the smallest schedule with one loop or none that moves every tensor once, and what it is.
+
+    Others may need less; with everything held whole it always works.
+    """
+    width = dict(zip(nest.tensors, widths, strict=True))
+    once = compulsory_bytes(nest, widths)
+    found: list[tuple[int, str]] = []
+    for dim in [None, *(dim for dim, size in nest.dims if size > 1)]:
+        schedule = Schedule() if dim is None else Schedule((Loop(dim, 1),))
+        moved = sum(width[name] * (t.read + t.write) for name, t in traffic(nest, schedule).items())
+        if moved == once:
+            room = sum(width[name] * held for name, held in footprint(nest, schedule).items())
+            whole = ", ".join(t.name for t in (*nest.ins, *nest.outs) if dim is None or dim not in t.dims)
+            found.append((room, f"{whole} whole" if dim is None else f"{whole} whole, {dim} in steps of 1"))
+    return min(found)
