@@ -98,14 +98,14 @@ def nest_cost(
     if schedule.spread:
         brought = [sum(t.read * width[name] for name, t in rows.items()) for rows in spread.moved]
         taken = [sum(t.write * width[name] for name, t in rows.items()) for rows in spread.moved]
-    folds, reloads = sum(work.folds for work in works), sum(work.reloads for work in works)
+    busiest = max(works, key=lambda work: work.cycles)
     timing = pipeline(nest, schedule, machine, widths, held) if share is None else share.timing
     native: dict[str, int] = {
         "tiles": sum(work.tiles for work in works),
-        "folds": folds,
-        "fill_drain_cycles": sum(work.overhead for work in works)
-        + folds * machine.array.fold_overhead
-        + reloads * machine.array.reload,
+        "folds": sum(work.folds for work in works),
+        "fill_drain_cycles": busiest.overhead
+        + busiest.folds * machine.array.fold_overhead
+        + busiest.reloads * machine.array.reload,
         "transfer_cycles": machine.transfer_cycles(read + written),
         "first_load_bytes": timing.head,
         "spm_read_bytes": loaded + sum(taken),
@@ -117,10 +117,11 @@ def nest_cost(
         groups = sum(weight_groups(p.nest, p.schedule, machine, w) for p, w in zip(cores, works, strict=True))
         instructions = sum(work.instructions for work in works)
         native |= {"instructions": instructions, "weight_groups": groups}
-        native["fill_drain_cycles"] = sum(work.cycles for work in works) - instructions * machine.array.tile_m
+        native["fill_drain_cycles"] = busiest.cycles - busiest.instructions * machine.array.tile_m
         reuse["weight_reuse"] = instructions / groups
     elif machine.array.reload:
-        native |= {"reloads": reloads, "reload_cycles": reloads * machine.array.reload, "held": int(held)}
+        native |= {"reloads": sum(work.reloads for work in works)}
+        native |= {"reload_cycles": busiest.reloads * machine.array.reload, "held": int(held)}
     if turned:
         # For comparison: the same products after transposes through DRAM, which leave no tile in the array.
         extra = Fraction(2 * sum(turned.values())) / machine.channel
@@ -269,7 +270,8 @@ def schedule_row(nest: Nest, schedule: Schedule) -> ScheduleRow:
     outer = [loop for n, loop in enumerate(inner) if loop.dim in dims[n + 1 :]]
     partition = None
     if over:
-        partition = Partition(",".join(loop.dim for loop in over), core_count(nest, schedule), "cores")
+        each = {loop.dim: -(-nest.sizes[loop.dim] // loop.step) for loop in over}
+        partition = Partition(",".join(each), core_count(nest, schedule), "cores", each if len(each) > 1 else None)
     elif outer:
         parts = -(-nest.sizes[outer[0].dim] // outer[0].step)
         partition = Partition(outer[0].dim, parts, "time")

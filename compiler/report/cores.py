@@ -35,7 +35,7 @@ def print_cores(report: Report, console: Console) -> None:
     for row in rows:
         for number, cells in enumerate(_cells(row)):
             partition = None if row.schedule is None else row.schedule.partition
-            cut = partition.dim if partition is not None and partition.over == "cores" else "-"
+            cut = str(partition) if partition is not None and partition.over == "cores" else "-"
             names = ("", "", "") if number else (escape(row.name or row.op), row.phase, cut)
             table.add_row(*names, str(number), *cells)
     console.print(table)

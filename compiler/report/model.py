@@ -31,12 +31,22 @@ class TensorBytes(msgspec.Struct, frozen=True):
     write_bytes: int
 
 
-class Partition(msgspec.Struct, frozen=True):
-    """A dimension cut in parts, one after the other (`time`) or side by side (`cores`)."""
+class Partition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """
+    A dimension cut in parts, one after the other (`time`) or side by side (`cores`).
+
+    Of several dimensions `dim` has the names, outermost first, joined by commas, `parts` the product; `each`, which is
+    there for several only, has the parts of each.
+    """
 
     dim: str
     parts: int
     over: Literal["time", "cores"]
+    each: dict[str, int] | None = None
+
+    def __str__(self) -> str:
+        """`m`, or `b 4 x o 2` of several dimensions."""
+        return " x ".join(f"{dim} {parts}" for dim, parts in (self.each or {}).items()) or self.dim
 
 
 class ScheduleRow(msgspec.Struct, frozen=True, kw_only=True):

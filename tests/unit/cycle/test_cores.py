@@ -1,5 +1,6 @@
 """Chips of several cores: rows by hand, what the report says of each core, errors, the language's way there."""
 
+import json
 from collections.abc import Callable
 from io import StringIO
 
@@ -12,8 +13,8 @@ from npuc.backends.hardware import Hardware
 from npuc.compiler import compile_source
 from npuc.compiler.cli import run_command
 from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.report import OpRow, Partition, Scalar, TensorBytes
-from npuc.compiler.report.cores import load_balance
+from npuc.compiler.report import OpRow, Partition, Scalar, TensorBytes, make_report, report_from_json
+from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.table import print_report
 
 Parse = Callable[[str], ModuleOp]
@@ -65,6 +66,7 @@ def test_split_by_hand(parse: Parse, hardware: Machine) -> None:
     assert found.spm_bytes == 96
     native = found.native
     assert (native["cores"], native["load_balance"], native["tiles"]) == (2, 1.0, 20)
+    assert native["fill_drain_cycles"] == 6
     assert native["core_cycles"] == [178, 178]
     assert native["core_read_bytes"] == [640, 640]
     assert native["core_write_bytes"] == [32, 32]
@@ -95,7 +97,47 @@ def test_uneven_parts_show_in_the_balance(parse: Parse, hardware: Machine) -> No
     work = found.native["core_compute_cycles"]
     assert work == [2 * 40 + 6, 40 + 6]
     assert found.native["load_balance"] == (86 + 46) / (3 * 86)
-    assert found.compute_cycles == 86
+    assert (found.compute_cycles, found.native["fill_drain_cycles"]) == (86, 6)
+
+
+@pytest.mark.parametrize(
+    ("array", "steady"),
+    [
+        ({"fill": "per-fold"}, 2 * 40),
+        ({"dataflow": "ws"}, 10 * 5),
+        ({"dataflow": "in-place", "fill": "per-fold"}, 10 * 5),
+        ({"dataflow": "ws", "overlap": "base", "tile_m": 5}, 10 * 5),
+    ],
+)
+def test_fill_and_drain_are_of_the_busiest_core(
+    parse: Parse, hardware: Machine, array: dict[str, object], steady: int
+) -> None:
+    """What streams nothing is the rest of the cycles of the core with five rows, not of both."""
+    keys = {f"array__{key}": value for key, value in array.items()}
+    found = row(parse(product("loops [cores m : 5]")), hardware(array__cores=2, memory__spm_kib=2, **keys))
+    assert number(found.native["fill_drain_cycles"]) == number(found.compute_cycles) - steady
+
+
+def test_parts_of_each_dimension(parse: Parse, hardware: Machine) -> None:
+    """Two dimensions over cores: how many parts each of them is cut in, in the report and in the table of cores."""
+    module = parse(product("loops [cores m : 4, cores n : 1]"))
+    report = CycleBackend().score(module, hardware(array__cores=8, memory__spm_kib=2))
+    assert report.ops[0].schedule is not None
+    assert report.ops[0].schedule.partition == Partition("m,n", 8, "cores", {"m": 2, "n": 4})
+    (line,) = json.loads(report.to_json())["ops"]
+    assert line["schedule"]["partition"] == {"dim": "m,n", "parts": 8, "over": "cores", "each": {"m": 2, "n": 4}}
+    assert report_from_json(report.to_json()) == report
+    assert "schedule.partition.each.m" in report.to_csv().splitlines()[0]
+    console = Console(width=120, record=True, file=StringIO())
+    print_cores(report, console)
+    assert " m 2 x n 4 " in console.export_text()
+    one = row(parse(product("loops [cores m : 4]")), hardware(array__cores=2, memory__spm_kib=2))
+    assert one.schedule is not None
+    assert json.loads(make_report("cycle", {}, [one]).to_json())["ops"][0]["schedule"]["partition"] == {
+        "dim": "m",
+        "parts": 2,
+        "over": "cores",
+    }
 
 
 def test_one_core_alone_has_the_whole_channel(parse: Parse, hardware: Machine) -> None:
