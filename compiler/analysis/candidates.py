@@ -26,8 +26,6 @@ TRIALS = 24
 """The most that are timed."""
 EFFORT = 1500
 """The most tile operations on their way at a time, summed up over the candidates that are timed."""
-SLACK = 1.02
-"""Candidates whose bound is above the best estimate by more than this factor are not looked at."""
 ALIKE = 1.0001
 """Times within this factor are taken for equal, and the one with less traffic wins."""
 PROBED = 32
@@ -85,14 +83,14 @@ def _choices(prices: Prices, budget: int, wanted: tuple[str, ...], limit: float)
     if probed:
         first = min(probed, key=lambda choice: float(choice.score.min()))
         place = int(first.score.argmin())
-        limit = min(limit, max(float(first.score[place]) * SLACK, _exact(prices, first, place, budget)))
+        limit = min(limit, _exact(prices, first, place, budget) * ALIKE)
     return [choice for order in orders for choice in prices.choices(order, limit, budget)]
 
 
 def _exact(prices: Prices, choice: Choice, place: int, budget: int) -> float:
-    """What a candidate costs, where estimates may be wrong."""
+    """What a candidate costs: of traffic and energy the price is no estimate."""
     if prices.objective not in ("time", "edp"):
-        return 0.0
+        return float(choice.score[place])
     schedule = prices.schedule(choice.order, int(choice.way[place]), int(choice.at[place]), budget)
     return price_of(prices.nest, schedule, prices.machine, prices.objective, prices.widths)[0]
 
