@@ -58,7 +58,7 @@ def check_program(
     progress: Callable[[PassCheck], None] | None = None,
 ) -> list[PassCheck]:
     """
-    Check every pass of a pipeline (by default all of -O0 down to tiles' level `npu`).
+    Check every pass of a pipeline (by default all of `opt_level` down to the level `npu`), in its order.
 
     Of a layer table only the layers that `only` names are read; a network is checked whole. Raises `CheckError` that
     names the first pass which breaks the program: its verifier, its execution or its values. Raises `UsageError` where
@@ -66,10 +66,10 @@ def check_program(
     """
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, {**compile_options(options), "only": only}, sources)
-    stamp_default_target(module)
+    stamp_default_target(module, options.get("hardware"), options.get("overrides"))
     text = options.get("pipeline")
     if text is None:
-        text = ",".join(passes_to(module, options.get("level") or "npu", training=not options.get("inference")))
+        text = ",".join(passes_to(module, options.get("level") or "npu", options))
     passes = read_pipeline(text, available_passes(options.get("load", ())))
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
     _refuse_large(int(products * work_of(module)["MACs"]), limit, source)

@@ -17,11 +17,9 @@ from xdsl.passes import ModulePass
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
-from npuc.compiler.options import DEFAULT_LEVEL
 from npuc.compiler.pipeline import (
     AUTODIFF,
     SCHEDULE,
-    STEPS,
     available_passes,
     own_passes,
     preset,
@@ -118,16 +116,11 @@ def _preset(
         warnings.append("the program has no loss: forward pass only")
         training = False
     if not _wants_schedules(model, machine):
-        return [name for name in preset(state, model.level, training=training) if name != SCHEDULE]
+        return [name for name in preset(state, model.level, training=training, opt_level=0) if name != SCHEDULE]
     level = options.get("opt_level")
-    steps = STEPS[DEFAULT_LEVEL if level is None else level]
-    if state.scheduled:
-        steps = ()
-        if level is not None or state.unscheduled:
-            warnings.append("-O leaves the schedules that the source sets as they are")
-    steps = [with_objective(step, objective) for step in steps]
-    names = preset(state, model.level, training=training, steps=steps)
-    return [with_objective(name, objective) if name == SCHEDULE else name for name in names]
+    if state.scheduled and (level is not None or state.unscheduled):
+        warnings.append("-O leaves the schedules that the source sets as they are")
+    return preset(state, model.level, training=training, opt_level=level, objective=objective)
 
 
 def _trace(

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, Verify
 
 from npuc.compiler.boundary import Foreign, summary
 from npuc.compiler.errors import NpucError, SourceError, UsageError, did_you_mean
+from npuc.compiler.options import DEFAULT_LEVEL, LEVELS
 from npuc.compiler.plugins import PassFactory, installed_passes, load_passes
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.verify import SourceTexts, verify_module
@@ -63,19 +64,28 @@ def state_of(module: ModuleOp) -> State:
     )
 
 
-def preset(state: State, level: str, *, training: bool, steps: Sequence[str] = ()) -> list[str]:
+def preset(
+    state: State, level: str, *, training: bool, opt_level: int | None = None, objective: str = "time"
+) -> list[str]:
     """
     The passes that a program in `state` still needs before a backend of `level` can score it.
 
-    `steps` come before the schedules, where contractions may be of a backward pass.
+    What `opt_level` does comes before the schedules, where contractions may be of a backward pass and none has a
+    schedule. Raises `UsageError` for a level that does not exist.
     """
+    known = DEFAULT_LEVEL if opt_level is None else opt_level
+    if known not in LEVELS:
+        raise UsageError(
+            f"unknown optimisation level {opt_level!r}", hint=f"known: {', '.join(str(level) for level in LEVELS)}"
+        )
     names: list[str] = []
     if state.has_train and training and not state.is_step:
         names.append(AUTODIFF)
     if level == "npu" and (state.has_train or state.unscheduled > 0):
-        names += [LOWER] * state.has_train + [SCHEDULE]
-        if training or state.is_step or not state.has_train:
-            names[-1:] = [*steps, SCHEDULE]
+        names += [LOWER] * state.has_train
+        backward = training or state.is_step or not state.has_train
+        steps = STEPS[known] if backward and not state.scheduled else ()
+        names += [with_objective(step, objective) for step in (*steps, SCHEDULE)]
     return names
 
 

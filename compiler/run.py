@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypedDict
 
 import numpy as np
@@ -26,7 +27,7 @@ from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, the_function
 from npuc.compiler.interpreter.numbers import element_name
 from npuc.compiler.memory import without_cycle_collection
-from npuc.compiler.options import MAX_OPS, CompileOptions
+from npuc.compiler.options import MAX_OPS, CompileOptions, HardwareLike
 from npuc.compiler.pipeline import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.reading import read_program
 from npuc.compiler.source import Source, open_source, text_source
@@ -50,6 +51,9 @@ class RunOptions(TypedDict, total=False):
     inference: bool | None
     pipeline: str | None
     level: str | None
+    opt_level: int | None
+    hardware: HardwareLike | None
+    overrides: Mapping[str, object] | None
     load: Sequence[str]
     max_ops: int
 
@@ -60,8 +64,9 @@ def run_source(text: str, format: str = "dsl", filename: str = "<string>", **opt
 
     `inputs` gives any argument by name; missing parameters are drawn from `seed`, states are 0, statistics at their
     defaults. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run first, `level`
-    (`train`, `npu`, `tiles`) how far to lower; by default the training step runs as it is derived. Raises
-    `UsageError` for an unknown name, a wrong shape or a missing input.
+    (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for `hardware` and
+    `overrides` of its keys; by default the training step runs as it is derived. Raises `UsageError` for an unknown
+    name, a wrong shape or a missing input.
     """
     return run_program(text_source(text, format, filename), options)
 
@@ -99,27 +104,37 @@ def _names(module: ModuleOp) -> set[str]:
 
 
 def lowered_program(source: Source, options: RunOptions) -> ModuleOp:
-    """The program after the passes that `pipeline` and `level` ask for."""
+    """The program after the passes that `pipeline`, `level` and `opt_level` ask for."""
     level, pipeline = options.get("level"), options.get("pipeline")
     if level is not None and level not in LEVELS:
         raise UsageError(f"unknown level '{level}'", hint=did_you_mean(level, LEVELS))
+    lowest = "train" if options.get("opt_level") is None else "npu"
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, compile_options(options), sources)
     available = available_passes(options.get("load", ()))
-    stamp_default_target(module)
+    stamp_default_target(module, options.get("hardware"), options.get("overrides"))
     if pipeline is not None:
         run_pipeline(module, read_pipeline(pipeline, available), make_context(), sources)
     if pipeline is None or level is not None:
-        rest = passes_to(module, level or "train", training=not options.get("inference"))
+        rest = passes_to(module, level or lowest, options)
         run_pipeline(module, read_pipeline(",".join(rest), available), make_context(), sources)
     return module
 
 
-def stamp_default_target(module: ModuleOp) -> None:
-    """Write the default machine into a module that names none, for the passes that schedule."""
-    if TARGET not in module.attributes:
-        model = get_backend(DEFAULT)
-        stamp_target(module, load_hardware(default_hardware(model)), model.name)
+def stamp_default_target(
+    module: ModuleOp, hardware: HardwareLike | None = None, overrides: Mapping[str, object] | None = None
+) -> None:
+    """
+    Write a machine, by default that of the default backend, into a module that names none, for passes that schedule.
+
+    One that lacks facts for schedules is left out.
+    """
+    if TARGET in module.attributes:
+        return
+    model = get_backend(DEFAULT)
+    machine = load_hardware(default_hardware(model) if hardware is None else hardware, overrides)
+    with suppress(UsageError):
+        stamp_target(module, machine, model.name)
 
 
 def compile_options(options: RunOptions) -> CompileOptions:
@@ -131,10 +146,12 @@ def compile_options(options: RunOptions) -> CompileOptions:
     }
 
 
-def passes_to(module: ModuleOp, level: str, *, training: bool) -> list[str]:
-    """The passes that a program still needs to be at a level."""
+def passes_to(module: ModuleOp, level: str, options: RunOptions) -> list[str]:
+    """The passes that a program still needs to be at a level: those of `opt_level`."""
     state = state_of(module)
-    names = preset(state, "train" if level == "train" else "npu", training=training and state.has_loss)
+    training = not options.get("inference") and state.has_loss
+    above = "train" if level == "train" else "npu"
+    names = preset(state, above, training=training, opt_level=options.get("opt_level"))
     return names + ["lower-tiles"] * (level == "tiles")
 
 

@@ -13,6 +13,7 @@ from npuc.compiler.cli.shared import (
     Inference,
     Load,
     MaxOps,
+    OptLevel,
     Pipeline,
     Quiet,
     Source,
@@ -20,7 +21,7 @@ from npuc.compiler.cli.shared import (
     parse_defines,
 )
 from npuc.compiler.errors import UsageError
-from npuc.compiler.options import MAX_OPS, Only
+from npuc.compiler.options import DEFAULT_LEVEL, MAX_OPS, Only
 
 if TYPE_CHECKING:
     from npuc.compiler.run import RunOptions
@@ -34,6 +35,7 @@ def register(app: typer.Typer) -> None:
 def command(
     source: Source,
     define: Defines = None,
+    opt_level: OptLevel = None,
     pipeline: Pipeline = None,
     inference: Inference = None,
     limit: Annotated[
@@ -51,6 +53,7 @@ def command(
             raise UsageError("--limit nan: expected a number")
         options: RunOptions = {
             "defines": parse_defines(define),
+            "opt_level": opt_level,
             "pipeline": pipeline,
             "inference": inference,
             "seed": seed,
@@ -76,4 +79,6 @@ def compare_passes(source: str, options: RunOptions, *, only: Only = None, limit
 
     checked = check_program(open_source(source), options, only=only, limit=limit, progress=show)
     if out:
-        print(f"{len(checked)} passes checked, the program computes the same after each")
+        level = options.get("opt_level")
+        named = "" if options.get("pipeline") is not None else f" (-O{DEFAULT_LEVEL if level is None else level})"
+        print(f"{len(checked)} passes checked{named}, the program computes the same after each")

@@ -140,9 +140,9 @@ def command(
             "verify_each": verify_each,
             "print_after": print_after,
         }
-        _compile(source, backends, options, outputs, quiet=quiet, verbose=verbose)
-        if check:
-            _check(source, options, quiet=quiet)
+        result = _compile(source, backends, options, outputs, quiet=quiet, verbose=verbose)
+        for pipeline in dict.fromkeys(report.pipeline for report in result.reports) if check else ():
+            _check(source, {**options, "pipeline": pipeline}, quiet=quiet)
 
 
 def _outputs(
@@ -171,7 +171,7 @@ def _outputs(
 
 
 def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
-    """Compare the program before and after each pass of the compilation."""
+    """Compare the program before and after each pass of a compilation, on its hardware."""
     from npuc.compiler.check import MAC_LIMIT
     from npuc.compiler.cli.check import compare_passes
 
@@ -179,6 +179,8 @@ def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
         "defines": options.get("defines"),
         "pipeline": options.get("pipeline"),
         "inference": options.get("inference"),
+        "hardware": options.get("hardware"),
+        "overrides": options.get("overrides"),
         "load": options.get("load", []),
         "max_ops": options.get("max_ops", MAX_OPS),
     }
@@ -187,7 +189,7 @@ def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
 
 def _compile(
     source: str, backends: Sequence[str], options: CompileOptions, outputs: Outputs, *, quiet: bool, verbose: bool
-) -> None:
+) -> Compilation:
     from npuc.compiler.driver import compile_program
     from npuc.compiler.source import open_source
 
@@ -197,6 +199,7 @@ def _compile(
             print(f"npuc: passes: {report.pipeline or '(none)'}", file=sys.stderr)
     _write(result, outputs)
     _write_scalesim(result, options, outputs, _say(quiet))
+    return result
 
 
 def _write_scalesim(result: Compilation, options: CompileOptions, outputs: Outputs, say: Say) -> None:

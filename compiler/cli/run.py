@@ -61,8 +61,6 @@ def command(
         from npuc.compiler.run import run_program
         from npuc.compiler.source import open_source
 
-        if opt_level not in (None, 0):
-            raise UsageError(f"unknown optimisation level {opt_level}", hint="known: 0")
         check_target(outputs)
         options: RunOptions = {
             "inputs": {} if inputs is None else read_arrays(inputs),
@@ -73,6 +71,7 @@ def command(
             "inference": inference,
             "pipeline": pipeline,
             "level": level,
+            "opt_level": opt_level,
             "load": load or [],
             "max_ops": max_ops,
         }

@@ -33,7 +33,7 @@ def broken(tmp_path: Path, old: str, new: str) -> str:
 
 def test_the_default_pipeline_keeps_the_program() -> None:
     done = check_program(text_source(NET, "dsl", "net.dsl"), {})
-    assert [check.step for check in done] == ["autodiff", "lower-to-npu", "schedule"]
+    assert [check.step for check in done] == ["autodiff", "lower-to-npu", 'interleave{mode="best"}', "schedule"]
     assert all(check.comparison.equal for check in done)
 
 
@@ -69,7 +69,7 @@ def test_a_program_that_takes_too_long_is_refused_with_what_to_lower() -> None:
 
 def test_samples_are_checked_at_a_small_size() -> None:
     done = check_program(open_source("samples:resnet18"), {"defines": {"batch": 1, "image": 32}, "level": "npu"})
-    assert len(done) == 3
+    assert len(done) == 4
 
 
 def test_a_network_that_amplifies_rounding_is_no_false_alarm() -> None:
@@ -85,3 +85,38 @@ def test_a_pass_that_loses_the_names_of_layers_is_named(tmp_path: Path) -> None:
         check_program(text_source(NET, "dsl", "net.dsl"), {"load": [file], "pipeline": "merge-scalings"})
     assert caught.value.hint is not None
     assert "derive" in caught.value.hint
+
+
+INTEGERS = """
+network net(batch=4) {
+  input x: f32[batch, 6]
+  h = linear(relu(linear(x, 8, bias=false)), 5, bias=false)
+  loss sum(h * h)
+}
+"""
+STEPS = {
+    0: [],
+    1: ['interleave{mode="zip"}'],
+    2: ['interleave{mode="zip"}', 'rearrange{rule="published"}'],
+    3: ['interleave{mode="best"}'],
+}
+
+
+@pytest.mark.parametrize("level", [*STEPS, None])
+def test_every_pass_of_a_level_is_checked(level: int | None) -> None:
+    """By default those of the default level; the program keeps integers, so that results are equal to the bit."""
+    done = check_program(text_source(INTEGERS, "dsl", "net.dsl"), {"opt_level": level})
+    steps = STEPS[3 if level is None else level]
+    assert [check.step for check in done] == ["autodiff", "lower-to-npu", *steps, "schedule"]
+    assert all(check.comparison.equal and check.comparison.exact for check in done)
+
+
+def test_passes_are_checked_on_the_machine_that_is_named() -> None:
+    """On a machine without array nothing can be scheduled; the passes before are checked all the same."""
+    source, passes = text_source(INTEGERS, "dsl", "net.dsl"), "autodiff,lower-to-npu"
+    assert len(check_program(source, {"hardware": "a100", "pipeline": passes})) == 2
+    with pytest.raises(CheckError, match="the module does not say its machine"):
+        check_program(source, {"hardware": "a100", "pipeline": f"{passes},schedule"})
+    small = {"memory.spm_kib": 0.004}
+    with pytest.raises(CheckError, match="the smallest tiles need"):
+        check_program(source, {"overrides": small})

@@ -8,6 +8,9 @@ import pytest
 
 from npuc.compiler import UsageError, describe_source, run_file, run_source
 from npuc.compiler.errors import SourceError
+from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.run import RunOptions, lowered_program
+from npuc.compiler.source import text_source
 
 MLP = """
 network mlp(batch=6, hidden=5) {
@@ -150,3 +153,43 @@ def test_a_file_is_run_like_its_text(tmp_path: Path) -> None:
     file = tmp_path / "net.dsl"
     file.write_text(MLP)
     assert run_file(file, inputs=data()).losses == run_source(MLP, inputs=data()).losses
+
+
+@pytest.mark.parametrize("level", [None, "npu", "tiles"])
+@pytest.mark.parametrize("opt_level", [1, 2, 3])
+def test_every_optimisation_level_computes_the_same(opt_level: int, level: str | None) -> None:
+    """As at -O0, by the comparison that checks passes, over two steps of training."""
+    text = MLP.replace("linear(h, 3)", "linear(relu(linear(h, 6)), 3)")
+    small = {"memory.spm_kib": 0.25, "array.rows": 4, "array.cols": 4}
+
+    def results(opt: int | None, level: str | None) -> dict[str, Any]:
+        run = run_source(
+            text,
+            inputs=data(),
+            dtype="float64",
+            steps=2,
+            opt_level=opt,
+            level=level,
+            hardware="igo-small",
+            overrides=small,
+        )
+        assert run.updated
+        return {"losses": np.asarray(run.losses), **run.gradients, **run.updated, **run.outputs}
+
+    assert compare(results(0, None), results(opt_level, level)).equal
+
+
+def test_an_optimisation_level_runs_its_passes() -> None:
+    source = text_source(MLP.replace("linear(h, 3)", "linear(relu(linear(h, 6)), 3)"), "dsl", "f")
+
+    def ops(options: RunOptions) -> set[str]:
+        return {op.name for op in lowered_program(source, options).walk()}
+
+    assert "npu.contract" not in ops({})
+    assert "npu.interleave" not in ops({"opt_level": 0})
+    assert {"npu.contract", "npu.interleave"} <= ops({"opt_level": 1})
+    assert "npu.streams" in ops({"opt_level": 1, "level": "tiles"})
+    assert "train.matmul" in ops({"opt_level": 1, "level": "train"})
+    assert "npu.contract" not in ops({"opt_level": 3, "pipeline": "autodiff"})
+    with pytest.raises(UsageError, match="unknown optimisation level 4"):
+        lowered_program(source, {"opt_level": 4})

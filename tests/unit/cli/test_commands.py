@@ -159,7 +159,7 @@ def test_check_compares_the_passes(npuc: Npuc) -> None:
         (["run", "net.dsl", "--dtype", "float16"], 2, "float16"),
         (["run", "net.dsl", "--inputs", "none.npz"], 2, "none.npz"),
         (["run", "net.dsl", "--inputs", "net.dsl"], 2, "net.dsl"),
-        (["run", "net.dsl", "-O2"], 2, "unknown optimisation level 2"),
+        (["run", "net.dsl", "-O4"], 2, "unknown optimisation level 4"),
         (["check", "net.dsl", "-p", "nothing"], 2, "unknown pass"),
         (["list", "pases"], 2, "did you mean 'passes'?"),
         (["opt", "wrong.mlir"], 1, "wrong.mlir:1:"),
@@ -267,3 +267,26 @@ def test_opt_guards_against_strings_that_do_not_end(npuc: Npuc, folder: Path) ->
     outcome = npuc("opt", "long.mlir")
     assert outcome.status == 1
     assert "long.mlir:1:1" in outcome.err
+
+
+def test_check_says_the_level(npuc: Npuc) -> None:
+    for options, level in (((), 3), (("-O1",), 1), (("-O", "0"), 0)):
+        lines = npuc("check", "net.dsl", *options).out.splitlines()
+        assert lines[-1].startswith(f"{3 + (level > 0)} passes checked (-O{level})")
+        assert ("interleave" in "".join(lines)) is (level > 0)
+    assert npuc("check", "net.dsl", "-O4").status == 2
+
+
+def test_compile_checks_the_passes_that_ran(npuc: Npuc) -> None:
+    """Those of its level and objective, each once however many backends score them."""
+    outcome = npuc("compile", "net.dsl", "-O2", "--objective", "traffic", "-b", "cycle", "-b", "cycle", "--check")
+    assert outcome.status == 0
+    checked = [line.split(": ")[2] for line in outcome.err.splitlines() if line.startswith("npuc: check: ")]
+    assert [step.partition("{")[0] for step in checked] == [
+        "autodiff",
+        "lower-to-npu",
+        "interleave",
+        "rearrange",
+        "schedule",
+    ]
+    assert all("traffic" in step for step in checked[2:])
