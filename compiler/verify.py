@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.errors import Location, SourceError, SourceErrors
 from npuc.dialects.alike import likeness
+from npuc.dialects.npu.resident import ElsewhereError
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.signature import signature_problems
 
@@ -84,7 +85,8 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
         try:
             op.verify_()
         except VerifyException as e:
-            errors.append(error_at(op, f"'{op.name}' {e}{blame}", sources))
+            culprit = e.op if isinstance(e, ElsewhereError) else op
+            errors.append(error_at(culprit, f"'{culprit.name}' {e}{blame}", sources))
             if len(errors) == MAX_ERRORS:
                 break
         else:

@@ -14,6 +14,7 @@ from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident import held_tiles
+from npuc.backends.cycle.staying import stays_of, with_stay
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.hardware import Hardware, machine_target
 from npuc.compiler.analysis.machine import Machine, machine_from
@@ -108,16 +109,20 @@ def _rows(
 def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
     """The rows of npuc's own model."""
     groups = fused_groups(ops, machine)
-    held, shares = held_tiles(ops, machine), pool_shares(ops, machine)
+    held, shares, stays = held_tiles(ops, machine), pool_shares(ops, machine), stays_of(ops, machine)
     waiting: list[OpRow] = []
 
     def kind_of(op: Operation) -> Hashable:
         kind = None if op in groups else _kind(op)
-        if kind is None or (op not in held and op not in shares):
+        if kind is None or (op not in held and op not in shares and op not in stays):
             return kind
-        return kind, op in held, shares.get(op)
+        return kind, op in held, shares.get(op), stays.get(op)
 
     def price(op: Operation, index: int) -> OpRow:
+        row = alone(op, index)
+        return with_stay(row, stays[op]) if op in stays else row
+
+    def alone(op: Operation, index: int) -> OpRow:
         if waiting:
             return waiting.pop(0)
         if isinstance(op, ContractOp):

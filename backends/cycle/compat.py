@@ -26,6 +26,7 @@ from npuc.compiler.errors import UsageError
 from npuc.compiler.report import OpRow, TensorBytes
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
+from npuc.dialects.npu.resident import Holder
 from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, sparsity_of
 
 COMPAT = "scalesim3"
@@ -91,6 +92,9 @@ def compat_warnings(hardware: Hardware, ops: Sequence[Operation]) -> list[str]:
     others = sum(not isinstance(op, ContractOp) for op in ops)
     if others:
         found.append(f"SCALE-Sim has no vector unit: {others:,} rows without products have no cost")
+    staying = sum(isinstance(op, Holder) and bool(op.resident.names) for op in ops)
+    if staying:
+        found.append(f"SCALE-Sim has no values that stay in SPM: {staying:,} rows cost as if nothing did")
     sparse = sum(sparsity_of(op) is not None for op in ops if role_of(op) is Role.FORWARD)
     if sparse and hardware.get("scalesim.sparsity", bool) is not True:
         found.append(f"the N:M of {sparse:,} layers does not count: scalesim.sparsity is false")

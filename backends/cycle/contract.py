@@ -22,12 +22,14 @@ from npuc.compiler.analysis.joint_bounds import joint_certificate
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import core_timings, pipeline
 from npuc.compiler.analysis.residency import kept, transposed
+from npuc.compiler.analysis.staying import moving_widths
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBytes
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
@@ -70,18 +72,22 @@ def nest_cost(
     widths: tuple[int, ...],
     held: bool = False,
     share: Share | None = None,
+    still: frozenset[str] = frozenset(),
 ) -> Cost:
     """
     The cost of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
 
     `held`: the operation before left the stationary tile in the array. `share`: what it does in a pool of tiles, under
-    memory.policy "lru".
+    memory.policy "lru". `still`: the tensors of which nothing moves, as they stay in SPM.
     """
+    moving = moving_widths(nest, widths, still)
     width = dict(zip(nest.tensors, widths, strict=True))
     cores = parts(nest, schedule)
     spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
     moved = spread.channel if share is None else dict(share.tensors)
     tensors = {name: TensorBytes(t.read * width[name], t.write * width[name]) for name, t in moved.items()}
+    kept_still = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in still)
+    tensors |= dict.fromkeys(still, TensorBytes(0, 0))
     turned = transposed(nest, width) if machine.array.dataflow == "in-place" else {}
     if machine.transpose == "explicit":
         for name, size in turned.items():
@@ -99,7 +105,7 @@ def nest_cost(
         brought = [sum(t.read * width[name] for name, t in rows.items()) for rows in spread.moved]
         taken = [sum(t.write * width[name] for name, t in rows.items()) for rows in spread.moved]
     busiest = max(works, key=lambda work: work.cycles)
-    timing = pipeline(nest, schedule, machine, widths, held) if share is None else share.timing
+    timing = pipeline(nest, schedule, machine, moving, held) if share is None else share.timing
     native: dict[str, int] = {
         "tiles": sum(work.tiles for work in works),
         "folds": sum(work.folds for work in works),
@@ -129,6 +135,8 @@ def nest_cost(
         native |= {"transpose_bytes": 2 * sum(turned.values()), "explicit_cycles": explicit}
         cycles = explicit if machine.transpose == "explicit" else cycles
     blocks = sum(elements * width[name] for name, elements in footprint(nest, schedule).items())
+    if still:
+        native["not_moved_bytes"] = kept_still
     if share is not None:
         blocks = share.peak
         native["peak_spm_bytes"] = share.peak
@@ -194,12 +202,13 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
         )
     nest, schedule = op.nest, op.schedule
     widths = contract_widths(op, machine.element_bytes)
-    cost = nest_cost(nest, schedule, machine, widths, held, share)
+    still = not_moved(op)
+    cost = nest_cost(nest, schedule, machine, widths, held, share, still)
     if share is None:
         _check_room(op, cost, machine, max(widths))
     batch, m, n, k = forward_sizes(nest)
     values, moved = number_values([op.operands]), cost.read + cost.written
-    certified = joint_certificate((nest,), values, machine.bounding_spm, (widths,), moved)
+    certified = joint_certificate((nest,), values, machine.bounding_spm, (moving_widths(nest, widths, still),), moved)
     if share is not None:
         certified = certified.relieved(share.found)
     own = max(0, certified.bound - (0 if share is None else share.early))

@@ -3,7 +3,8 @@ What operations without matrix work cost: vector work, moves, windows as matrice
 
 Each runs by itself, in series with the matrix work, and streams through SPM: its operands come from DRAM once and its
 results go there once. With double buffering the vector unit works while data moves, so the time is the larger of
-ops / lanes and the transfer; without it their sum. A value that is an operand twice is read once.
+ops / lanes and the transfer; without it their sum. A value that is an operand twice is read once, one that is in SPM
+already not at all.
 """
 
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.epilogue import stream_cycles, vector_cycles
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.report import Kind, OpRow, TensorBytes
+from npuc.compiler.report import Kind, OpRow, Scalar, TensorBytes
 from npuc.dialects.npu import TensorWorkOp, VectorOp
+from npuc.dialects.npu.resident import Holder, not_moved
 from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
 
@@ -26,6 +28,9 @@ def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
     reads, writes = (op.reads, op.writes) if isinstance(op, TensorWorkOp) else (None, None)
     tensors = _moved("in", op.operands, reads, machine, write=False)
     tensors |= _moved("out", op.results, writes, machine, write=True)
+    still = not_moved(op) if isinstance(op, Holder) else frozenset[str]()
+    kept = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in still)
+    tensors |= dict.fromkeys(still, TensorBytes(0, 0))
     read = sum(t.read_bytes for t in tensors.values())
     written = sum(t.write_bytes for t in tensors.values())
     vector = isinstance(op, VectorOp)
@@ -33,9 +38,16 @@ def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
     kind: Kind = "vector" if vector else "data"
     work, transfer = vector_cycles(ops, machine), machine.transfer_cycles(read + written)
     cycles = stream_cycles(ops, read + written, machine)
-    # Through SPM: once in and out by DMA, and for vector work once more by the unit.
-    through = (read + written) * (2 if vector else 1)
+    # Through SPM: once in and out by DMA, and for vector work once more by the unit, with what stays there.
+    through = (read + written) * (2 if vector else 1) + kept
     bound = max(work, transfer)
+    native: dict[str, Scalar | list[Scalar]] = {
+        "work": _what(op),
+        "transfer_cycles": transfer,
+        "spm_bytes_moved": through,
+    }
+    if still:
+        native["not_moved_bytes"] = kept
     return OpRow(
         index=index,
         name=layer_of(op),
@@ -58,7 +70,7 @@ def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
         lower_bound_bytes=read + written,
         lower_bound_seconds=machine.seconds(bound),
         tensors=tensors,
-        native={"work": _what(op), "transfer_cycles": transfer, "spm_bytes_moved": through},
+        native=native,
     )
 
 

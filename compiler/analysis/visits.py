@@ -4,7 +4,7 @@ The order in which a scheduled nest visits its tiles: a walk of the first tile o
 A tile is brought when the loops that move its tensor (`blocks.py`) step; the same tile may be brought again later.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -91,17 +91,19 @@ def _operations(nest: Nest, schedule: Schedule) -> Iterator[tuple[Lows, ...]]:
     yield from inside((dict.fromkeys(nest.sizes, 0),), nest.sizes)
 
 
-def loop_nest(nest: Nest, schedule: Schedule, reduction: bool = False) -> tuple[str, ...]:
+def loop_nest(nest: Nest, schedule: Schedule, reduction: bool = False, still: Collection[str] = ()) -> tuple[str, ...]:
     """
     The loops of a schedule as lines of pseudocode, with what is loaded and stored in each.
 
-    With `reduction` on chip a core begins with the sums of the core before it.
+    With `reduction` on chip a core begins with the sums of the core before it. The tensors `still` are in SPM already,
+    or stay there.
     """
-    return tuple(_Text(nest, schedule, reduction).inside(0))
+    return tuple(_Text(nest, schedule, reduction, still).inside(0))
 
 
 class _Text:
-    def __init__(self, nest: Nest, schedule: Schedule, reduction: bool):
+    def __init__(self, nest: Nest, schedule: Schedule, reduction: bool, still: Collection[str]):
+        self.still = still
         self.nest, self.loops, self.trips = nest, schedule.loops, max_trips(nest, schedule.loops)
         self.spread = schedule.spread if reduction else 0
         self.moving = {stream.tensor.name: stream for stream in streams(nest, schedule)}
@@ -124,12 +126,13 @@ class _Text:
             yield from self.inside(depth + 1)
         else:
             yield from (f"{pad}{statement}" for statement in self.nest.statements)
-        if outs:
-            yield f"{pad}store {', '.join(stream.tensor.name for stream in outs)}"
+        stored = [stream.tensor.name for stream in outs if stream.tensor.name not in self.still]
+        if stored:
+            yield f"{pad}store {', '.join(stored)}"
 
     def loads(self, streams: list[Stream]) -> Iterator[str]:
         """What comes in: always, or the first time."""
-        always = [stream.tensor.name for stream in streams if not self.first_time(stream)]
+        always = [s.tensor.name for s in streams if not self.first_time(s) and s.tensor.name not in self.still]
         if always:
             yield f"load {', '.join(always)}"
         yield from (f"load {s.tensor.name}{self.first_time(s)}" for s in streams if self.first_time(s))
@@ -138,7 +141,7 @@ class _Text:
         """What a block of an output is when its sums begin."""
         name, start = stream.tensor.name, self.starts.get(stream.tensor.name)
         first = "0" if start is None or self.is_late(start) else start.tensor.name
-        before = ["what was stored"] if self.moved[name].read else []
+        before = ["what is there" if name in self.still else "what was stored"] if self.moved[name].read else []
         before += ["what the core before has"] if self.again(stream, self.spread) else []
         return f"{name} = {' or '.join(before)}, at first {first}" if before else f"{name} = {first}"
 

@@ -14,6 +14,7 @@ from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.fused import fused_text
 from npuc.compiler.report.layers import Line, by_layer, folded
 from npuc.compiler.report.model import LayerCertificate, Report
+from npuc.compiler.report.staying import staying_text
 from npuc.compiler.report.verdict import MAC_UNITS, bytes_unit, energy_text, is_training, time_text, time_unit, verdict
 
 if TYPE_CHECKING:
@@ -165,6 +166,9 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
     fused = fused_text(report)
     if fused is not None:
         yield "fused", fused
+    staying = staying_text(report)
+    if staying is not None:
+        yield "resident", staying
     balance = load_balance(report)
     if balance is not None:
         yield "cores", f"load balance {balance:.1%}: the work of all arrays over that of the busiest on every core"

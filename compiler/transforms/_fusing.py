@@ -12,7 +12,6 @@ from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.search import best_schedule
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.layers import get_layer, get_op_class
-from npuc.compiler.transforms._together import Writes, writes_of
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.footprint import footprint
@@ -20,6 +19,7 @@ from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, fused_with
 from npuc.dialects.provenance import repeat_of
 from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.signature import Writes, writes_of
 
 Wanted = Callable[[VectorOp], bool]
 Place = tuple[int, int]

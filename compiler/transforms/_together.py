@@ -13,19 +13,16 @@ Contractions may run together when
 They take the place of the first because every use of a result comes later then, whatever is done with it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation
 
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, TensorWorkOp
-from npuc.dialects.npu.vector import memory_of
+from npuc.dialects.npu.resident import memory_of
 from npuc.dialects.provenance import Role, repeat_of, role_of, sparsity_of
-from npuc.dialects.train.signature import results_of
+from npuc.dialects.train.signature import Writes
 
-Writes = Mapping[Operation, frozenset[SSAValue]]
-"""The arguments of the function that an operation overwrites."""
 _BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
 _MOVABLE = (TensorWorkOp, Im2ColOp, Col2ImOp)
 
@@ -36,20 +33,6 @@ class Verdict:
 
     problem: str | None
     moved: tuple[Operation, ...] = ()
-
-
-def writes_of(block: Block) -> Writes:
-    """What the operations of a function's body write in place: the arguments that its results are new values of."""
-    func = block.parent_op()
-    ending = block.last_op
-    if not isinstance(func, FuncOp) or not isinstance(ending, ReturnOp):
-        return {}
-    found: dict[Operation, frozenset[SSAValue]] = {}
-    for result in results_of(func):
-        owner = ending.operands[result.index].owner
-        if result.updates is not None and isinstance(owner, Operation):
-            found[owner] = found.get(owner, frozenset()) | {block.args[result.updates]}
-    return found
 
 
 def together_role(roles: Sequence[Role]) -> Role | None:

@@ -4,8 +4,8 @@ from xdsl.rewriter import Rewriter
 
 from npuc.compiler.transforms._fuse import erase_unused, fuse, have_same_dimensions
 from npuc.compiler.transforms._sharing import are_gradients, sharing
-from npuc.compiler.transforms._together import writes_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.train.signature import writes_of
 
 
 def fused_beside(op: InterleaveOp) -> ContractOp | None:

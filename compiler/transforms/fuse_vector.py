@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.epilogue import refusal
 from npuc.compiler.analysis.machine import TARGET, machine_of
 from npuc.compiler.transforms._fusing import Fusing, Wanted
+from npuc.compiler.transforms._staying import refuse_staying
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.provenance import Role, layer_of, role_of
 
@@ -65,6 +66,7 @@ class FuseVectorPass(ModulePass):
         problem = refusal(machine)
         if problem is not None:
             raise PassFailedException(f"{self.name}: {problem}")
+        refuse_staying(op, self.name)
         blocks: dict[Block, Fusing] = {}
         for contract in [inner for inner in op.walk() if isinstance(inner, ContractOp)]:
             block = contract.parent

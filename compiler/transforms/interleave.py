@@ -43,10 +43,10 @@ from npuc.compiler.transforms._best import merge_best
 from npuc.compiler.transforms._fuse import fuse, have_same_dimensions
 from npuc.compiler.transforms._scheduling import known_machine, objective_named, schedule_for
 from npuc.compiler.transforms._sharing import KINDS, Wanted, sharing
-from npuc.compiler.transforms._together import Writes, writes_of
 from npuc.compiler.transforms._zip import zip_together
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
+from npuc.dialects.train.signature import Writes, writes_of
 
 MODES = ("zip", "fused", "best")
 

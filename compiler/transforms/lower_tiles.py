@@ -34,6 +34,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from npuc.compiler.transforms._place import Part, State
+from npuc.compiler.transforms._staying import refuse_staying
 from npuc.compiler.transforms._tile_fused import FusedBlocks
 from npuc.compiler.transforms._tile_writer import INDEX, TileWriter
 from npuc.dialects import npu
@@ -243,6 +244,7 @@ class LowerTilesPass(ModulePass):
     name = "lower-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_staying(op, self.name)
         kinds = (npu.InterleaveOp, npu.ContractOp)
         for inner in [i for i in op.walk() if isinstance(i, kinds) and not isinstance(i.parent_op(), npu.InterleaveOp)]:
             if isinstance(inner, npu.InterleaveOp):

@@ -7,6 +7,7 @@ from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestA
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
 from npuc.dialects.npu.interleave import InterleaveOp, StreamsOp, YieldOp
+from npuc.dialects.npu.resident import Resident, ResidentAttr
 from npuc.dialects.npu.tiles import EmptyOp, FinishOp, LoadOp, MacOp, StartOp, StoreOp, ZeroOp
 from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp, ViewOp
 
@@ -29,6 +30,8 @@ __all__ = [
     "MoveOp",
     "NestAttr",
     "Range",
+    "Resident",
+    "ResidentAttr",
     "ScheduleAttr",
     "StartOp",
     "StoreOp",
@@ -62,5 +65,5 @@ NPU = Dialect(
         StreamsOp,
         YieldOp,
     ],
-    [NestAttr, ScheduleAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
+    [NestAttr, ScheduleAttr, ResidentAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
 )

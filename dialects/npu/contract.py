@@ -29,8 +29,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr, shared_nest, shared_schedule
+from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
+from npuc.dialects.npu.resident import (
+    NOTHING,
+    Holder,
+    Resident,
+    ResidentAttr,
+    check_block,
+    check_names,
+    check_once,
+    parse_resident,
+    resident_attr,
+)
 from npuc.dialects.npu.syntax import (
     ParsedTensor,
     parse_nest,
@@ -67,7 +79,7 @@ def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | N
 
 
 @irdl_op_definition
-class ContractOp(ByTypes, IRDLOperation):
+class ContractOp(ByTypes, Holder, IRDLOperation):
     """
     One or more contraction statements over one loop nest.
 
@@ -81,6 +93,7 @@ class ContractOp(ByTypes, IRDLOperation):
     outs = var_result_def(AnyAttr())
     nest_attr = prop_def(NestAttr, prop_name="nest")
     schedule_attr = opt_prop_def(ScheduleAttr, prop_name="schedule")
+    resident_attr = opt_prop_def(ResidentAttr, prop_name="resident")
 
     traits = traits_def(Pure())
 
@@ -124,6 +137,41 @@ class ContractOp(ByTypes, IRDLOperation):
     def schedule(self, schedule: Schedule | ScheduleAttr | None) -> None:
         self.schedule_attr = _schedule_attr(schedule)
 
+    @property
+    def resident(self) -> Resident:
+        """What stays in SPM before and after; nothing if nothing is written."""
+        attr = self.resident_attr
+        return NOTHING if attr is None else attr.data
+
+    @resident.setter
+    def resident(self, resident: Resident | ResidentAttr | None) -> None:
+        self.resident_attr = resident_attr(resident)
+
+    def named_operands(self) -> dict[str, SSAValue]:
+        return {t.name: value for t, value in zip(self.nest.ins, self.operands, strict=False)}
+
+    def named_results(self) -> dict[str, SSAValue]:
+        return {t.name: value for t, value in zip(self.nest.outs, self.results, strict=True)}
+
+    def own_room(self) -> int:
+        if not self.is_right():
+            return 0
+        held, tensors = footprint(self.nest, self.schedule), self.nest.tensors
+        return sum((held | {name: tensors[name].elements for name in self.resident.names if name in held}).values())
+
+    def is_right(self) -> bool:
+        """Whether nothing is wrong with its nest and its schedule by themselves."""
+        return not self.nest_attr.problems and next(self.schedule.problems(self.nest), None) is None
+
+    def promised(self) -> int | None:
+        return self.schedule.spm
+
+    def has_resident(self, index: int) -> bool:
+        return index < len(self.nest.ins) and self.nest.ins[index].name in self.resident.ins
+
+    def stands_alone(self) -> bool:
+        return self.resident_attr is None
+
     def operand_of(self, tensor: str) -> SSAValue:
         """The operand of an input or a start, by the tensor's name in the nest."""
         return self.operands[[t.name for t in operand_tensors(self.nest)].index(tensor)]
@@ -149,6 +197,18 @@ class ContractOp(ByTypes, IRDLOperation):
             problem = _schedule_problem(nest, schedule.data)
             if problem is not None:
                 raise VerifyException(problem)
+        if self.resident_attr is not None:
+            self._check_resident()
+
+    def _check_resident(self) -> None:
+        """Raise for what cannot stay in SPM."""
+        check_names(self)
+        if self.resident.over:
+            raise VerifyException("only results of vector work are written over an operand")
+        if self.schedule.spread:
+            raise VerifyException("loops over cores: what stays in SPM would be in parts on all of them")
+        check_once(self, lambda name: unfinished(self.nest, self.schedule, name))
+        check_block(self)
 
     @classmethod
     def parse(cls, parser: Parser) -> "ContractOp":
@@ -160,6 +220,7 @@ class ContractOp(ByTypes, IRDLOperation):
 
         parsed = parse_nest(parser, operand, no_place)
         schedule = parse_schedule(parser, [name for name, _ in parsed.dims])
+        stays = resident_attr(parse_resident(parser))
         attributes = parser.parse_optional_attr_dict()
         inputs, outputs, start = parse_types(parser)
         starts = [t for t in parsed.starts if t is not None]
@@ -179,6 +240,8 @@ class ContractOp(ByTypes, IRDLOperation):
         properties: dict[str, Attribute] = {"nest": shared_nest(parsed.nest(shape_of))}
         if schedule is not None:
             properties["schedule"] = shared_schedule(schedule)
+        if stays is not None:
+            properties["resident"] = stays
         return cls.create(operands=values, result_types=outputs, properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -187,6 +250,8 @@ class ContractOp(ByTypes, IRDLOperation):
         print_nest(printer, self.nest, lambda t: printer.print_operand(values[t.name]), lambda t: None)
         if self.schedule_attr is not None and (text := schedule_text(self.schedule)):
             printer.print_string(f" {text}")
+        if self.resident_attr is not None:
+            printer.print_string(f" {self.resident}")
         print_tail(printer, self)
 
 

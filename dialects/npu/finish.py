@@ -24,7 +24,7 @@ def unfinished(nest: Nest, schedule: Schedule, name: str) -> str | None:
         steps.pop()
     for dim, moves in steps:
         if moves and dim not in tensor.dims:
-            return f"the loop over {dim} adds to blocks of {name} that have left"
+            return f"the loop over {dim} comes back to blocks of {name} that have left"
         if moves:
             cut.add(dim)
     for axis, size in zip(tensor.axes, tensor.shape, strict=True):

@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.contract import ContractOp
+from npuc.dialects.npu.resident import Holder
 from npuc.dialects.npu.shared import Together, joint_footprint, number_values
 
 
@@ -65,7 +66,7 @@ class YieldOp(ByTypes, IRDLOperation):
 
 
 @irdl_op_definition
-class InterleaveOp(ByTypes, IRDLOperation):
+class InterleaveOp(ByTypes, Holder, IRDLOperation):
     """
     Independent contractions that run in turn, one tile operation each, until all are done.
 
@@ -110,6 +111,13 @@ class InterleaveOp(ByTypes, IRDLOperation):
             tuple(op.nest for op in contracts), tuple(op.schedule for op in contracts), number_values(inputs)
         )
 
+    def own_room(self) -> int:
+        right = all(op.is_right() for op in self.contracts)
+        return sum(sum(blocks.values()) for blocks in joint_footprint(self.together)) if right else 0
+
+    def promised(self) -> int | None:
+        return self.spm
+
     def verify_(self) -> None:
         *ops, ending = self.body.block.ops or [None]
         if not isinstance(ending, YieldOp):
@@ -130,6 +138,8 @@ class InterleaveOp(ByTypes, IRDLOperation):
                     )
             if op.schedule.spread:
                 raise VerifyException("a contraction in it has loops over cores: in turn they run on one core")
+            if op.resident_attr is not None:
+                raise VerifyException("a contraction in it finds or leaves something in SPM: in turn they may not")
             if op.schedule.spm is not None:
                 raise VerifyException(
                     "spm stands on a contraction in it, but they share one SPM: write it on npu.interleave"

@@ -38,6 +38,18 @@ from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.finish import block_elements, unfinished
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.npu.resident import (
+    NOTHING,
+    Holder,
+    Resident,
+    ResidentAttr,
+    SameMemory,
+    check_block,
+    check_names,
+    elements_of,
+    parse_resident,
+    resident_attr,
+)
 from npuc.dialects.npu.syntax import parse_types, print_tail
 
 _NO_PARAMS = DictionaryAttr({})
@@ -165,7 +177,7 @@ def counts_attr(counts: Sequence[int] | None) -> DenseArrayBase | None:
 
 
 @irdl_op_definition
-class VectorOp(TensorWorkOp):
+class VectorOp(Holder, TensorWorkOp):
     """
     Elementwise and reduction work: `ops` vector operations.
 
@@ -182,6 +194,7 @@ class VectorOp(TensorWorkOp):
     reads_attr = opt_prop_def(DenseArrayBase, prop_name="reads")
     writes_attr = opt_prop_def(DenseArrayBase, prop_name="writes")
     fused_attr = opt_prop_def(UnitAttr, prop_name="fused")
+    resident_attr = opt_prop_def(ResidentAttr, prop_name="resident")
 
     MOVES: ClassVar[bool] = True
 
@@ -222,8 +235,34 @@ class VectorOp(TensorWorkOp):
     def fused(self, fused: bool) -> None:
         self.fused_attr = _UNIT if fused else None
 
+    @property
+    def resident(self) -> Resident:
+        """What stays in SPM before and after; nothing if nothing is written."""
+        attr = self.resident_attr
+        return NOTHING if attr is None else attr.data
+
+    @resident.setter
+    def resident(self, resident: Resident | ResidentAttr | None) -> None:
+        self.resident_attr = resident_attr(resident)
+
+    def named_operands(self) -> dict[str, SSAValue]:
+        numbers = {value: number for number, value in reversed(list(enumerate(self.operands)))}
+        return {f"in{number}": value for value, number in sorted(numbers.items(), key=lambda entry: entry[1])}
+
+    def named_results(self) -> dict[str, SSAValue]:
+        return {f"out{number}": value for number, value in enumerate(self.results)}
+
+    def own_room(self) -> int:
+        if self.fused:
+            return _fused_room(self)
+        over, values = dict(self.resident.over), {**self.named_operands(), **self.named_results()}
+        return sum(elements_of(values[name]) for name in self.resident.names if name in values.keys() - over)
+
+    def has_resident(self, index: int) -> bool:
+        return f"in{list(self.operands).index(self.operands[index])}" in self.resident.ins
+
     def stands_alone(self) -> bool:
-        return not self.fused
+        return not self.fused and self.resident_attr is None
 
     def verify_(self) -> None:
         super().verify_()
@@ -233,6 +272,20 @@ class VectorOp(TensorWorkOp):
             raise VerifyException("a fused operation moves its tensors block by block: it says no reads and writes")
         if self.fused:
             _check_fused(self)
+        if self.resident_attr is not None:
+            self._check_resident()
+
+    def _check_resident(self) -> None:
+        """Raise for what cannot stay in SPM."""
+        check_names(self)
+        if self.fused:
+            raise VerifyException("fused work may not find or leave anything in SPM")
+        for counts, values in ((self.reads, self.named_operands()), (self.writes, self.named_results())):
+            for name, value in values.items():
+                count = None if counts is None else counts[int(name.lstrip("inout"))]
+                if name in self.resident.outs and count is not None and count != elements_of(value):
+                    raise VerifyException(f"{name} stays in SPM, but only {count} of its elements are moved")
+        check_block(self)
 
     @classmethod
     def _parse_cost(cls, parser: Parser, properties: dict[str, Attribute]) -> None:
@@ -241,12 +294,17 @@ class VectorOp(TensorWorkOp):
         super()._parse_cost(parser, properties)
         if parser.parse_optional_keyword("fused"):
             properties["fused"] = _UNIT
+        stays = resident_attr(parse_resident(parser))
+        if stays is not None:
+            properties["resident"] = stays
 
     def _print_cost(self, printer: Printer) -> None:
         printer.print_string(f" ops {self.ops}")
         super()._print_cost(printer)
         if self.fused:
             printer.print_string(" fused")
+        if self.resident_attr is not None:
+            printer.print_string(f" {self.resident}")
 
 
 @irdl_op_definition
@@ -274,7 +332,7 @@ class MoveOp(TensorWorkOp):
 
 
 @irdl_op_definition
-class ViewOp(TensorWorkOp):
+class ViewOp(SameMemory, TensorWorkOp):
     """Another shape of the same memory: moves nothing."""
 
     name = "npu.view"
@@ -340,13 +398,6 @@ def same_value(value: SSAValue) -> Hashable:
     return value
 
 
-def memory_of(value: SSAValue) -> SSAValue:
-    """The value whose memory a value is: views are of the same memory."""
-    while isinstance(value.owner, ViewOp):
-        value = value.owner.operands[0]
-    return value
-
-
 def is_stored(value: SSAValue, inside: Collection[Operation]) -> bool:
     """Whether a value is used outside these fused operations, so that it must go to DRAM."""
     return any(use.operation not in inside for use in value.uses)
@@ -403,6 +454,16 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
     return cast(TensorType[Attribute], value.type).get_shape()
 
 
+def _fused_room(op: VectorOp) -> int:
+    """The elements that the blocks of a fused operation's contraction take, with what is fused up to the operation."""
+    contract = producer_of(op)
+    if contract is None or not contract.is_right():
+        return 0
+    fused = fused_with(contract)
+    upto = fused[: next(number for number, f in enumerate(fused, 1) if f.op is op)]
+    return contract.own_room() + sum(count for _, count in fused_room(contract, contract.schedule, upto))
+
+
 def _check_fused(op: VectorOp) -> None:
     """Raise unless a fused operation works on blocks that its producer finishes, in the room that is promised."""
     contract = producer_of(op)
@@ -411,6 +472,8 @@ def _check_fused(op: VectorOp) -> None:
             "a fused operation needs an operand of its result's shape from the npu.contract right before it, or from a "
             "fused npu.vector between"
         )
+    if contract.resident != NOTHING:
+        raise VerifyException("the npu.contract finds or leaves something in SPM: nothing may be fused with it")
     fused = fused_with(contract)
     own = next(f for f in fused if f.op is op)
     problem = unfinished(contract.nest, contract.schedule, own.output)

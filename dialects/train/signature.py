@@ -15,8 +15,10 @@ from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+Writes = Mapping[Operation, frozenset[SSAValue]]
+"""The arguments of the function that an operation overwrites."""
 MAX_BOUND = 1e30
 """The widest that initial weights may be drawn."""
 
@@ -149,6 +151,20 @@ def is_differentiated(func: FuncOp) -> bool:
 def has_loss(func: FuncOp) -> bool:
     """Whether a function returns a loss."""
     return any("train.loss" in entries for entries in _result_entries(func))
+
+
+def writes_of(block: Block) -> Writes:
+    """What the operations of a function's body write in place: the arguments that its results are new values of."""
+    func = block.parent_op()
+    ending = block.last_op
+    if not isinstance(func, FuncOp) or not isinstance(ending, ReturnOp):
+        return {}
+    found: dict[Operation, frozenset[SSAValue]] = {}
+    for result in results_of(func):
+        owner = ending.operands[result.index].owner
+        if result.updates is not None and isinstance(owner, Operation):
+            found[owner] = found.get(owner, frozenset()) | {block.args[result.updates]}
+    return found
 
 
 def signature_problems(func: FuncOp) -> Iterator[str]:

@@ -18,6 +18,7 @@ from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.keep import KeepPass
+from npuc.compiler.transforms.keep_resident import KeepResidentPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.partition import PartitionPass
@@ -46,6 +47,10 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(), FuseVectorPass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(what="updates")],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), KeepResidentPass()],
+    [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), KeepResidentPass(objective="traffic")],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(), KeepResidentPass()],
+    [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip"), SchedulePass(), KeepResidentPass(what="gradients")],
 ]
 
 

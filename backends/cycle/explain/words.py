@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 
 from npuc.backends.cycle.explain.certified import certified_row, room_for_once
 from npuc.backends.cycle.explain.order import Order
+from npuc.backends.cycle.explain.staying import staying
 from npuc.compiler.analysis.blocks import max_trips, streams
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import parts
@@ -18,12 +19,14 @@ from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline, slowest_core
 from npuc.compiler.analysis.residency import placement
+from npuc.compiler.analysis.staying import moving_widths
 from npuc.compiler.analysis.timeline import State, Timeline, timeline
 from npuc.compiler.analysis.visits import loop_nest, visits
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.npu.syntax import schedule_text
 
@@ -64,21 +67,25 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             )
             return Explanation(title, facts, _traffic(row), None)
         held = row.native.get("held") == 1
-        extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, widths, held).cycles
-        line = timeline(nest, schedule, machine, widths, held, extra)
+        still = not_moved(op)
+        moving = moving_widths(nest, widths, still)
+        extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, held).cycles
+        line = timeline(nest, schedule, machine, moving, held, extra)
         width = dict(zip(nest.tensors, widths, strict=True))
         facts = (
             *_product(nest, row.macs or 0),
             *_schedule(nest, schedule, row, machine),
+            *staying(row),
             *_array_time(row, line, machine),
             *certified_row(row, machine),
             *room_for_once(op, row, machine),
         )
         part = parts(nest, schedule)[slowest_core(nest, schedule, machine, widths) if schedule.spread else 0]
         grids, walked = visits(part.nest, part.schedule)
+        grids = tuple(grid for grid in grids if grid.tensor not in still)
         order = Order(grids, walked, compute(part.nest, part.schedule, machine.array).tiles)
-        table = _blocks(nest, schedule, row, width)
-        loops = loop_nest(nest, schedule, machine.reduction == "on-chip")
+        table = _blocks(nest, schedule, row, width, still)
+        loops = loop_nest(nest, schedule, machine.reduction == "on-chip", still)
         return Explanation(title, facts, table, line, loops, order)
     if isinstance(op, InterleaveOp):
         facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]
@@ -175,7 +182,7 @@ def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[
         yield "", f"the blocks take {row.spm_bytes or 0:,} of {room:,} bytes ({(row.spm_bytes or 0) / room:.0%})"
 
 
-def _blocks(nest: Nest, schedule: Schedule, row: OpRow, width: dict[str, int]) -> Table:
+def _blocks(nest: Nest, schedule: Schedule, row: OpRow, width: dict[str, int], still: frozenset[str]) -> Table:
     held, trips = footprint(nest, schedule), max_trips(nest, schedule.loops)
     table = [("tensor", "bytes", "block", "changes with", "moves", "read", "written", "times")]
     for stream in streams(nest, schedule):
@@ -183,6 +190,8 @@ def _blocks(nest: Nest, schedule: Schedule, row: OpRow, width: dict[str, int]) -
         size, traffic = stream.tensor.elements * width[name], row.tensors[name]
         moves = [schedule.loops[p].dim for p in stream.loops if trips[p] > 1]
         visits = prod(trips[p] for p in stream.loops)
+        if name in still:
+            moves, visits, held[name] = [], 0, stream.tensor.elements
         cells = (f"{held[name] * width[name]:,}", ", ".join(dict.fromkeys(moves)) or "-", f"{visits:,}")
         both = traffic.read_bytes + traffic.write_bytes
         table.append(
@@ -273,7 +282,10 @@ def _work(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
     else:
         yield "work", f"{what}: data moves, nothing is computed"
     if machine is not None:
-        yield "schedule", "runs by itself and streams: operands come from DRAM once, results go there once"
+        stays = any(key in row.native for key in ("resident_in", "resident_out"))
+        but = ", but for what stays in scratchpad" if stays else ""
+        yield "schedule", f"runs by itself and streams: operands come from DRAM once, results go there once{but}"
+        yield from staying(row)
 
 
 def _plain_time(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:

@@ -9,11 +9,12 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline
-from npuc.compiler.transforms._together import together, writes_of
+from npuc.compiler.transforms._together import together
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import Role, layer_of, repeat_of, role_of
+from npuc.dialects.train.signature import writes_of
 from npuc.frontends.mlir import make_context
 
 ARGS = "%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>"

@@ -555,7 +555,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
   func.return %z : tensor<6x4xf32>
 }
 
-// CHECK: the npu.contract does not finish Y block by block: the loop over k adds to blocks of Y that have left
+// CHECK: the npu.contract does not finish Y block by block: the loop over k comes back to blocks of Y that have left
 
 // -----
 

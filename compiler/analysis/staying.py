@@ -1,0 +1,129 @@
+"""
+What values that stay in SPM from one operation to the next change for the operations that have them (`resident`).
+
+Of a tensor that is there before, or a result that only later operations use that have it, nothing moves between DRAM
+and SPM: the pipeline runs with 0 bytes for an element of it, and traffic and lower bounds leave it out. The array and
+the vector unit read and write it as ever. It takes the room of all its elements, which the other blocks lack.
+
+A tensor that stays afterwards and moves, an operand that is loaded or a result that is stored, moves once: in blocks
+that are visited once, or as a whole before the first operation or after the last.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.program_prices import Price
+from npuc.compiler.analysis.search import best_schedule
+from npuc.compiler.errors import CapacityError
+from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Nest, Schedule
+
+Names = frozenset[str]
+
+
+def refusal(machine: Machine) -> str | None:
+    """Why this model has no price for values that stay in the SPM of a machine; None if it has."""
+    if machine.policy == "lru":
+        return "memory.policy 'lru' has no price for values that stay in SPM by name"
+    if machine.array.keeps:
+        return "arrays that keep a tile between operations have no price for values that stay in SPM"
+    if machine.cores > 1:
+        return "values that stay in SPM have a price on one core only"
+    return None
+
+
+def moving_widths(nest: Nest, widths: tuple[int, ...], still: Collection[str]) -> tuple[int, ...]:
+    """The bytes that move for an element of each tensor, in the order of `nest.tensors`; `still` are those of none."""
+    return tuple(0 if name in still else width for name, width in zip(nest.tensors, widths, strict=True))
+
+
+def staying_price(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], still: Names) -> Price:
+    """The price of a scheduled nest on one core; of the tensors `still` nothing moves."""
+    timing = pipeline(nest, schedule, machine, moving_widths(nest, widths, still))
+    joules = None
+    if machine.energy is not None:
+        work = compute(nest, schedule, machine.array)
+        accessed = sum(width * work.accesses[name] for name, width in zip(nest.tensors, widths, strict=True))
+        joules = machine.energy.joules(nest.macs, timing.moved + accessed, timing.moved)
+    return Price(timing.cycles, timing.moved, joules)
+
+
+def staying_room(nest: Nest, schedule: Schedule, whole: Collection[str]) -> int:
+    """The elements that the blocks of a schedule take, with the tensors `whole` in SPM whole."""
+    return sum((footprint(nest, schedule) | {name: nest.tensors[name].elements for name in whole}).values())
+
+
+def moves_once(nest: Nest, schedule: Schedule, names: Collection[str]) -> bool:
+    """Whether each block of these tensors moves once."""
+    return all(unfinished(nest, schedule, name) is None for name in names)
+
+
+@lru_cache(maxsize=8192)
+def best_staying(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: tuple[int, ...],
+    still: Names,
+    once: Names,
+    beside: int,
+) -> tuple[Schedule, Price] | None:
+    """
+    The best schedule found for a nest in which some tensors stay; None where that does not fit.
+
+    The tensors `still` and `once` are in SPM whole, nothing moves of the first, the others move once. `beside` are the
+    bytes that something else takes in SPM. The schedule promises the SPM of the machine.
+    """
+    left = (machine.spm_bytes - beside) // max(widths) - sum(nest.tensors[name].elements for name in still | once)
+    if left <= 0:
+        return None
+    found: list[tuple[Price, Schedule]] = []
+    for schedule in _schedules(nest, machine, objective, widths, still, once, left):
+        promised = replace(schedule, spm=machine.spm_bytes // max(widths))
+        found.append((staying_price(nest, promised, machine, widths, still), promised))
+    if not found:
+        return None
+    price, schedule = min(found, key=lambda entry: (entry[0].score(objective), entry[0].moved))
+    return schedule, price
+
+
+def _schedules(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: tuple[int, ...],
+    still: Names,
+    once: Names,
+    elements: int,
+) -> Iterator[Schedule]:
+    """Schedules in so many elements beside what stays: with `once` in blocks that move once, or moved whole."""
+
+    def best(free: Names) -> Schedule:
+        moving = moving_widths(nest, widths, free)
+        if not any(moving):  # Only the array's work counts.
+            moving = (1,) * len(widths)
+        return best_schedule(nest, replace(machine, spm_bytes=elements * max(moving)), objective, moving)
+
+    try:
+        found = _kept(best(still), still, 0)
+        if moves_once(nest, found, once):
+            yield found
+        if once:
+            found = best(still | once)
+            found = _kept(_kept(found, still, 0), once, len(found.loops))
+            if moves_once(nest, found, once):
+                yield found
+    except CapacityError:
+        return
+
+
+def _kept(schedule: Schedule, names: Names, depth: int) -> Schedule:
+    """The schedule with these tensors kept over so many of the innermost loops."""
+    keep = [(name, inner) for name, inner in schedule.keep if name not in names]
+    return replace(schedule, keep=(*keep, *((name, depth) for name in sorted(names) if depth)))
