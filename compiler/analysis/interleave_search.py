@@ -133,21 +133,12 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
             schedules.append(fixed)
             continue
         part = replace(problem.machine.core(1), spm_bytes=(least[number] + left // free) * max(problem.widths[number]))
-        found = with_a_loop(nest, best_schedule(nest, part, objective, widths))
+        found = best_schedule(nest, part, objective, widths)
         depth = len(found.loops)
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()
         keep = tuple((name, inner) for name, inner in found.keep if name not in names[number])
         schedules.append(Schedule(found.loops, (*keep, *whole)))
     return Together(problem.nests, tuple(schedules), problem.values)
-
-
-def with_a_loop(nest: Nest, schedule: Schedule) -> Schedule:
-    """
-    The schedule, with one loop of a single trip where it has none.
-
-    In turn the promised room is not the schedule's, and one without loops would be the same as none.
-    """
-    return schedule if schedule.loops else replace(schedule, loops=(Loop(*nest.dims[0]),))
 
 
 def _room(nest: Nest, name: str) -> int:

@@ -3,7 +3,6 @@
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from npuc.compiler.analysis.interleave_search import with_a_loop
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.transforms._fuse import put_in_place
@@ -65,8 +64,7 @@ def _settle_schedules(op: InterleaveOp, machine: Machine | None, objective: Obje
     budget = budget_of(op, machine) if machine is not None else min(promised, default=None)
     for contract in contracts:
         if contract.schedule_attr is not None:
-            schedule = with_a_loop(contract.nest, contract.schedule)
-            contract.schedule = Schedule(schedule.loops, schedule.keep)
+            contract.schedule = Schedule(contract.schedule.loops, contract.schedule.keep)
     held = sum(sum(own.values()) for own in joint_footprint(op.together))
     if all(had) and (budget is None or held <= budget):
         op.spm = budget

@@ -42,7 +42,7 @@ class KeepPass(ModulePass):
         changed: list[ContractOp] = []
         for contract in contracts:
             mine = {name: depth for name, depth in depths.items() if name in contract.nest.tensors}
-            if not mine:
+            if not mine or (contract.schedule_attr is None and not any(mine.values())):
                 continue
             if not contract.schedule.loops and any(mine.values()):
                 raise usage_error(

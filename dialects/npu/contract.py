@@ -72,10 +72,8 @@ def _schedule_problem(nest: Nest, schedule: Schedule) -> str | None:
 
 
 def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | None:
-    """The attribute of a schedule; none for the empty one."""
-    if isinstance(schedule, Schedule):
-        schedule = shared_schedule(schedule)
-    return None if schedule is None or schedule.data == _EMPTY else schedule
+    """The shared attribute of a schedule."""
+    return shared_schedule(schedule) if isinstance(schedule, Schedule) else schedule
 
 
 @irdl_op_definition
@@ -84,7 +82,8 @@ class ContractOp(ByTypes, Holder, IRDLOperation):
     One or more contraction statements over one loop nest.
 
     Operands are the nest's inputs in order, then the starts of the outputs that have one; results are the outputs.
-    Without a schedule the nest is one tile.
+    Without a schedule the nest runs as one tile, as it does with the one that has no loops (`loops []`); but the pass
+    `schedule` looks for a schedule only where there is none.
     """
 
     name = "npu.contract"
@@ -129,7 +128,7 @@ class ContractOp(ByTypes, Holder, IRDLOperation):
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule; the empty one if there is none."""
+        """The schedule; the one without loops if there is none, which `schedule_attr` tells."""
         attr = self.schedule_attr
         return _EMPTY if attr is None else attr.data
 
@@ -248,8 +247,8 @@ class ContractOp(ByTypes, Holder, IRDLOperation):
         values = dict(zip((t.name for t in operand_tensors(self.nest)), self.operands, strict=True))
         printer.print_string(" ")
         print_nest(printer, self.nest, lambda t: printer.print_operand(values[t.name]), lambda t: None)
-        if self.schedule_attr is not None and (text := schedule_text(self.schedule)):
-            printer.print_string(f" {text}")
+        if self.schedule_attr is not None:
+            printer.print_string(f" {schedule_text(self.schedule)}")
         if self.resident_attr is not None:
             printer.print_string(f" {self.resident}")
         print_tail(printer, self)

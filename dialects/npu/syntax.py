@@ -209,7 +209,7 @@ def print_nest(
 
 
 def parse_schedule(parser: AttrParser, known: Collection[str] | None) -> Schedule | None:
-    """Parse the parts of a schedule that are there; None if there are none."""
+    """Parse the parts of a schedule that are there; None if there are none, `loops []` is the one without loops."""
 
     def parse_loop() -> Loop:
         # A dimension may be called cores, too.
@@ -230,19 +230,20 @@ def parse_schedule(parser: AttrParser, known: Collection[str] | None) -> Schedul
     loops: list[Loop] = []
     keep: list[tuple[str, int]] = []
     spm: int | None = None
-    if parser.parse_optional_keyword("loops"):
+    looped = parser.parse_optional_keyword("loops") is not None
+    if looped:
         loops = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_loop, " in loops")
     if parser.parse_optional_keyword("keep"):
         keep = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_keep, " in keep")
     if parser.parse_optional_keyword("spm"):
         spm = parser.parse_integer(allow_boolean=False)
-    if not loops and not keep and spm is None:
+    if not looped and not keep and spm is None:
         return None
     return Schedule(tuple(loops), tuple(keep), spm)
 
 
 def schedule_text(schedule: Schedule) -> str:
-    """The text of a schedule; empty for the empty one."""
+    """The text of a schedule; `loops []` of one that says nothing: the nest is one tile."""
     parts: list[str] = []
     if schedule.loops:
         parts.append(f"loops [{', '.join(map(str, schedule.loops))}]")
@@ -250,7 +251,7 @@ def schedule_text(schedule: Schedule) -> str:
         parts.append(f"keep({', '.join(f'{name} = {depth}' for name, depth in schedule.keep)})")
     if schedule.spm is not None:
         parts.append(f"spm {schedule.spm}")
-    return " ".join(parts)
+    return " ".join(parts) or "loops []"
 
 
 def parse_shape(parser: AttrParser) -> tuple[int, ...]:

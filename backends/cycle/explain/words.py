@@ -174,7 +174,7 @@ def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[
     yield "schedule", f"{len(op.contracts)} nests in one scratchpad, a tile operation of each in turn"
     for contract in op.contracts:
         outs = ", ".join(t.name for t in contract.nest.outs)
-        yield "", f"{outs}: {schedule_text(contract.schedule) or 'no loops'}"
+        yield "", f"{outs}: {schedule_text(contract.schedule)}"
     for blocks in shared_blocks(op.together) if machine is None or machine.policy != "lru" else ():
         yield "", f"{blocks[0][1]} stays in scratchpad from the first tile to the last, read once for all of them"
     if machine is not None:

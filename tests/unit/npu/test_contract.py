@@ -41,13 +41,15 @@ def test_operands_and_results_are_found_by_name() -> None:
     assert [r.type for r in op.results] == [TensorType(f32, (6, 8)), TensorType(bf16, (8, 4))]
 
 
-def test_the_empty_schedule_is_no_attribute() -> None:
+def test_the_schedule_without_loops_is_one() -> None:
     op = build(Schedule())
-    assert op.schedule_attr is None
-    assert op.schedule == Schedule()
+    assert op.schedule_attr is not None
+    assert build(None).schedule == op.schedule == Schedule()
     op.schedule = SCHEDULE
     assert op.schedule == SCHEDULE
     op.schedule = Schedule()
+    assert op.schedule_attr is not None
+    op.schedule = None
     assert "schedule" not in op.properties
 
 

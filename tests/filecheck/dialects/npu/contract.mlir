@@ -68,3 +68,18 @@ func.func @cores(%x: tensor<64x8xf32>, %w: tensor<8x4xf32>) -> tensor<64x4xf32> 
 
 // CHECK-LABEL: func.func @cores(
 // CHECK-NEXT:   %y = npu.contract (m = 64, n = 4, cores = 8) ins(X = %x[m, cores], W = %w[cores, n]) outs(Y[m, n]) do(Y += X * W) loops [cores m : 16, cores cores : 4, m : 4, cores : 2] keep(W = 1) spm 96 : (tensor<64x8xf32>, tensor<8x4xf32>) -> tensor<64x4xf32>
+
+// A nest that is one tile has the schedule without loops; one that has no schedule yet says nothing.
+func.func @one_tile(%x: tensor<6x4xf32>, %w: tensor<4x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>) {
+  %y = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    loops [] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  %z = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  func.return %y, %z : tensor<6x5xf32>, tensor<6x5xf32>
+}
+
+// CHECK-LABEL: func.func @one_tile
+// CHECK-NEXT:   %y = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+// CHECK-NEXT:   %z = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+// GENERIC: %y = "npu.contract"(%x, %w) <{nest = #npu.nest<(m = 6, n = 5, k = 4) ins(X = 6x4[m, k], W = 4x5[k, n]) outs(Y = 6x5[m, n]) do(Y += X * W)>, schedule = #npu.schedule<loops []>}>
+// GENERIC: %z = "npu.contract"(%x, %w) <{nest = #npu.nest<(m = 6, n = 5, k = 4) ins(X = 6x4[m, k], W = 4x5[k, n]) outs(Y = 6x5[m, n]) do(Y += X * W)>}>
