@@ -9,16 +9,17 @@ from io import BytesIO
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from npuc.compiler.boundary import Foreign, summary
 from npuc.compiler.errors import Location, NpucError, SourceError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline
+from npuc.compiler.verify import SourceTexts, verify_module
 from npuc.dialects import get_all_dialects
 from npuc.frontends import read_source
-from npuc.frontends.mlir import check_strings
+from npuc.frontends.mlir import check_strings, parse_part
 
 
 class OptTool(xDSLOptMain):
@@ -30,6 +31,7 @@ class OptTool(xDSLOptMain):
 
     def __init__(self, arguments: Sequence[str], load: Sequence[str] = ()):
         self.load = load
+        self.sources = SourceTexts({})
         super().__init__("xDSL's optimiser with npuc's dialects and passes", arguments)
 
     def register_all_dialects(self) -> None:
@@ -47,17 +49,30 @@ class OptTool(xDSLOptMain):
             self.register_pass(name, factory)
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
-        """Parse a part of the input, after a look at its strings."""
-        data = chunk.read()
-        if file_extension == "mlir":
-            check_strings(data.decode(), self.get_input_name())
-        return super().parse_chunk(BytesIO(data), file_extension, start_offset)
+        """Parse a part of the input; of IR, after a look at its strings, with the place of each operation."""
+        data, name = chunk.read(), self.get_input_name()
+        text = data.decode()
+        self.sources = SourceTexts({name: "\n" * start_offset + text})
+        if file_extension != "mlir":
+            return super().parse_chunk(BytesIO(data), file_extension, start_offset)
+        check_strings(text, name)
+        implicit = not self.args.no_implicit_module
+        return parse_part(self.ctx, text, name, before=start_offset, implicit_module=implicit)
 
     def setup_pipeline(self) -> None:
-        """Read the pipeline with npuc's messages, and keep what the tool does between passes."""
+        """Read the pipeline with npuc's messages, and keep what the tool does between passes, after npuc's verifier."""
         text, self.args.passes = self.args.passes, ""
         super().setup_pipeline()
-        self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), self.pipeline.callback)
+        usual = self.pipeline.callback
+
+        def between(previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
+            # Whoever asks for the tool's own diagnostics gets them.
+            if not (self.args.disable_verify or self.args.verify_diagnostics):
+                verify_module(module, self.sources, after=None if previous is None else previous.name)
+            if usual is not None:
+                usual(previous, module, following)
+
+        self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), between)
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Run the pipeline; what a pass raises that is no message of xDSL's becomes one of npuc's."""

@@ -40,10 +40,11 @@ def make_context() -> Context:
 
 @dataclass(frozen=True)
 class _Text:
-    """A text with its name: positions as lines and columns, and errors there."""
+    """A text with its name, `before` lines down in its file: positions as lines and columns, and errors there."""
 
     text: str
     filename: str
+    before: int = 0
 
     @cached_property
     def starts(self) -> list[int]:
@@ -53,12 +54,12 @@ class _Text:
     def place(self, position: int) -> tuple[int, int]:
         """Line and column of a position, both from 1."""
         line = bisect_right(self.starts, position)
-        return line, position - self.starts[line - 1] + 1
+        return self.before + line, position - self.starts[line - 1] + 1
 
     def error(self, message: str, position: int, hint: str | None = None) -> SourceError:
         """An error at a position of the text."""
         line, col = self.place(min(position, len(self.text)))
-        source_line = self.text[self.starts[line - 1] :].partition("\n")[0]
+        source_line = self.text[self.starts[line - self.before - 1] :].partition("\n")[0]
         return SourceError(message, location=Location(self.filename, line, col), hint=hint, source_line=source_line)
 
 
@@ -98,6 +99,17 @@ def read_mlir(text: str, filename: str, context: Context | None = None) -> Modul
         module = parsers[0].parse_module()
     _check_order(module, source)
     return module
+
+
+def parse_part(
+    context: Context, text: str, filename: str, *, before: int = 0, implicit_module: bool = True
+) -> ModuleOp:
+    """
+    The module that a text holds, with the place of each operation, in a file of which `before` lines come first.
+
+    Raises the `ParseError` of xDSL as it is.
+    """
+    return _LocatingParser(context, _Text(text, filename, before)).parse_module(implicit_module)
 
 
 def check_strings(text: str, filename: str) -> None:

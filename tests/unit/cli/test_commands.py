@@ -290,3 +290,32 @@ def test_compile_checks_the_passes_that_ran(npuc: Npuc) -> None:
         "schedule",
     ]
     assert all("traffic" in step for step in checked[2:])
+
+
+GEMM = """func.func @pair(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    loops [m : 2] spm 900 {layer = "fc"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return %y : tensor<6x4xf32>
+}
+"""
+
+
+def test_opt_keeps_places(npuc: Npuc, folder: Path) -> None:
+    """Each operation has its own, as in `npuc compile`; errors of verifiers and passes begin with it."""
+    (folder / "gemm.mlir").write_text(GEMM)
+    (folder / "tight.mlir").write_text(GEMM.replace("spm 900", "spm 3"))
+    (folder / "parts.mlir").write_text(f"{GEMM}// -----\n{GEMM.replace('spm 900', 'spm 3')}")
+    shown = npuc("opt", "gemm.mlir", "--print-debuginfo").out
+    assert 'loc("gemm.mlir":2:3)' in shown
+    assert 'loc("gemm.mlir":4:3)' in shown
+    cut = ("gemm.mlir", "-p", "partition{dim=m parts=4}")
+    tight = npuc("opt", "tight.mlir")
+    for outcome, compiled, place in (
+        (npuc("opt", *cut), npuc("compile", *cut, "-q"), "gemm.mlir:2:3: error: 4 parts do not divide"),
+        (tight, npuc("compile", "tight.mlir", "-q"), "tight.mlir:2:3: error: 'npu.contract' blocks take"),
+    ):
+        assert (outcome.status, outcome.err) == (compiled.status, compiled.err)
+        assert outcome.err.startswith(place)
+    split = npuc("opt", "parts.mlir", "--split-input-file")
+    assert split.err == tight.err.replace("tight.mlir:2:3", "parts.mlir:8:3")
+    assert npuc("opt", "tight.mlir", "--disable-verify").status == 0
