@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def command(
     name: Annotated[str, typer.Argument(metavar="igo", help="The study: igo, interleaved gradient orders.")],
-    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="Assumptions: lru, explicit.")] = "lru",
+    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="Assumptions: lru, paper, explicit.")] = "lru",
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")] = None,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
     plot: Annotated[
@@ -67,7 +67,7 @@ def _run(preset: str, *, quiet: bool) -> Study:
     from npuc.compiler.study.igo.study import run_study
 
     if not quiet:
-        print(f"npuc: preset {preset}, {len(SETTINGS)} settings of {len(MODELS)} networks", file=sys.stderr)
+        print(f"npuc: preset {preset}, {len(SETTINGS)} settings of {len(MODELS)} networks: minutes", file=sys.stderr)
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
         task = progress.add_task("study igo", total=len(SETTINGS) * len(MODELS))

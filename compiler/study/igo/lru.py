@@ -1,10 +1,13 @@
 """
-The preset `lru`: the published method on the prototype's machine.
+The presets `lru` and `paper`: the published method on a machine whose SPM is one pool of tiles.
 
-SPM is one pool of tiles under least recently used replacement (`analysis/lru.py`); half of it may be used, elements
-have two bytes. Every program has tiles of one edge: three tiles take a quarter of the pool, and the edge is a multiple
-of the array's, at most a dimension rounded up to it. The orders are those of the paper's figure: dX row by row, then
-dW column by column; the two in turn; one nest dX-major or dW-major. Partitions over time are an outer loop.
+What is touched least recently leaves the pool (`analysis/lru.py`). Every program has tiles of one edge, a multiple of
+the array's side, at most a dimension. Sequential is dX, then dW, each finished tile by tile; then the two in turn; one
+nest dX-major or dW-major, which finishes that gradient tile by tile. Partitions over time are an outer loop.
+
+The paper leaves open how large tiles are, in which order the tiles of a gradient come, how much of the SPM the pool is,
+and whether dW finds what dX left there. `Assumptions` are answers: those of the prototype that the preset `lru` equals
+digit for digit, and those with which the paper's averages come out best, the preset `paper`.
 
 Several cores share one pool of all their SPM and the DRAM channel of all; each runs its part of the product, a tile
 operation of each core in turn. That is the walk at the bandwidth of one core, as each operation takes only its core,
@@ -12,8 +15,9 @@ and its time divided by the number of cores.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from math import isqrt
 from typing import Literal
 
@@ -24,8 +28,10 @@ from npuc.compiler.study.igo.products import DW, DX, FORWARD, WIDTH, Size, floor
 from npuc.compiler.study.igo.times import ORDERS, PARTS, Cut
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
 
-LOOPS = {"Y": "mnk", "dX": "mkn", "dW": "nkm"}
-"""The loops that finish a tensor tile by tile, outermost first."""
+BY_ROWS = {"Y": "mnk", "dX": "mkn", "dW": "nkm"}
+"""The loops that finish a tensor tile by tile, outermost first: dX and Y row by row, dW column by column."""
+BY_INPUTS = {"Y": "mnk", "dX": "kmn", "dW": "knm"}
+"""The same with k, which the gradients' tiles have in common beside dY, outermost: dX by columns, dW by rows."""
 FusedOrder = Literal["dX", "dW"]
 """The gradient that one nest of both finishes tile by tile."""
 PROGRAMS: Mapping[PublishedChoice, Sequence[Statement | FusedOrder]] = {
@@ -35,11 +41,24 @@ PROGRAMS: Mapping[PublishedChoice, Sequence[Statement | FusedOrder]] = {
 }
 
 
-def tile_of(size: Size, machine: Machine) -> dict[str, int]:
-    """The steps of the loops."""
-    side = machine.array.rows
-    edge = max(side, isqrt(machine.spm_bytes // 4 // (3 * WIDTH)) // side * side)
-    return {d: min(edge, extent) for d, extent in size.dims}
+@dataclass(frozen=True)
+class Assumptions:
+    """
+    What the paper leaves open.
+
+    `sides` is the edge of a tile in sides of the array; None: three tiles take a quarter of the pool. `loops` are those
+    that finish a tensor, `pool` the share of the SPM that is the pool. With `fresh` dW begins with an empty pool.
+    """
+
+    sides: int | None = None
+    loops: tuple[tuple[str, str], ...] = tuple(BY_ROWS.items())
+    pool: Fraction = Fraction(1, 2)
+    fresh: bool = False
+    width: int = WIDTH
+
+
+PROTOTYPE = Assumptions()
+PAPER = Assumptions(2, tuple(BY_INPUTS.items()), Fraction(1), fresh=True)
 
 
 class LruCosts:
@@ -47,11 +66,20 @@ class LruCosts:
 
     cut_orders = ORDERS
 
-    def __init__(self, machine: Machine):
-        self.cores = machine.cores
+    def __init__(self, machine: Machine, assumptions: Assumptions = PROTOTYPE):
+        self.cores, self.width, self.fresh = machine.cores, assumptions.width, assumptions.fresh
+        self.loops = dict(assumptions.loops)
         # What walks see: all SPM together, and a core's bandwidth, since an operation takes a core's time.
         self.core = machine.core(machine.cores)
-        self.pool = replace(self.core, spm_bytes=self.core.spm_bytes * self.cores)
+        # A machine's spm_bytes are half of the SPM, as it is double buffered.
+        own = int(2 * self.core.spm_bytes * assumptions.pool)
+        self.pool = replace(self.core, spm_bytes=own * self.cores)
+        side = machine.array.rows
+        self.edge = side * (assumptions.sides or max(1, isqrt(own // 4 // (3 * self.width)) // side))
+
+    def tile(self, size: Size) -> dict[str, int]:
+        """The steps of the loops."""
+        return {d: min(self.edge, extent) for d, extent in size.dims}
 
     def forward(self, size: Size) -> Fraction:
         """The forward product; on several cores each has its rows of X."""
@@ -72,11 +100,11 @@ class LruCosts:
 
     def floor(self, size: Size) -> Fraction:
         """The array's work, or every tensor once over the channel."""
-        return floor_time(size, replace(self.core, cores=self.cores))
+        return floor_time(size, replace(self.core, cores=self.cores), self.width)
 
     def cuts(self, size: Size) -> Iterator[Cut]:
         """One part a core, or over time no more parts than there are tiles."""
-        steps = tile_of(size, self.core)
+        steps = self.tile(size)
         for dim, extent in size.dims:
             tiles = -(-extent // steps[dim])
             yield from (Cut(dim, parts) for parts in PARTS if self.cores == 1 and parts <= tiles)
@@ -92,22 +120,21 @@ class LruCosts:
         It is no less than what the busiest core computes.
         """
         parts = size.cut(dim, self.cores)
-        walks = tuple(
-            self._walk(part, nest, dim, core, split)
+        walks = [
+            tuple(self._walk(part, nest, dim, core, split) for nest in stage for core, part in enumerate(parts))
             for stage in stages
-            for nest in stage
-            for core, part in enumerate(parts)
-        )
-        pooled = walk_pool(walks, self.pool, by=len(stages[0]) * len(parts))
-        busiest = max(sum(walked.compute for walked in pooled.walks[core :: len(parts)]) for core in range(len(parts)))
-        return max(pooled.time / self.cores, Fraction(busiest))
+        ]
+        runs = walks if self.fresh else [tuple(chain.from_iterable(walks))]
+        pooled = [walk_pool(run, self.pool, by=len(stages[0]) * len(parts)) for run in runs]
+        found = [walked for run in pooled for walked in run.walks]
+        busiest = max(sum(walked.compute for walked in found[core :: len(parts)]) for core in range(len(parts)))
+        return max(sum((run.time for run in pooled), Fraction(0)) / self.cores, Fraction(busiest))
 
     def _walk(self, size: Size, nest: Statement | FusedOrder, dim: str, core: int, split: Split | None) -> Walk:
-        steps = tile_of(size, self.core)
-        whole, order = (
-            (nest_of(size, nest), LOOPS[nest.out]) if isinstance(nest, Statement) else (fused_nest(size), LOOPS[nest])
-        )
+        steps = self.tile(size)
+        alone = isinstance(nest, Statement)
+        whole, order = (nest_of(size, nest), nest.out) if alone else (fused_nest(size), nest)
         # What the cut dimension indexes is a core's own; the rest is one tensor for all cores.
         values = tuple((name, core if dim in tensor.dims else 0) for name, tensor in whole.tensors.items())
-        schedule = Schedule(tuple(Loop(d, steps[d]) for d in order))
-        return Walk(whole, schedule, (WIDTH,) * len(whole.tensors), values, split)
+        schedule = Schedule(tuple(Loop(d, steps[d]) for d in self.loops[order]))
+        return Walk(whole, schedule, (self.width,) * len(whole.tensors), values, split)

@@ -11,15 +11,14 @@ from npuc.compiler.errors import UsageError
 from npuc.compiler.study.igo.networks import MODELS
 from npuc.compiler.study.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.compiler.study.igo.study import Study
+from npuc.compiler.study.igo.view import NAMES, PUBLISHED
 
 COLOURS = dict(zip(STEPS, ("#9ecae1", "#4292c6", "#f2b447", "#08519c"), strict=True))
-NAMES = dict(zip(STEPS, ("interleaving", "+ rearrangement", "best of three orders", "+ partitioning"), strict=True))
-PUBLISHED = "#c0392b"
-PAPER = "paper"
+MARK = "#c0392b"
 FORMATS = ("png", "pdf", "svg")
 FOOTNOTE = (
     "Forward and backward, matrix products only; lower is better; the axes do not begin at 0. "
-    "Steps are cumulative. Paper: Kim et al., MICRO 2023."
+    "Steps are cumulative. Published: Kim et al., MICRO 2023."
 )
 NO_CLOCK: Mapping[str, Mapping[str, None]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 """What leaves the date out of a file."""
@@ -84,7 +83,7 @@ def draw(study: Study, kind: str) -> bytes:
     _means(axes[-1], study)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.suptitle(f"Interleaved gradients: time over the sequential program's (preset {study.preset})", fontsize=12.5)
-    order = [*(n for n, label in enumerate(labels) if label != PAPER), labels.index(PAPER)]
+    order = [*(n for n, label in enumerate(labels) if label != PUBLISHED), labels.index(PUBLISHED)]
     handles, labels = [handles[n] for n in order], [labels[n] for n in order]
     figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.958), ncols=5, frameon=False, fontsize=9)
     figure.text(0.07, 0.012, FOOTNOTE, fontsize=8, color="#555555")
@@ -128,7 +127,7 @@ def _bars(axes: Axes, steps: Sequence[Sequence[tuple[float, float | None]]]) -> 
         marks += [(x, paper) for x, (_, paper) in zip(at, values, strict=True) if paper is not None]
     axes.plot(
         [x for x, _ in marks], [y for _, y in marks], linestyle="none", marker="D", markersize=4.2,
-        color=PUBLISHED, markeredgecolor="white", markeredgewidth=0.6, label=PAPER,
+        color=MARK, markeredgecolor="white", markeredgewidth=0.6, label=PUBLISHED,
     )  # fmt: skip
     highest = max(ours for own in steps for ours, _ in own)
     lowest = min(min(ours, ours if paper is None else paper) for own in steps for ours, paper in own)

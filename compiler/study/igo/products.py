@@ -56,9 +56,9 @@ def fused_nest(size: Size) -> Nest:
     return union(parts).nest
 
 
-def floor_time(size: Size, machine: Machine) -> Fraction:
+def floor_time(size: Size, machine: Machine, width: int = WIDTH) -> Fraction:
     """Cycles that no program for both gradients is below: whole folds of all arrays; every tensor once over DRAM."""
     nest = fused_nest(size)
     folds = compute(nest, Schedule(), machine.array).cycles - compute(nest, Schedule(), machine.array).overhead
-    moved = compulsory_bytes(nest, (WIDTH,) * len(nest.tensors))
+    moved = compulsory_bytes(nest, (width,) * len(nest.tensors))
     return max(Fraction(folds, machine.cores), moved / machine.channel)

@@ -8,17 +8,22 @@ over the networks is arithmetic, as in the paper.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.study.igo.explicit import ExplicitCosts
-from npuc.compiler.study.igo.lru import LruCosts
+from npuc.compiler.study.igo.lru import PAPER, LruCosts
 from npuc.compiler.study.igo.networks import MODELS, workloads
 from npuc.compiler.study.igo.products import Size
 from npuc.compiler.study.igo.rivals import RIVALS, rival_times
 from npuc.compiler.study.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
 from npuc.compiler.study.igo.times import Costs, LayerTimes, layer_times
 
-PRESETS: Mapping[str, Callable[[Machine], Costs]] = {"lru": LruCosts, "explicit": ExplicitCosts}
+PRESETS: Mapping[str, Callable[[Machine], Costs]] = {
+    "lru": LruCosts,
+    "paper": partial(LruCosts, assumptions=PAPER),
+    "explicit": ExplicitCosts,
+}
 """The assumptions that the study may rest on, by name."""
 
 

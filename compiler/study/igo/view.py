@@ -6,13 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from io import StringIO
 
+from npuc.compiler.study.igo.networks import MODELS
 from npuc.compiler.study.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.compiler.study.igo.study import Row, Study
 
 SCHEMA = "npuc.study/1"
 LABEL = 26
 """Characters of a table's first column."""
-CELL = 8
+CELL = 7
+"""The fewest of the others."""
+NAMES = dict(zip(STEPS, ("interleaving", "+ rearrangement", "best of three orders", "+ partitioning"), strict=True))
+"""The steps in words; + where one has those before it."""
+PUBLISHED = "published"
 
 
 def to_json(study: Study) -> str:
@@ -42,7 +47,7 @@ def to_text(study: Study) -> str:
     """The tables: each network on the two NPUs, then the means of all settings."""
     lines = [
         f"Interleaved gradients, preset {study.preset}: time over the sequential program's, forward and backward",
-        "below each line the paper's (MICRO 2023), where it gives a number",
+        f"{PUBLISHED}: the paper's (MICRO 2023), where it gives a number",
     ]
     for setting in (LARGE, SMALL):
         if study.of(setting, STEPS[0]):
@@ -52,15 +57,18 @@ def to_text(study: Study) -> str:
 
 
 def _networks(study: Study, setting: Setting) -> Iterator[str]:
+    names = [MODELS.get(model, "mean") for model in study.of(setting, STEPS[0])]
     yield _line(setting.title, [])
-    yield _line("", list(study.of(setting, STEPS[0])))
+    yield _line("", names)
     for step in STEPS:
         rows = list(study.of(setting, step).values())
-        yield _line(f"  {step}", [_cell(row.ours) for row in rows])
-        yield _line("    paper", [_cell(row.published) for row in rows])
-    yield from _lines(study, setting.npu)
+        yield _line(f"  {NAMES[step]}", [_cell(row.ours) for row in rows], names)
+        yield _line(f"    {PUBLISHED}", [_cell(row.published) for row in rows], names)
+    yield from _lines(study, setting.npu, names)
 
 
+MEANS = ("inter-", "ordered", "best of", "+ parti-", "gain", "published")
+"""What the columns of the table of means are as wide as."""
 PROGRAMS = {
     "guarded": "last step, guarded",
     "blocking": "own best tiles: dX, dW",
@@ -71,16 +79,16 @@ PROGRAMS = {
 """The lines in the order that they are shown, and what they are called."""
 
 
-def _lines(study: Study, npu: str) -> Iterator[str]:
+def _lines(study: Study, npu: str, names: Sequence[str]) -> Iterator[str]:
     for program, name in PROGRAMS.items():
         found = [line.ours for line in study.lines if (line.npu, line.program) == (npu, program)]
-        yield _line(f"  {name}", [_cell(ours) for ours in found])
+        yield _line(f"  {name}", [_cell(ours) for ours in found], names)
 
 
 def _means(study: Study) -> Iterator[str]:
     yield "means over the networks"
-    yield _line("", ["inter-", "re-", "best of", "parti-", "gain", "paper's"])
-    yield _line("  NPU, cores, GB/s, batch", ["leaved", "ordered", "three", "tioned", "%", "%"])
+    yield _line("", ["inter-", "+ re-", "best of", "+ parti-", "gain", "published"], MEANS)
+    yield _line("  NPU, cores, GB/s, batch", ["leaved", "ordered", "three", "tioned", "%", "%"], MEANS)
     for setting in SETTINGS:
         means = [study.of(setting, step).get("avg") for step in STEPS]
         if all(means):
@@ -88,11 +96,13 @@ def _means(study: Study) -> Iterator[str]:
             paper, ours = rows[-1].published, rows[-1].ours
             gains = [f"{100 * (1 - ours):.1f}", "" if paper is None else f"{100 * (1 - paper):.1f}"]
             label = f"  {setting.npu}, {setting.cores}, {setting.gb_per_s:g}, {setting.batch}"
-            yield _line(label, [*(_cell(row.ours) for row in rows), *gains])
+            yield _line(label, [*(_cell(row.ours) for row in rows), *gains], MEANS)
 
 
-def _line(label: str, cells: Sequence[str]) -> str:
-    return (f"{label:<{LABEL}}" + "".join(f"{cell:>{CELL}}" for cell in cells)).rstrip()
+def _line(label: str, cells: Sequence[str], heads: Sequence[str] = ()) -> str:
+    """A line of a table, in columns as wide as their heads."""
+    widths = [max(CELL, len(head) + 2) for head in heads or cells]
+    return (f"{label:<{LABEL}}" + "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))).rstrip()
 
 
 def _cell(value: float | None) -> str:

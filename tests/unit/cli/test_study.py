@@ -21,10 +21,10 @@ def test_study_prints_ours_beside_the_papers(npuc: Npuc) -> None:
     assert outcome.status == 0
     lines = outcome.out.splitlines()
     assert lines[3] == "large NPU, 1 core, 150 GB/s and batch 8 a core"
-    assert lines[4].split() == ["ncf", "avg"]
-    assert [line.split()[0] for line in lines[5:13:2]] == [*settings.STEPS]
-    assert lines[6].split() == ["paper", "0.926"]
-    assert outcome.err == "npuc: preset lru, 1 settings of 1 networks\n"
+    assert lines[4].split() == ["ncf", "mean"]
+    assert [line.split()[0] for line in lines[5:13:2]] == ["interleaving", "+", "best", "+"]
+    assert lines[6].split() == ["published", "0.926"]
+    assert outcome.err == "npuc: preset lru, 1 settings of 1 networks: minutes\n"
 
 
 @pytest.mark.usefixtures("short")

@@ -27,7 +27,7 @@ class Paper:
         self.marks += y
 
     def get_legend_handles_labels(self) -> tuple[list[object], list[str]]:
-        return [1, 2], ["paper", "interleaving"]
+        return [1, 2], ["published", "interleaving"]
 
     def __getattr__(self, name: str) -> object:
         def called(*arguments: object, **more: object) -> None:

@@ -10,13 +10,13 @@ import pytest
 from npuc.compiler.analysis.lru import Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.published import PublishedChoice
-from npuc.compiler.study.igo.lru import LruCosts
-from npuc.compiler.study.igo.products import DX, Size, fused_nest, nest_of
+from npuc.compiler.study.igo.lru import PAPER, PROTOTYPE, LruCosts
+from npuc.compiler.study.igo.products import DW, DX, Size, fused_nest, nest_of
 from npuc.compiler.study.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, published
 from npuc.compiler.study.igo.study import Study, run_study
 from npuc.compiler.study.igo.times import ORDERS, layer_times, scheme_times
 from npuc.compiler.study.igo.view import to_csv, to_json, to_text
-from npuc.dialects.npu.nest import Loop, Schedule
+from npuc.dialects.npu.nest import Loop, Schedule, Statement
 from tests.unit.analysis.test_lru_prototype import rows as prototype
 
 MODELS = ("ncf", "mob")
@@ -108,6 +108,31 @@ def test_programs_are_the_prototypes(setting: Setting) -> None:
             assert f"{float(costs.together(size, name)):.1f}" == cycles[order]
         if size.m * size.n * size.k < 1 << 28 and "part" in cycles:
             assert f"{float(min(scheme_times(costs, size).values())):.1f}" == cycles["part"]
+
+
+@pytest.mark.parametrize("setting", [LARGE, SMALL], ids=lambda setting: setting.npu)
+def test_the_papers_assumptions_give_its_signs_and_order(setting: Setting) -> None:
+    """Every step gains on both NPUs, and no less than the one before it."""
+    found = run_study("paper", (setting,), MODELS)
+    steps = [found.of(setting, step)["avg"].ours for step in STEPS]
+    assert 1 > steps[0] > steps[1] >= steps[2] > steps[3]
+
+
+def test_what_the_papers_assumptions_are() -> None:
+    """The two products beside the prototype's: tiles, order, pool, and what dW finds."""
+    size = Size(3136, 256, 640)
+    lru, paper = (LruCosts(SMALL.machine, assumptions) for assumptions in (PROTOTYPE, PAPER))
+    assert lru.tile(size) == {"m": 135, "n": 135, "k": 135}
+    assert paper.tile(size) == {"m": 90, "n": 90, "k": 90}
+    assert paper.pool.spm_bytes == 2 * lru.pool.spm_bytes == 1 << 20
+
+    def alone(nest: Statement, order: str) -> Walk:
+        steps = tuple(Loop(d, 90) for d in order)
+        return Walk(nest_of(size, nest), Schedule(steps), (2,) * 3)
+
+    dx, dw = (walk_pool((walk,), paper.pool).time for walk in (alone(DX, "kmn"), alone(DW, "knm")))
+    assert paper.sequential(size) == dx + dw
+    assert paper.weights(size) == dw
 
 
 def test_no_program_beats_the_floor() -> None:
