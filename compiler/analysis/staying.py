@@ -80,11 +80,14 @@ def best_staying(
     The tensors `still` and `once` are in SPM whole, nothing moves of the first, the others move once. `beside` are the
     bytes that something else takes in SPM. The schedule promises the SPM of the machine.
     """
-    left = (machine.spm_bytes - beside) // max(widths) - sum(nest.tensors[name].elements for name in still | once)
+    room = (machine.spm_bytes - beside) // max(widths)
+    left = room - sum(nest.tensors[name].elements for name in still | once)
     if left <= 0:
         return None
     found: list[tuple[Price, Schedule]] = []
-    for schedule in _schedules(nest, machine, objective, widths, still, once, left):
+    plain = best_schedule(nest, machine, objective, widths)
+    fits = staying_room(nest, plain, still | once) <= room and moves_once(nest, plain, once)
+    for schedule in (*((plain,) if fits else ()), *_schedules(nest, machine, objective, widths, still, once, left)):
         promised = replace(schedule, spm=machine.spm_bytes // max(widths))
         found.append((staying_price(nest, promised, machine, widths, still), promised))
     if not found:

@@ -67,6 +67,7 @@ class Staying:
         self.objective: Objective = objective
         self.places: dict[Operation, int] = {op: number for number, op in enumerate(block.ops)}
         self.holders = [op for op in block.ops if isinstance(op, Holder)]
+        self.order: dict[Operation, int] = {op: number for number, op in enumerate(self.holders)}
         contracts = [op for op in self.holders if isinstance(op, ContractOp)]
         self.widths: dict[Operation, tuple[int, ...]] = {
             op: contract_widths(op, machine.element_bytes) for op in contracts
@@ -82,6 +83,10 @@ class Staying:
             self.events[value].sort(key=lambda event: (self.places[event.op], not event.makes))
         self.rows: dict[tuple[Operation, frozenset[str], frozenset[str], int], Row | None] = {}
         self.chosen: Chosen = frozenset()
+        self.ending: dict[Operation, set[Link]] = {}
+        """The links that are tried which begin or end at an operation."""
+        self.passing: dict[Operation, set[Link]] = {}
+        """Those that pass it."""
 
     def _able(self, op: Operation) -> bool:
         """Whether a value may stay before or after an operation."""
@@ -119,7 +124,7 @@ class Staying:
             if elements_of(value) * self.widest > self.machine.spm_bytes:
                 continue
             found = [
-                Link(value, number)
+                self._know(Link(value, number))
                 for number, (first, second) in enumerate(pairwise(events))
                 if wanted(first, second) and self._near(first.op, second.op)
             ]
@@ -128,8 +133,16 @@ class Staying:
                 yield frozenset(found)
 
     def _near(self, first: Operation, second: Operation) -> bool:
-        between = self.places[first], self.places[second]
-        return sum(between[0] < self.places[op] < between[1] for op in self.holders) <= REACH
+        return self.order[second] - self.order[first] <= REACH + 1
+
+    def _know(self, link: Link) -> Link:
+        """Remember which operations a link concerns."""
+        first, second = (self.order[event.op] for event in self._ends(link))
+        for number in (first, second):
+            self.ending.setdefault(self.holders[number], set()).add(link)
+        for op in self.holders[first + 1 : second]:
+            self.passing.setdefault(op, set()).add(link)
+        return link
 
     def choose(self, wanted: Wanted) -> None:
         """Let values stay, those first that are worth most, as long as that gains."""
@@ -158,12 +171,11 @@ class Staying:
 
     def _touched(self, links: Chosen) -> list[Operation]:
         """The operations that may cost something else with these links."""
-        found: dict[Operation, None] = {}
+        found: set[Operation] = set()
         for link in links:
-            first, second = (self.places[event.op] for event in self._ends(link))
-            found |= dict.fromkeys(op for op in self.holders if first <= self.places[op] <= second)
-            found[self.events[link.value][0].op] = None
-        return list(found)
+            first, second = (self.order[event.op] for event in self._ends(link))
+            found |= {*self.holders[first : second + 1], self.events[link.value][0].op}
+        return sorted(found, key=self.order.__getitem__)
 
     def _ends(self, link: Link) -> tuple[Event, Event]:
         events = self.events[link.value]
@@ -172,7 +184,7 @@ class Staying:
     def resident(self, op: Operation, chosen: Chosen) -> Resident:
         """What stays before and after an operation."""
         ins, outs = list[str](), list[str]()
-        for link in chosen:
+        for link in self.ending.get(op, set()) & chosen:
             first, second = self._ends(link)
             outs += [first.name] if first.op is op else []
             ins += [second.name] if second.op is op else []
@@ -201,11 +213,7 @@ class Staying:
     def row(self, op: Operation, chosen: Chosen) -> Row | None:
         """What an operation costs when these links are there; None where it does not fit."""
         resident = self.resident(op, chosen)
-        passing = 0
-        for link in chosen:
-            first, second = self._ends(link)
-            if self.places[first.op] < self.places[op] < self.places[second.op]:
-                passing += elements_of(link.value)
+        passing = sum(elements_of(link.value) for link in self.passing.get(op, set()) & chosen)
         still = self.still(op, resident, chosen) if isinstance(op, ContractOp | VectorOp) and resident.names else None
         key = op, still or frozenset[str](), frozenset(resident.names), passing
         if key not in self.rows:

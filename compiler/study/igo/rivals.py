@@ -2,26 +2,25 @@
 What the gain of the method consists of: programs with the best tiles of their own, on one core with explicit residency.
 
     blocking     dX, then dW, each at its best tiles and residency; dY is read twice
-    dY kept      the same, but dY stays in SPM between the two where it fits: the fair rival
+    dY kept      the same, but dY stays in SPM between the two where it fits, as `keep-resident{what=pairs}` does it
     one nest     both gradients in one nest at its best order, tiles and residency, or dX, then dW if that is faster
     dY free      as blocking, but dW reads dY for nothing: no program does that
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.search import best_schedule
-from npuc.compiler.errors import CapacityError
+from npuc.compiler.analysis.staying import best_staying
 from npuc.compiler.study.igo.explicit import WIDTHS, ExplicitCosts
 from npuc.compiler.study.igo.products import DW, DX, WIDTH, Size, fused_nest, nest_of
-from npuc.dialects.npu.nest import Schedule
 
-FREE = {"dX": (0, WIDTH, WIDTH), "dW": (WIDTH, 0, WIDTH)}
-"""Bytes an element where dY costs no transfer, in the order of each nest's tensors: dY, W, dX and X, dY, dW."""
+DY: frozenset[str] = frozenset(("dY",))
+FREE = WIDTH, 0, WIDTH
+"""Bytes an element of X, dY, dW where dY costs no transfer."""
 RIVALS = ("blocking", "dY kept", "one nest", "dY free")
 
 
@@ -43,24 +42,17 @@ def rival_times(size: Size, has_dx: bool, machine: Machine) -> Mapping[str, Frac
 
 
 def _kept(size: Size, machine: Machine) -> Fraction | None:
-    """dX, then dW, with dY in SPM all the time; None where that does not fit."""
-    room = WIDTH * size.m * size.n
-    rest = replace(machine, spm_bytes=machine.spm_bytes - room)
-    if rest.spm_bytes <= 0:
+    """dX, then dW, which finds dY in SPM (`resident`); None where that does not fit."""
+    dx, dw = nest_of(size, DX), nest_of(size, DW)
+    first = best_staying(dx, machine, "time", WIDTHS, frozenset[str](), DY, 0)
+    second = best_staying(dw, machine, "time", WIDTHS, DY, frozenset[str](), 0)
+    if first is None or second is None:
         return None
-    dx = nest_of(size, DX)
-    try:
-        first = best_schedule(dx, rest, "time", FREE["dX"])
-        second = _weights_free(size, rest)
-    except CapacityError:
-        return None
-    keep = tuple((name, depth) for name, depth in first.keep if name != "dY")
-    whole = (("dY", len(first.loops)),) if first.loops else ()
-    return pipeline(dx, Schedule(first.loops, (*keep, *whole)), machine, WIDTHS).time + second
+    return pipeline(dx, first[0], machine, WIDTHS).time + pipeline(dw, second[0], machine, FREE).time
 
 
 def _weights_free(size: Size, machine: Machine) -> Fraction:
     """dW that reads dY for nothing; a tile of it takes its room."""
     dw = nest_of(size, DW)
-    schedule = best_schedule(dw, machine, "time", FREE["dW"])
-    return pipeline(dw, schedule, machine, FREE["dW"]).time
+    schedule = best_schedule(dw, machine, "time", FREE)
+    return pipeline(dw, schedule, machine, FREE).time
