@@ -11,7 +11,9 @@ from fractions import Fraction
 from functools import partial
 
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.partition_knn import evaluate, labels
 from npuc.compiler.study.igo.explicit import ExplicitCosts
+from npuc.compiler.study.igo.labels import CHIPS
 from npuc.compiler.study.igo.lru import PAPER, LruCosts
 from npuc.compiler.study.igo.networks import MODELS, workloads
 from npuc.compiler.study.igo.products import Size
@@ -56,12 +58,28 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Predictor:
+    """How the published predictor of partitions does on layers held out (`partition_knn.Evaluation`), a chip a row."""
+
+    npu: str
+    cores: int
+    accuracy: float
+    regret: float
+    predicted: float
+    oracle: float
+
+
+@dataclass(frozen=True)
 class Study:
-    """The rows by setting, step and model, the mean of the models at the end; lines of one core likewise."""
+    """
+    The rows by setting, step and model, the mean of the models at the end; lines of one core likewise. Under `lru`,
+    whose partitions it learns, the predictor of partitions.
+    """
 
     preset: str
     rows: tuple[Row, ...]
     lines: tuple[Line, ...] = ()
+    predictor: tuple[Predictor, ...] = ()
 
     def of(self, setting: Setting, step: str) -> dict[str, Row]:
         """The rows of a step in a setting by model."""
@@ -93,7 +111,13 @@ def run_study(
                 lines += _lines(setting, model, networks[model], machine)
             done(setting, model)
         rows += _rows(setting, networks)
-    return Study(preset, tuple(rows), tuple(_with_means(lines)))
+    predictor = tuple(_predictor(setting) for setting in settings if preset == "lru" and setting in CHIPS)
+    return Study(preset, tuple(rows), tuple(_with_means(lines)), predictor)
+
+
+def _predictor(setting: Setting) -> Predictor:
+    found = evaluate(labels(setting.npu, setting.cores))
+    return Predictor(setting.npu, setting.cores, found.accuracy, found.regret, found.predicted, found.oracle)
 
 
 def _layers(

@@ -21,7 +21,7 @@ PUBLISHED = "published"
 
 
 def to_json(study: Study) -> str:
-    """The rows, and the lines that say what the gain is made of."""
+    """The rows, the lines that say what the gain is made of, and the predictor."""
     data: dict[str, object] = {
         "schema": SCHEMA,
         "study": "igo",
@@ -29,6 +29,7 @@ def to_json(study: Study) -> str:
         "rows": [asdict(row) for row in study.rows],
     }
     data["lines"] = [asdict(line) for line in study.lines]
+    data["predictor"] = [asdict(row) for row in study.predictor]
     return json.dumps(data, indent=2) + "\n"
 
 
@@ -53,6 +54,8 @@ def to_text(study: Study) -> str:
         if study.of(setting, STEPS[0]):
             lines += ["", *_networks(study, setting)]
     lines += ["", *_means(study)]
+    if study.predictor:
+        lines += ["", *_predictor(study)]
     return "\n".join(lines) + "\n"
 
 
@@ -69,6 +72,8 @@ def _networks(study: Study, setting: Setting) -> Iterator[str]:
 
 MEANS = ("inter-", "ordered", "best of", "+ parti-", "gain", "published")
 """What the columns of the table of means are as wide as."""
+PREDICTED = ("right %", "excess %", "predicted", "best")
+"""The columns of the predictor's table."""
 PROGRAMS = {
     "guarded": "last step, guarded",
     "blocking": "own best tiles: dX, dW",
@@ -97,6 +102,14 @@ def _means(study: Study) -> Iterator[str]:
             gains = [f"{100 * (1 - ours):.1f}", "" if paper is None else f"{100 * (1 - paper):.1f}"]
             label = f"  {setting.npu}, {setting.cores}, {setting.gb_per_s:g}, {setting.batch}"
             yield _line(label, [*(_cell(row.ours) for row in rows), *gains], MEANS)
+
+
+def _predictor(study: Study) -> Iterator[str]:
+    yield "the dimension to cut by K nearest neighbours, of layers held out (1,000 random splits); gradients alone"
+    yield _line("  NPU, cores", PREDICTED)
+    for row in study.predictor:
+        shares = [f"{100 * share:.1f}" for share in (row.accuracy, row.regret)]
+        yield _line(f"  {row.npu}, {row.cores}", [*shares, _cell(row.predicted), _cell(row.oracle)], PREDICTED)
 
 
 def _line(label: str, cells: Sequence[str], heads: Sequence[str] = ()) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from npuc.compiler.analysis.lru import Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.partition_knn import evaluate, labels
 from npuc.compiler.analysis.published import PublishedChoice
 from npuc.compiler.study.igo.lru import PAPER, PROTOTYPE, LruCosts
 from npuc.compiler.study.igo.products import DW, DX, Size, fused_nest, nest_of
@@ -50,6 +51,19 @@ def test_rows_are_those_of_the_contract() -> None:
         **{"ours": 0, "published": 0.9073},
     }
     assert len(to_csv(study()).splitlines()) == 1 + len(data["rows"])
+
+
+def test_the_predictor_is_reported_for_every_chip() -> None:
+    """Accuracy and excess time, as `evaluate` says, in JSON and in the table."""
+    data = json.loads(to_json(study()))
+    assert [(row["npu"], row["cores"]) for row in data["predictor"]] == [("large", 1), ("small", 1), ("large", 2)]
+    lines = to_text(study()).splitlines()
+    for row in data["predictor"]:
+        found = evaluate(labels(row["npu"], row["cores"]))
+        assert (row["accuracy"], row["regret"]) == (found.accuracy, found.regret)
+        numbers = f"{100 * found.accuracy:.1f}", f"{100 * found.regret:.1f}", f"{found.predicted:.3f}"
+        (line,) = [line.split() for line in lines if line.startswith(f"  {row['npu']}, {row['cores']}  ")]
+        assert tuple(line[2:5]) == numbers
 
 
 def test_means_are_arithmetic() -> None:
