@@ -6,13 +6,13 @@ written. *Capacity*: that of the one nest of all statements where there is one, 
 compulsory of the others. docs/bounds.md, "Several nests", has the proof.
 """
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
 from npuc.compiler.analysis.bounds import Certificate, capacity, compulsory
 from npuc.compiler.analysis.fusion import Part, same_dimensions, union
 from npuc.compiler.analysis.interleave import Widths
+from npuc.dialects.npu.contract import operand_tensors
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.shared import Values
 
@@ -49,8 +49,7 @@ def _bounds(nests: tuple[Nest, ...], values: Values, spm_bytes: int, widths: Wid
 
 def _keys(number: int, nest: Nest, values: Sequence[int]) -> dict[str, Hashable]:
     """What each tensor of a nest is: equal for one value, its own for what no value is known of."""
-    starts = [start.name for start in nest.starts if start is not None]
-    known = dict(zip([*(t.name for t in nest.ins), *starts], values, strict=False))
+    known = dict(zip((t.name for t in operand_tensors(nest)), values, strict=False))
     return {name: known.get(name, (number, name)) for name in nest.tensors}
 
 
@@ -60,24 +59,29 @@ def _merged(
     """
     The nest of all statements and the widths of its tensors.
 
-    None where there is none, or where a value would be two of its tensors: its words would count twice.
+    None where there is none, or where a value would be two of its tensors: its words would count twice. A value that
+    is free to one of the nests, as it stays in SPM, is free to all.
     """
     parts: list[Part] = []
+    operands: list[list[Hashable]] = []
     for nest, names in zip(nests, keys, strict=True):
         common = [(first, name) for name, key in names.items() for first, other in keys[0].items() if other == key]
         renamings = (same_dimensions(nests[0], nest, shared) for shared in common)
         dims = next((found for found in renamings if found is not None), None)
         if dims is None:
             return None
-        operands = [*nest.ins, *(start for start in nest.starts if start is not None)]
-        parts.append(Part(nest, tuple((names[t.name], t.shape) for t in operands), dims))
+        tensors = operand_tensors(nest)
+        operands.append([names[t.name] for t in tensors])
+        parts.append(Part(nest, tuple((names[t.name], t.shape) for t in tensors), dims))
     joined = union(parts)
-    sources = [parts[part].values[operand] for part, operand in joined.sources]
-    if max(Counter(sources).values()) > 1:
+    sources = [operands[part][number] for part, number in joined.sources]
+    if len(set(sources)) < len(sources):
         return None
-    by_name = [dict(zip(nest.tensors, own, strict=True)) for nest, own in zip(nests, widths, strict=True)]
-    operands = [[t.name for t in (*nest.ins, *(s for s in nest.starts if s is not None))] for nest in nests]
-    read = [by_name[part][operands[part][number]] for part, number in joined.sources]
-    written = [by_name[part][out.name] for part, nest in enumerate(nests) for out in nest.outs]
+    least: dict[Hashable, int] = {}
+    for nest, names, own in zip(nests, keys, widths, strict=True):
+        for name, width in zip(nest.tensors, own, strict=True):
+            least[names[name]] = min(width, least.get(names[name], width))
+    read = [least[key] for key in sources]
+    written = [least[names[out.name]] for nest, names in zip(nests, keys, strict=True) for out in nest.outs]
     ins = len(joined.nest.ins)
     return joined.nest, (*read[:ins], *written, *read[ins:])

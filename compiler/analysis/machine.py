@@ -19,6 +19,7 @@ from xdsl.ir import Attribute
 from npuc.compiler.analysis.array import Array, Dataflow, Drain, Fill
 from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.verify import location_of
 
 TARGET = "npu.target"
 Fact = bool | int | float | str
@@ -241,10 +242,17 @@ def machine_of_attr(attr: DictionaryAttr) -> Machine:
 
 
 def machine_of(module: ModuleOp) -> Machine | None:
-    """The machine that a module was compiled for, None where it does not say."""
+    """
+    The machine that a module was compiled for, None where it does not say.
+
+    Raises `UsageError`, at the module's place, as `machine_from` does.
+    """
     attr = module.attributes.get(TARGET)
     if attr is None:
         return None
-    if not isinstance(attr, DictionaryAttr):
-        raise UsageError(f"{TARGET} is {attr}, expected a dictionary")
-    return machine_of_attr(attr)
+    try:
+        if not isinstance(attr, DictionaryAttr):
+            raise UsageError(f"{TARGET} is {attr}, expected a dictionary")
+        return machine_of_attr(attr)
+    except UsageError as e:
+        raise UsageError(e.message, location=location_of(module), hint=e.hint) from None

@@ -23,7 +23,13 @@ ANYWHERE = (
     f"{FRONT},interleave{{mode=zip}},rearrange{{rule=published}},schedule",
     f"{FRONT},interleave,partition{{rule=best}},schedule",
 )
-WITH_VECTOR_WORK = (f"{FRONT},schedule,fuse-vector", f"{FRONT},interleave,schedule,fuse-vector")
+ONE_CORE = (
+    f"{FRONT},schedule,fuse-vector",
+    f"{FRONT},interleave,schedule,fuse-vector",
+    f"{FRONT},schedule,keep-resident{{what=pairs}}",
+    f"{FRONT},schedule{{objective=traffic}},keep-resident",
+    f"{FRONT},interleave,schedule,fuse-vector,keep-resident",
+)
 """These have no price on several cores, nor with tiles in a pool or in the array."""
 
 
@@ -116,10 +122,13 @@ def test_nothing_is_below_its_bound(text: str, machine: dict[str, Any], pipeline
         check(report)
 
 
-@settings(max_examples=20, deadline=None)
-@given(text=sources(), machine=machines(), pipeline=st.sampled_from(WITH_VECTOR_WORK))
-def test_nor_with_vector_work_on_finished_blocks(text: str, machine: dict[str, Any], pipeline: str) -> None:
-    machine |= {"array.dataflow": "os", "array.cores": 1, "memory.policy": "explicit", "memory.spm_kib": 4}
+@settings(max_examples=30, deadline=None)
+@given(text=sources(), machine=machines(), pipeline=st.sampled_from(ONE_CORE))
+def test_nor_where_something_is_not_stored_or_stays_in_scratchpad(
+    text: str, machine: dict[str, Any], pipeline: str
+) -> None:
+    machine |= {"array.dataflow": "os", "array.cores": 1, "memory.policy": "explicit"}
+    machine |= {"memory.spm_kib": 4 * machine["memory.spm_kib"]}
     report = compiled(text, {key: value for key, value in machine.items() if key != "array.transpose"}, pipeline)
     if report is not None:
         check(report)

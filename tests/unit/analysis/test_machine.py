@@ -15,7 +15,8 @@ from npuc.compiler.analysis.machine import (
     machine_of,
     target_attr,
 )
-from npuc.compiler.errors import UsageError
+from npuc.compiler.errors import Location, UsageError
+from npuc.frontends.mlir import read_mlir
 
 FACTS: dict[str, Fact] = {
     "name": "igo-large",
@@ -83,3 +84,10 @@ def test_missing_fact() -> None:
 def test_target_of_a_wrong_kind() -> None:
     with pytest.raises(UsageError, match="expected a dictionary"):
         machine_of(ModuleOp([], {TARGET: StringAttr("igo-large")}))
+
+
+def test_errors_are_at_the_place_of_the_module() -> None:
+    text = "\n  builtin.module attributes {npu.target = {rows = 4 : i64, colz = 4 : i64}} {}\n"
+    with pytest.raises(UsageError, match="unknown key 'colz'") as error:
+        machine_of(read_mlir(text, "net.mlir"))
+    assert (error.value.location, error.value.hint) == (Location("net.mlir", 2, 3), "did you mean 'cols'?")
