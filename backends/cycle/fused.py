@@ -6,7 +6,7 @@ uses; a fused row has what its operation reads besides and writes, and the time 
 in the same way, so that their sum holds for all rows together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 from xdsl.ir import Operation
@@ -14,9 +14,20 @@ from xdsl.ir import Operation
 from npuc.backends.cycle.certificates import certificate_columns, certificate_of
 from npuc.backends.cycle.contract import contract_row, limit_of
 from npuc.backends.cycle.stream import stream_row
-from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.analysis.epilogue import moved_bytes, refusal, room_bytes, stage, vector_cycles
+from npuc.compiler.analysis.cores import spread_traffic
+from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.epilogue import (
+    epilogues,
+    fused_widths,
+    moved_bytes,
+    readers,
+    refusal,
+    room_bytes,
+    stage,
+    vector_cycles,
+)
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import core_timings, pipeline
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Scalar, TensorBytes
 from npuc.compiler.verify import location_of
@@ -87,6 +98,7 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
     }
     spm = [native["spm_read_bytes"], native["spm_write_bytes"]]
     native["spm_read_bytes"] = _whole(spm[0]) - saved
+    native |= _by_core(contract, fused, machine, dropped)
     energy = None
     if machine.energy is not None:
         moved = _whole(spm[0]) - saved + _whole(spm[1])
@@ -110,6 +122,26 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
     )
 
 
+def _by_core(
+    contract: ContractOp, fused: Sequence[Fused], machine: Machine, dropped: Collection[str]
+) -> dict[str, list[Scalar]]:
+    """What each core of a contraction takes and writes without the outputs that it does not store."""
+    if machine.cores == 1:
+        return {}
+    nest, schedule = contract.nest, contract.schedule
+    widths = contract_widths(contract, machine.element_bytes)
+    own = fused_widths(nest, widths, epilogues(contract, fused, machine, 0))
+    timings = (
+        core_timings(nest, schedule, machine, own) if schedule.spread else [pipeline(nest, schedule, machine, own)]
+    )
+    kept = {name: size for name, size in zip(nest.tensors, widths, strict=True) if name not in dropped}
+    moved = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").moved
+    return {
+        "core_cycles": [timing.cycles for timing in timings],
+        "core_write_bytes": [sum(size * rows[name].write for name, size in kept.items()) for rows in moved],
+    }
+
+
 def _fused(
     contract: ContractOp, fused: Sequence[Fused], number: int, machine: Machine, before: Sequence[OpRow]
 ) -> OpRow:
@@ -117,7 +149,7 @@ def _fused(
     one, inside = fused[number - 1], [f.op for f in fused]
     op = one.op
     alone = stream_row(op, machine, before[0].index + number)
-    reads, writes = moved_bytes(one, inside, machine)
+    reads, writes = moved_bytes(one, inside, machine, readers(contract.nest, contract.schedule, machine))
     tensors = {f"in{list(op.operands).index(v)}": TensorBytes(size, 0) for v, size in reads.items()}
     tensors |= {f"out{n}": TensorBytes(0, writes[v]) for n, v in enumerate(op.results) if v in writes}
     read, written = sum(reads.values()), sum(writes.values())

@@ -4,8 +4,8 @@ What vector work costs that is fused with a contraction: it runs on each block o
 The operand that it works on is in SPM. What the work reads besides and what it writes moves with the finished block, in
 the place of the block itself; a value that nothing else uses does not move at all. So the time of both is that of the
 contraction's pipeline (`pipeline.py`) with other bytes for an element of the output, and with the vector unit beside
-the array (`finishing.py`). Operands of another shape (a step count, a broadcast vector) are read once, in
-series.
+the array (`finishing.py`). Operands of another shape (a step count, a broadcast vector) are read once, in series. On
+several cores each finishes blocks of its own, with its own vector unit, and reads these operands for itself.
 
 Several operations share what they add in order: an operation's time is that of the pipeline with it and all before it,
 less that without it, so that times add up.
@@ -15,23 +15,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import cast
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
+from npuc.compiler.analysis.cores import core_count
 from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.finishing import Finish
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import Timing, pipeline
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, is_stored
+from npuc.dialects.tensors import shape_of
 
 
 @dataclass(frozen=True)
 class Epilogue:
     """
-    Vector work on an output's blocks: bytes that move for an element of it, vector operations for one, bytes once.
+    Vector work on an output's blocks: bytes that move for an element of it, vector operations for one, bytes once
+    (of each core).
 
     `stored`: others use the output, so that it goes to DRAM as well.
     """
@@ -62,18 +64,29 @@ def refusal(machine: Machine) -> str | None:
         return (
             "arrays that keep a tile between operations have no price for vector work that is fused with its producer"
         )
-    if machine.cores > 1:
-        return "vector work that is fused with its producer has a price on one core only"
     return None
 
 
-def moved_bytes(fused: Fused, inside: Sequence[VectorOp], machine: Machine) -> tuple[dict[SSAValue, int], ...]:
+def readers(nest: Nest, schedule: Schedule, machine: Machine) -> int:
+    """How often an operand of another shape is read: by every core for itself, or once for all with multicast."""
+    return 1 if machine.multicast else core_count(nest, schedule)
+
+
+def moved_bytes(
+    fused: Fused, inside: Sequence[VectorOp], machine: Machine, readers: int
+) -> tuple[dict[SSAValue, int], ...]:
     """The bytes that a fused operation reads from DRAM, by operand, and those it writes, by result."""
 
     def sized(values: Sequence[SSAValue]) -> dict[SSAValue, int]:
         return {v: _elements(v) * element_bytes(v.type, machine.element_bytes) for v in values}
 
-    return sized(fused.outside), sized([v for v in fused.op.results if is_stored(v, inside)])
+    reads = {v: size * (1 if _follows(fused, v) else readers) for v, size in sized(fused.outside).items()}
+    return reads, sized([v for v in fused.op.results if is_stored(v, inside)])
+
+
+def _follows(fused: Fused, value: SSAValue) -> bool:
+    """Whether a value moves block by block: it has the shape of the output."""
+    return shape_of(value) == shape_of(fused.op.results[0])
 
 
 def epilogues(contract: ContractOp, fused: Sequence[Fused], machine: Machine, count: int) -> tuple[Epilogue, ...]:
@@ -87,13 +100,11 @@ def epilogues(contract: ContractOp, fused: Sequence[Fused], machine: Machine, co
         for f in fused[:count]:
             if f.output != name:
                 continue
-            each = once = 0
-            for moved in moved_bytes(f, inside, machine):
-                for value, size in moved.items():
-                    whole = size == elements * element_bytes(value.type, machine.element_bytes)
-                    each, once = (each + size // elements, once) if whole else (each, once + size)
+            reads, writes = moved_bytes(f, inside, machine, 1)
+            each = sum(size for v, size in reads.items() if _follows(f, v)) + sum(writes.values())
+            once = sum(size for v, size in reads.items() if not _follows(f, v))
             ops = entry.ops + Fraction(f.op.ops, elements)
-            entry = replace(entry, moved=entry.moved + each, ops=ops, once=entry.once + once)
+            entry = replace(entry, moved=entry.moved + each // elements, ops=ops, once=entry.once + once)
         found.append(entry)
     return tuple(found)
 
@@ -106,14 +117,18 @@ def fused_widths(nest: Nest, widths: tuple[int, ...], work: tuple[Epilogue, ...]
     return tuple(own.values())
 
 
+def finish_of(work: tuple[Epilogue, ...], machine: Machine) -> Finish:
+    """The cycles of a core's vector unit for an element of each output."""
+    return tuple((entry.output, entry.ops / machine.lanes) for entry in work if entry.ops)
+
+
 def fused_pipeline(
     nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], work: tuple[Epilogue, ...]
 ) -> Timing:
     """The time of a scheduled nest with vector work on what it finishes; `widths` as for `pipeline`."""
     own = fused_widths(nest, widths, work)
-    finish = tuple((entry.output, entry.ops / machine.lanes) for entry in work if entry.ops)
-    timing = pipeline(nest, schedule, machine, own, finish=finish)
-    once = sum(entry.once for entry in work)
+    timing = pipeline(nest, schedule, machine, own, finish=finish_of(work, machine))
+    once = sum(entry.once for entry in work) * readers(nest, schedule, machine)
     return replace(timing, time=timing.time + once / machine.channel, moved=timing.moved + once)
 
 
@@ -133,4 +148,4 @@ def room_bytes(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused],
 
 
 def _elements(value: SSAValue) -> int:
-    return prod(cast("TensorType[Attribute]", value.type).get_shape())
+    return prod(shape_of(value))

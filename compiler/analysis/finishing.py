@@ -34,6 +34,13 @@ def finishing_sequence(
     return _FinishingBuilder(nest, schedule, array, widths, finish).whole()
 
 
+def finishing_parts(
+    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], finish: Finish, reduction: bool
+) -> tuple[TileSequence, ...]:
+    """The same on each core of a schedule over cores (`part_sequences`): a core's vector unit has its own blocks."""
+    return tuple(_FinishingBuilder(nest, schedule, array, widths, finish).parts(reduction))
+
+
 class _FinishingBuilder(TileBuilder):
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], finish: Finish):
         super().__init__(nest, schedule, array, widths, apart=False)
@@ -47,28 +54,38 @@ class _FinishingBuilder(TileBuilder):
 
     def whole(self) -> TileSequence:
         """The sequence with the vector unit's cycles, in all and on the last blocks."""
-        sequence = self.sequence(False)
         place = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
-        last = sum(ceil(cycles * self._block(moved, -1, place, last=True)[0]) for moved, cycles in self.finish)
+        return self._with_work(self.sequence(False), place)
+
+    def part(self, place: Place, spare: int) -> TileSequence:
+        return self._with_work(super().part(place, spare), place)
+
+    def _with_work(self, sequence: TileSequence, place: Place) -> TileSequence:
+        level = self.schedule.spread - 1
+        last = sum(ceil(cycles * self._block(moved, level, place, last=True)[0]) for moved, cycles in self.finish)
         return replace(sequence, vector=self._busy(sequence.root), beside=last)
 
     def _node(self, level: int, place: Place) -> Node:
         node = super()._node(level, place)
-        depths = [moved.stream.depth for moved, _ in self.finish]
+        depths = [self._depth(moved) for moved, _ in self.finish]
         if level not in depths:
             return node
         key = level, place
         if key not in self.ended:
-            own = sum(self._work(moved, cycles, place) for moved, cycles in self.finish if moved.stream.depth == level)
+            own = sum(self._work(moved, cycles, place) for moved, cycles in self.finish if self._depth(moved) == level)
             inside = self._busy(node)
             # What is left of the block before and of inner ones, less the time of this one; a single block has none.
             due = sum(work for work, depth in zip(self.largest, depths, strict=True) if depth >= level) + inside
-            wait = max(0, due - node.cycles) if level else 0
+            wait = max(0, due - node.cycles) if level > self.schedule.spread else 0
             items = ((node, 0, 1), (Node((), wait, wait), 0, 1))
             ended = Node(items, node.cycles + wait, node.first, node.moved, node.loads) if wait else _same(node)
             self.busy[ended] = inside + own
             self.ended[key] = ended
         return self.ended[key]
+
+    def _depth(self, moved: Moved) -> int:
+        """The loops around a block of an output; what a core does is inside all loops over cores."""
+        return max(moved.stream.depth, self.schedule.spread)
 
     def _busy(self, node: Node) -> int:
         if node not in self.busy:

@@ -18,13 +18,14 @@ multicast takes the channel once for all cores that read it: each of them is bil
 of its transfers. Partial sums that pass from core to core on chip take no time.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import Part, parts, spread_traffic
-from npuc.compiler.analysis.finishing import Finish, finishing_sequence
+from npuc.compiler.analysis.finishing import Finish, finishing_parts, finishing_sequence
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.recurrence import Run
 from npuc.compiler.analysis.sequence import TileSequence
@@ -61,12 +62,12 @@ def pipeline(
     The time of a scheduled nest; `widths` are the bytes of an element of each tensor, in the order of `nest.tensors`.
 
     Over several cores it is that of the slowest, and `moved` what passes the DRAM channel. `held`: the operation before
-    left the stationary tile in the array. `finish` is vector work on blocks that are finished, on one core whose array
-    keeps no tile.
+    left the stationary tile in the array. `finish` is vector work on blocks that are finished, by the vector unit of
+    the core that finishes them, whose array keeps no tile.
     """
     if schedule.spread:
-        timings = core_timings(nest, schedule, machine, widths)
-        slowest = timings[slowest_core(nest, schedule, machine, widths)]
+        timings = core_timings(nest, schedule, machine, widths, finish)
+        slowest = timings[_slowest(timings)]
         traffic = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel
         moved = sum(w * (t.read + t.write) for w, t in zip(widths, traffic.values(), strict=True))
         time = max(slowest.time, moved / machine.channel)
@@ -108,11 +109,17 @@ class CoreRun:
 
 
 @lru_cache(maxsize=2048)
-def core_runs(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> tuple[CoreRun, ...]:
+def core_runs(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], finish: Finish = ()
+) -> tuple[CoreRun, ...]:
     """What each core of a schedule over cores runs."""
     cores = parts(nest, schedule)
     traffic = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
-    sequences = part_sequences(nest, schedule, machine.array, widths, machine.reduction == "on-chip")
+    on_chip = machine.reduction == "on-chip"
+    if finish:
+        sequences = finishing_parts(nest, schedule, machine.array, widths, finish, on_chip)
+    else:
+        sequences = part_sequences(nest, schedule, machine.array, widths, on_chip)
     width = dict(zip(nest.tensors, widths, strict=True))
     outs = {out.name for out in nest.outs}
     readers: dict[tuple[str, object], int] = {}
@@ -134,16 +141,18 @@ def core_runs(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[in
         tail = max(0, sequence.tail - (sequence.moved - moved))
         rate = machine.channel / len(cores) * (moved / paid if paid else 1)
         own = replace(machine.core(1), bytes_per_cycle=rate)
-        runs.append(CoreRun(part, TileSequence(sequence.root, sequence.head, tail, 0), own, moved))
+        runs.append(CoreRun(part, replace(sequence, tail=tail, spare=0), own, moved))
     return tuple(runs)
 
 
 @lru_cache(maxsize=2048)
-def core_timings(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> tuple[Timing, ...]:
+def core_timings(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], finish: Finish = ()
+) -> tuple[Timing, ...]:
     """The time of each core of a schedule over cores, and what each takes in and gives out."""
     known: dict[object, Timing] = {}
     timings: list[Timing] = []
-    for run in core_runs(nest, schedule, machine, widths):
+    for run in core_runs(nest, schedule, machine, widths, finish):
         key = run.sequence, run.machine, run.moved
         if key not in known:
             known[key] = run.timing()
@@ -153,5 +162,8 @@ def core_timings(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple
 
 def slowest_core(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> int:
     """The number of the core that takes longest, of several the first."""
-    timings = core_timings(nest, schedule, machine, widths)
+    return _slowest(core_timings(nest, schedule, machine, widths))
+
+
+def _slowest(timings: Sequence[Timing]) -> int:
     return max(range(len(timings)), key=lambda core: (timings[core].time, -core))

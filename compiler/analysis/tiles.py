@@ -83,7 +83,6 @@ class TileBuilder:
         self.apart, self.finds = apart, array.keeps and not apart
         self.numbers = {dim: number for number, dim in enumerate(nest.sizes)}
         self.nodes: dict[tuple[int, Place], Node] = {}
-        self.leaves: dict[tuple[int, ...], int] = {}
         self.table_loops: list[frozenset[int]] = []
         self.table_depth: list[int] = []
         self.roots: list[AxisTable] = []
@@ -129,32 +128,33 @@ class TileBuilder:
 
     def parts(self, reduction: bool) -> Iterator[TileSequence]:
         spare = self.sequence(held=False).spare
-        place = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
-        for place in self._cores(0, place, reduction):
-            level = self.schedule.spread - 1
-            head = tail = 0
-            for number, moved in enumerate(self.moved):
-                elements, new = self._block(moved, level, place, last=False)
-                if moved.stream.kind == "accumulator":
-                    tail += moved.width * self._block(moved, level, place, last=True)[0]
-                    head += moved.width * (elements - new if place.first[number] else elements)
-                elif moved.stream.kind == "input" or place.first[number]:
-                    head += moved.width * elements
-            found = self._groups(level, dict(zip(self.nest.sizes, place.extents, strict=True)))
-            root = self._child(level, place, place.first, found if self.finds else ())
-            yield TileSequence(root, head, tail, spare)
+        whole = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
+        for place in self._cores(0, whole, reduction):
+            yield self.part(place, spare)
             spare = 0
+
+    def part(self, place: Place, spare: int) -> TileSequence:
+        """What the core at a place inside all loops over cores does."""
+        level = self.schedule.spread - 1
+        head = tail = 0
+        for number, moved in enumerate(self.moved):
+            elements, new = self._block(moved, level, place, last=False)
+            if moved.stream.kind == "accumulator":
+                tail += moved.width * self._block(moved, level, place, last=True)[0]
+                head += moved.width * (elements - new if place.first[number] else elements)
+            elif moved.stream.kind == "input" or place.first[number]:
+                head += moved.width * elements
+        found = self._groups(level, dict(zip(self.nest.sizes, place.extents, strict=True))) if self.finds else ()
+        return TileSequence(self._child(level, place, place.first, found), head, tail, spare)
 
     def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
         """The places of the cores, inside all loops over them."""
         if level == self.schedule.spread:
             yield place
             return
-        later = self._later(level, place.first)
+        later, flags = self._later(level, place.first), place.first
         if reduction:
-            kept = (m.stream.kind == "accumulator" for m in self.moved)
-            later = tuple(a or b for a, b in zip(later, kept, strict=True))
-        flags = place.first
+            later = tuple(first or m.stream.kind == "accumulator" for first, m in zip(later, self.moved, strict=True))
         for inner, count in self._iterations(level, place):
             for _ in range(count):
                 yield from self._cores(level + 1, replace(inner, first=flags), reduction)

@@ -1,10 +1,12 @@
 """Which vector work may run on the blocks of a contraction's outputs as they are finished, and what it is worth."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from npuc.compiler.analysis.cores import core_count, parts
+from npuc.compiler.analysis.cuts import cuts_of
 from npuc.compiler.analysis.elements import contract_widths, element_bytes
 from npuc.compiler.analysis.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
 from npuc.compiler.analysis.machine import Machine
@@ -15,7 +17,7 @@ from npuc.compiler.layers import get_layer, get_op_class
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.footprint import footprint
-from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, fused_with
 from npuc.dialects.provenance import repeat_of
 from npuc.dialects.tensors import shape_of
@@ -128,15 +130,10 @@ class Fusing:
         nest, machine = contract.nest, self.machine
         widths = contract_widths(contract, machine.element_bytes)
         work = epilogues(contract, fused, machine, len(fused))
-        found = [now]
-        try:
-            wide = tuple(max(1, w) for w in fused_widths(nest, widths, work))
-            searched = best_schedule(nest, machine, "time", tuple(map(max, zip(wide, widths, strict=True))))
-            found.append(Schedule(searched.loops, searched.keep, machine.spm_bytes // max(widths)))
-        except CapacityError:
-            pass
+        wide = tuple(max(1, w) for w in fused_widths(nest, widths, work))
+        wide = tuple(map(max, zip(wide, widths, strict=True)))
         sizes = dict(zip(nest.tensors, widths, strict=True))
-        for schedule in found:
+        for schedule in (now, *_searched(nest, machine, wide, max(widths), {f.output for f in fused})):
             if any(unfinished(nest, schedule, f.output) is not None for f in fused):
                 continue
             blocks = footprint(nest, schedule)
@@ -162,6 +159,29 @@ class Fusing:
             each = {v: _size(v) if counts is None else counts[n] for n, v in reversed(list(enumerate(values)))}
             moved += sum(count * element_bytes(v.type, self.machine.element_bytes) for v, count in each.items())
         return stream_cycles(op.ops, moved, self.machine), moved
+
+
+def _searched(
+    nest: Nest, machine: Machine, widths: tuple[int, ...], widest: int, outputs: Collection[str]
+) -> Iterator[Schedule]:
+    """
+    The best schedule for these bytes of an element, and on several cores the best of each cut that leaves every block
+    of the outputs to one core.
+    """
+    budget = machine.spm_bytes // widest
+    cuts = [cut for cut in cuts_of(nest, machine.cores) if cut] if machine.cores > 1 else []
+    for cut in [None, *cuts]:
+        if cut is not None and any(loop.dim not in nest.tensors[name].dims for loop in cut for name in outputs):
+            continue
+        try:
+            if cut is None:
+                found = best_schedule(nest, machine, "time", widths)
+            else:
+                part, count = parts(nest, Schedule(cut))[0].nest, core_count(nest, Schedule(cut))
+                found = best_schedule(part, machine.core(count), "time", widths)
+        except CapacityError:
+            continue
+        yield Schedule((*(cut or ()), *found.loops), found.keep, budget)
 
 
 def _is_elementwise(op: VectorOp) -> bool:

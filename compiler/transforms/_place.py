@@ -1,5 +1,6 @@
 """What the lowering to tiles knows at a place in the loops."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import SSAValue
@@ -27,7 +28,8 @@ class State:
 
     `parts` by dimension; `blocks` of inputs and starts that are loaded; `sums` holds for each output what the loops
     carry: its block if one is loaded, else the tensor in DRAM, if it goes there; `dram` the tensor that a loaded block
-    is of; `started` the starts given. Results of fused work that go to DRAM are in `sums`, too.
+    is of; `started` the starts given. Results of fused work that go to DRAM are in `sums`, too; `smaller` are
+    blocks of its operands of other shapes, by the output that is worked on and the operand.
     """
 
     parts: dict[str, Part]
@@ -35,6 +37,7 @@ class State:
     blocks: dict[str, SSAValue] = field(default_factory=dict[str, SSAValue])
     dram: dict[str, SSAValue | None] = field(default_factory=dict[str, "SSAValue | None"])
     started: frozenset[str] = frozenset()
+    smaller: Mapping[tuple[str, SSAValue], SSAValue] | None = None
 
     def at(self, dim: str, part: Part) -> "State":
         """This state in a part of a dimension."""

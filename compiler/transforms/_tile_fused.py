@@ -2,7 +2,8 @@
 Fused vector work at the level of tiles.
 
 When the block of an output is finished, blocks of the work's other operands are loaded, the work is done in SPM, and
-the results are stored. Operands of another shape are loaded whole before all loops.
+the results are stored. Operands of another shape are loaded whole before the loops, those over cores excepted: each
+core has its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,6 @@ class FusedBlocks:
         self.writer, self.fused = writer, tuple(fused)
         self.inside = {f.op for f in fused}
         self.places = fused_places(writer.op, fused)
-        self.smaller: dict[tuple[str, SSAValue], SSAValue] = {}
         self.stored: dict[str, tuple[Fused, int]] = {}
         for f in fused:
             for number, result in enumerate(f.op.results):
@@ -47,16 +47,21 @@ class FusedBlocks:
         return any(f.output == out.name for f in self.fused) and not is_stored(value, self.inside)
 
     def begin(self) -> dict[str, SSAValue]:
-        """Load the operands of other shapes; the tensors that results are stored into."""
-        for f in self.fused:
-            for value in f.outside:
-                if not self._is_whole(f, value):
-                    self.smaller[f.output, value] = self._load_all(f, value)
+        """The tensors that results are stored into."""
         empty: dict[str, SSAValue] = {}
         for name, (f, number) in self.stored.items():
             op = self.writer.emit(npu.EmptyOp(f.op.results[number].type), source=f.op)
             empty[name] = self.writer.named(op.result, name)
         return empty
+
+    def load_smaller(self) -> dict[tuple[str, SSAValue], SSAValue]:
+        """Load the operands of other shapes; their blocks, by the output that is worked on and the operand."""
+        found: dict[tuple[str, SSAValue], SSAValue] = {}
+        for f in self.fused:
+            for value in f.outside:
+                if shape_of(value) != shape_of(f.op.results[0]):
+                    found[f.output, value] = self._load_all(f, value)
+        return found
 
     def finish(self, out: Tensor, state: State, block: SSAValue, sums: Mapping[str, SSAValue]) -> dict[str, SSAValue]:
         """Work on a finished block of an output, and store what others use; what the loops carry after it."""
@@ -64,7 +69,7 @@ class FusedBlocks:
         place = writer.maps[out.name], *writer.tensor_box(out, state)
         carried = dict(sums)
         blocks = {writer.op.result_of(out.name): block}
-        blocks |= {value: held for (name, value), held in self.smaller.items() if name == out.name}
+        blocks |= {value: held for (name, value), held in (state.smaller or {}).items() if name == out.name}
         for f in own:
             for value in f.outside:
                 if value not in blocks:
@@ -91,10 +96,6 @@ class FusedBlocks:
             finish = self.writer.emit(npu.FinishOp(sums[name]), f"out{number}", f.op)
             found[f.op.results[number]] = finish.result
         return found
-
-    def _is_whole(self, f: Fused, value: SSAValue) -> bool:
-        """Whether an operand has the shape of the output, so that it is read block by block."""
-        return shape_of(value) == shape_of(self.writer.op.result_of(f.output))
 
     def _load_all(self, f: Fused, value: SSAValue) -> SSAValue:
         shape = shape_of(value)

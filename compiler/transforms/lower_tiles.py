@@ -95,6 +95,9 @@ class TileLowering(TileWriter):
 
     def nested(self, depth: int, state: State) -> Sums:
         """Emit everything inside the first `depth` loops; what the loops carry after it."""
+        spread = self.schedule.loops[depth : self.schedule.spread]
+        if state.smaller is None and not any(loop.step < state.parts[loop.dim].extent for loop in spread):
+            state = replace(state, smaller=self.fused.load_smaller())
         inner = self.load(depth, state)
         sums = self.loops(depth, inner)
         for out in self.nest.outs:

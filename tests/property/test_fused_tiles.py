@@ -5,7 +5,6 @@ computes, and move and hold what the closed forms say.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +17,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.parser import Parser
 
 from npuc.compiler.analysis.array import Array as Cells
-from npuc.compiler.analysis.epilogue import moved_bytes
+from npuc.compiler.analysis.epilogue import moved_bytes, readers
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.traffic import traffic
 from npuc.compiler.interpreter.counter import TrafficCounter
@@ -39,12 +38,11 @@ DROPOUT: dict[str, Attribute] = {"p": FloatAttr(0.5, f64), "seed": IntegerAttr(7
 AFFINE: dict[str, Attribute] = {"scale": FloatAttr(-2.0, f64), "offset": FloatAttr(1.0, f64)}
 
 
-@dataclass(frozen=True, repr=False)
 class Program:
     """A contraction with fused work, and the arrays of its arguments."""
 
-    module: ModuleOp
-    arrays: tuple[Array, ...]
+    def __init__(self, module: ModuleOp, arrays: tuple[Array, ...]):
+        self.module, self.arrays = module, arrays
 
     def __repr__(self) -> str:
         return str(self.module)
@@ -138,7 +136,8 @@ def expected(program: Program) -> Counter[tuple[str, str, str]]:
         found["fc", name, "read"] += 8 * moved.read
         found["fc", name, "write"] += 0 if kept else 8 * moved.write
     for f in fused:
-        layer, (reads, writes) = layer_of(f.op), moved_bytes(f, inside, MACHINE)
+        own = readers(contract.nest, contract.schedule, MACHINE)
+        layer, (reads, writes) = layer_of(f.op), moved_bytes(f, inside, MACHINE, own)
         for value, size in reads.items():
             found[layer, f"in{list(f.op.operands).index(value)}", "read"] += size
         for number, value in enumerate(f.op.results):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
 
 from npuc.backends.cycle.backend import CycleBackend
 from npuc.backends.hardware import Hardware
@@ -95,12 +96,39 @@ def test_a_second_operation_reads_nothing_of_the_first(parse: Parse, hardware: M
     assert {name: (t.read_bytes, t.write_bytes) for name, t in add.tensors.items()} == {"in1": (8, 0), "out0": (0, 64)}
 
 
+def test_each_core_finishes_blocks_of_its_own(parse: Parse, hardware: Machine) -> None:
+    """
+    Two cores with 4 of 8 rows of dW each, 4 bytes a cycle of their own.
+
+    A core loads 128 bytes, its tile takes 4 x 4 x 8 on a 4 x 4 array, then 16 x 4 / 8 = 8 cycles of vector work go
+    beside the transfer of 128 bytes of blocks.
+    """
+    dw, update = rows(parse, hardware, step("loops [cores k : 4]"), array__cores=2)
+    assert (dw.native["core_cycles"], dw.native["core_write_bytes"]) == ([32 + 8 + 6] * 2, [0, 0])
+    assert (dw.cycles or 0) + (update.cycles or 0) == 32 + 8 + 6 + 128 // 4
+    assert (update.dram_read_bytes, update.dram_write_bytes) == (128, 128)
+
+
+@pytest.mark.parametrize(("multicast", "read"), [(False, 16), (True, 8)])
+def test_each_core_reads_a_smaller_operand(parse: Parse, hardware: Machine, multicast: bool, read: int) -> None:
+    more = f'%n = npu.vector add(%w1, %x8) ops 32 fused {{layer = "n"}} : ({T}, tensor<4xf32>) -> {T}'
+    text = step("loops [cores k : 4]", more=more, result="%n, %v1").replace("%v: ", "%x8: tensor<4xf32>, %v: ")
+    _, update, add = rows(parse, hardware, text, array__cores=2, array__multicast=multicast)
+    assert add.tensors["in1"].read_bytes == read
+    without = rows(parse, hardware, step("loops [cores k : 4]"), array__cores=2, array__multicast=multicast)
+    assert (add.cycles or 0) + (update.cycles or 0) - (without[1].cycles or 0) == read // 8
+
+
+def test_a_sum_over_cores_is_not_finished(parse: Parse) -> None:
+    with pytest.raises(VerifyException, match="the loop over m adds to blocks of dW that have left"):
+        parse(step("loops [cores m : 4]")).verify()
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
         ("memory.policy", "lru", "memory.policy 'lru' has no price"),
         ("array.dataflow", "in-place", "arrays that keep a tile between operations have no price"),
-        ("array.cores", 2, "has a price on one core only"),
     ],
 )
 def test_machines_without_a_price(parse: Parse, hardware: Machine, key: str, value: object, message: str) -> None:

@@ -147,7 +147,6 @@ def test_no_room_for_another_block() -> None:
     [
         ("policy", "lru", "memory.policy 'lru' has no price"),
         ("dataflow", "in-place", "arrays that keep a tile"),
-        ("cores", 2, "one core only"),
     ],
 )
 def test_machines_without_a_price(key: str, value: int | str, message: str) -> None:
