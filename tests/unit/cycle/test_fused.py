@@ -120,7 +120,7 @@ def test_each_core_reads_a_smaller_operand(parse: Parse, hardware: Machine, mult
 
 
 def test_a_sum_over_cores_is_not_finished(parse: Parse) -> None:
-    with pytest.raises(VerifyException, match="the loop over m adds to blocks of dW that have left"):
+    with pytest.raises(VerifyException, match="the loop over m comes back to blocks of dW that have left"):
         parse(step("loops [cores m : 4]")).verify()
 
 
