@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from npuc.compiler.analysis.program_prices import nest_price, pool_price, togeth
 from npuc.compiler.driver import Compilation, compile_program
 from npuc.compiler.options import CompileOptions
 from npuc.compiler.report import OpRow, Report
-from npuc.compiler.source import text_source
+from npuc.compiler.source import open_source, text_source
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.shared import Together
 
@@ -122,3 +123,42 @@ def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode
         assert price.cycles == row.cycles
         assert price.moved == (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
         assert abs(price.joules - row.energy_j) <= 1e-12 * row.energy_j
+
+
+SAMPLES: dict[str, dict[str, Any]] = {
+    "mlp": {"batch": 16},
+    "lenet": {"batch": 4},
+    "ncf": {"batch": 64},
+    "lstm_lm": {"batch": 4, "length": 2, "hidden": 64, "vocabulary": 100},
+    "transformer": {"batch": 2, "length": 16, "layers": 1, "width": 64, "heads": 4, "hidden": 128},
+}
+CHIPS: dict[str, dict[str, Any]] = {
+    "igo-large": {},
+    "igo-small": {"memory.spm_kib": 64},
+    "tpu-v1": {"energy.mac_pj": 0.2, "energy.spm_pj_per_byte": 1.0, "energy.dram_pj_per_byte": 20.0},
+}
+CASES = [
+    (name, list(CHIPS)[(number + more) % len(CHIPS)], OBJECTIVES[(number + more) % len(OBJECTIVES)])
+    for number, name in enumerate(SAMPLES)
+    for more in range(2)
+]
+"""Each sample with two objectives and machines, in turn."""
+
+
+@pytest.mark.parametrize(("name", "hardware", "objective"), CASES)
+def test_level_3_costs_no_more_than_any_on_samples(name: str, hardware: str, objective: str) -> None:
+    defines, overrides = SAMPLES[name], CHIPS[hardware]
+    asked: CompileOptions = {
+        "hardware": hardware,
+        "overrides": overrides,
+        "objective": objective,
+        "defines": defines,
+    }
+    source = open_source(f"samples:{name}")
+    best, *others = [
+        backward(compile_program(source, ["cycle"], {**asked, "opt_level": level}).reports[0]) for level in (3, 0, 1, 2)
+    ]
+    for level, other in enumerate(others):
+        assert best.keys() == other.keys()
+        for layer, rows in best.items():
+            assert score(rows, objective) <= score(other[layer], objective) * (1 + 1e-12), (layer, level)
