@@ -14,10 +14,11 @@ from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import parts, spread_traffic
 from npuc.compiler.analysis.interleave import Widths, interleaved_compute, interleaved_pipeline
 from npuc.compiler.analysis.lru import Mode, Walk, walk_pool
-from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.machine import ENERGIES, Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.residency import transposed
+from npuc.compiler.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.shared import Together
 
@@ -31,12 +32,14 @@ class Price:
     joules: float | None
 
     def score(self, objective: Objective) -> float:
-        """What is minimised."""
+        """What is minimised. Raises `UsageError` for energies that the machine does not say."""
         if objective == "time":
             return self.cycles
         if objective == "traffic":
             return self.moved
-        assert self.joules is not None, "the search refuses a machine without energies"
+        if self.joules is None:
+            needed = ", ".join(f"energy.{name}" for name in ENERGIES)
+            raise UsageError(f"the objective {objective} needs energies that the machine does not say: {needed}")
         return self.joules if objective == "energy" else self.cycles * self.joules
 
 

@@ -7,9 +7,10 @@ The cheapest program for contractions that share an operand: one after another, 
 
 All are priced by the exact models, with the numbers that the backend `cycle` reports, and the cheapest is taken; of
 equal ones the one with less traffic, then the one that changes the least. So the result costs no more than any of them.
+`rearrange{rule=best}` compares programs of its own by the same prices.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
@@ -65,9 +66,18 @@ def best_program(
     found = [_sequential(problem, own)]
     if fused is not None:
         found += _fused(fused, problem.machine, objective)
-    if _zip_floor(problem, objective) <= min(program.price.score(objective) for program in found):
+    if _zip_floor(problem, objective) <= cheapest(found, objective).price.score(objective):
         found += _zipped(problem, objective)
-    return min(found, key=lambda program: (program.price.score(objective), program.price.moved))
+    return cheapest(found, objective)
+
+
+def cheapest(programs: Sequence[Program], objective: Objective) -> Program:
+    """
+    The program that costs least; of equal ones that with less traffic, then the first.
+
+    Raises `UsageError` when the objective needs energies that the machine does not say.
+    """
+    return min(programs, key=lambda program: (program.price.score(objective), program.price.moved))
 
 
 def _sequential(problem: Problem, own: tuple[Schedule, ...]) -> Program:
@@ -103,12 +113,18 @@ def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[Pro
     except CapacityError:
         return
     for schedule in dict.fromkeys(schedules):
-        if machine.policy == "lru":
-            together = Together((nest,), (schedule,), (tuple(range(len(nest.ins))),))
-            price = pool_price(together, machine, (widths,), "sequential")
-        else:
-            price = nest_price(nest, schedule, machine, widths)
-        yield Program("fused", (schedule,), price)
+        yield fused_program(fused, schedule, machine)
+
+
+def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> Program:
+    """One nest with a schedule."""
+    nest, widths = fused.nest, fused.widths
+    if machine.policy == "lru":
+        together = Together((nest,), (schedule,), (tuple(range(len(nest.ins))),))
+        price = pool_price(together, machine, (widths,), "sequential")
+    else:
+        price = nest_price(nest, schedule, machine, widths)
+    return Program("fused", (schedule,), price)
 
 
 def _zipped(problem: Problem, objective: Objective) -> Iterator[Program]:
@@ -116,12 +132,17 @@ def _zipped(problem: Problem, objective: Objective) -> Iterator[Program]:
         schedules = best_together(problem, objective)
     except CapacityError:
         return
+    yield zip_program(problem, schedules)
+
+
+def zip_program(problem: Problem, schedules: tuple[Schedule, ...]) -> Program:
+    """Nests in turn with schedules."""
     together = Together(problem.nests, schedules, problem.values)
     if problem.machine.policy == "lru":
         price = pool_price(together, problem.machine, problem.widths, "zipped")
     else:
         price = together_price(together, problem.machine, problem.widths)
-    yield Program("zip", schedules, price)
+    return Program("zip", schedules, price)
 
 
 def _zip_floor(problem: Problem, objective: Objective) -> float:

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_view
-from npuc.compiler.analysis.machine import TARGET, Machine, machine_of
-from npuc.compiler.errors import CapacityError, SourceError, UsageError, did_you_mean
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.transforms._scheduling import budget_of
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -105,15 +105,6 @@ def pairs_of(option: str, text: str) -> dict[str, int]:
             raise ValueError(f"{option} names {name} twice")
         found[name] = int(value)
     return found
-
-
-def machine_for(module: ModuleOp, contract: ContractOp, why: str) -> Machine:
-    """The module's machine; raises `SourceError`, at a contraction that needs it, where it does not say one."""
-    machine = machine_of(module)
-    if machine is None:
-        message = f"the module does not say its machine: it has no {TARGET}, and {why}"
-        raise SourceError(message, location=location_of(contract), hint="set-target writes it")
-    return machine
 
 
 def settle(contracts: Iterable[ContractOp], machine: Machine | None) -> None:

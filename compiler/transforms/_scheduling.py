@@ -3,28 +3,31 @@
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.ir import Operation
 
 from npuc.compiler.analysis.elements import contract_widths
-from npuc.compiler.analysis.interleave_search import Problem, best_together, price
+from npuc.compiler.analysis.interleave_search import Problem, best_together
 from npuc.compiler.analysis.machine import TARGET, Machine, machine_of
 from npuc.compiler.analysis.prices import Objective
-from npuc.compiler.analysis.schedule_price import price_of
 from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
-from npuc.compiler.errors import CapacityError
+from npuc.compiler.errors import CapacityError, SourceError
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
 
 
-def known_machine(module: ModuleOp, name: str) -> Machine:
-    """The machine of a module; an error of the pass `name` if it does not say one."""
+def known_machine(module: ModuleOp, why: str, op: Operation | None = None) -> Machine:
+    """
+    The machine of a module.
+
+    Raises `SourceError` where it does not say one, at the operation that needs it, by default the first contraction.
+    """
     machine = machine_of(module)
     if machine is None:
-        raise PassFailedException(
-            f"{name}: the module does not say its machine: it has no {TARGET} (set-target writes it)"
-        )
+        place = op or next((inner for inner in module.walk() if isinstance(inner, ContractOp)), module)
+        message = f"the module does not say its machine: it has no {TARGET}, and {why}"
+        raise SourceError(message, location=location_of(place), hint="set-target writes it")
     return machine
 
 
@@ -58,11 +61,6 @@ def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> S
         ) from None
 
 
-def score_of(contract: ContractOp, schedule: Schedule, machine: Machine, objective: Objective) -> tuple[float, float]:
-    """What is minimised, exactly, and the bytes that move, of a contraction with a schedule."""
-    return price_of(contract.nest, schedule, machine, objective, contract_widths(contract, machine.element_bytes))
-
-
 def budget_of(op: InterleaveOp, machine: Machine) -> int:
     """What the machine's SPM holds of the widest elements of contractions that run in turn."""
     widths = [contract_widths(contract, machine.element_bytes) for contract in op.contracts]
@@ -75,11 +73,6 @@ def problem_of(op: InterleaveOp, machine: Machine) -> Problem:
     fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
     widths = tuple(contract_widths(contract, machine.element_bytes) for contract in contracts)
     return Problem(together.nests, together.values, fixed, widths, machine)
-
-
-def score_together(op: InterleaveOp, machine: Machine, objective: Objective) -> tuple[float, float]:
-    """What is minimised, exactly, and the bytes that move, of contractions in turn with schedules."""
-    return price(op.together, problem_of(op, machine), objective)
 
 
 def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) -> None:

@@ -26,8 +26,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.epilogue import refusal
-from npuc.compiler.analysis.machine import TARGET, machine_of
 from npuc.compiler.transforms._fusing import Fusing, Wanted
+from npuc.compiler.transforms._scheduling import known_machine
 from npuc.compiler.transforms._staying import refuse_staying
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -58,11 +58,7 @@ class FuseVectorPass(ModulePass):
             raise ValueError(f"what is '{self.what}', expected {', '.join(WHAT)}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(op)
-        if machine is None:
-            raise PassFailedException(
-                f"{self.name}: the module does not say its machine: it has no {TARGET} (set-target writes it)"
-            )
+        machine = known_machine(op, f"{self.name} depends on it")
         problem = refusal(machine)
         if problem is not None:
             raise PassFailedException(f"{self.name}: {problem}")

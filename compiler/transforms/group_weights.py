@@ -19,11 +19,10 @@ from fnmatch import fnmatchcase
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.machine import TARGET, machine_of
 from npuc.compiler.analysis.residency import streamed_dims
+from npuc.compiler.transforms._scheduling import known_machine
 from npuc.dialects.npu import ContractOp, ScheduleAttr
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -39,11 +38,7 @@ class GroupWeightsPass(ModulePass):
     only: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(op)
-        if machine is None:
-            raise PassFailedException(
-                f"{self.name}: the module does not say its machine: it has no {TARGET} (set-target writes it)"
-            )
+        machine = known_machine(op, f"{self.name} depends on it")
         for contract in op.walk():
             if not isinstance(contract, ContractOp) or contract.schedule_attr is None:
                 continue

@@ -73,7 +73,7 @@ class InterleavePass(ModulePass):
         objective_named(self.objective)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = known_machine(op, self.name) if self.mode == "best" else machine_of(op)
+        machine = known_machine(op, "mode=best depends on it") if self.mode == "best" else machine_of(op)
         set_before = {one for one in op.walk() if isinstance(one, ContractOp) and one.schedule_attr is not None}
         for wanted in KINDS[self.what]:
             for contracts in self._contracts(op):

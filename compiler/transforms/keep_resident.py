@@ -61,7 +61,7 @@ class KeepResidentPass(ModulePass):
             raise ValueError(f"what is '{self.what}', expected {', '.join(WHAT)}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = known_machine(op, self.name)
+        machine = known_machine(op, f"{self.name} depends on it")
         problem = refusal(machine)
         if problem is not None:
             raise PassFailedException(f"{self.name}: {problem}")

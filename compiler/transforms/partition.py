@@ -39,14 +39,19 @@ from npuc.compiler.transforms._pinning import (
     contracts_of,
     dim_names,
     dims_of,
-    machine_for,
     named,
     require_known,
     settle,
     together_of,
     usage_error,
 )
-from npuc.compiler.transforms._scheduling import objective_named, or_capacity_error, problem_of, schedule_together
+from npuc.compiler.transforms._scheduling import (
+    known_machine,
+    objective_named,
+    or_capacity_error,
+    problem_of,
+    schedule_together,
+)
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -95,7 +100,7 @@ class PartitionPass(ModulePass):
         elif self.rule is not None:
             for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
                 first = place if isinstance(place, ContractOp) else place.contracts[0]
-                machine = machine_for(op, first, f"rule={self.rule} depends on it")
+                machine = known_machine(op, f"rule={self.rule} depends on it", first)
                 letters = RULES[self.rule](first.nest, machine)
                 if isinstance(place, ContractOp):
                     _best(place, letters, machine, objective, over)
@@ -134,7 +139,7 @@ def _with_cut(module: ModuleOp, op: ContractOp, cut: Cut, objective: Objective) 
         return in_parts(op.nest, op.schedule, cut)
     if in_turn:
         raise usage_error(op, f"{named(op)} runs in turn and has no schedule", "tile or schedule before it")
-    machine = machine_for(module, op, f"{named(op)} has no schedule")
+    machine = known_machine(module, f"{named(op)} has no schedule", op)
     widths = contract_widths(op, machine.element_bytes)
     return or_capacity_error(op, lambda: searched(op.nest, machine, objective, widths, cut))
 

@@ -26,9 +26,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_view
 from npuc.compiler.analysis.machine import Machine, machine_of
 from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.programs import Fused, Program, cheapest, fused_program, zip_program
 from npuc.compiler.analysis.published import major_orders, published_order
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.transforms._order import permuted
@@ -37,7 +39,6 @@ from npuc.compiler.transforms._pinning import (
     dim_names,
     dims_of,
     fits,
-    machine_for,
     named,
     require_known,
     settle,
@@ -45,11 +46,11 @@ from npuc.compiler.transforms._pinning import (
     usage_error,
 )
 from npuc.compiler.transforms._scheduling import (
+    known_machine,
     objective_named,
+    problem_of,
     schedule_for,
     schedule_together,
-    score_of,
-    score_together,
 )
 from npuc.compiler.transforms._unzip import fused_beside, put_in_place_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -96,7 +97,7 @@ class RearrangePass(ModulePass):
             for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
                 if isinstance(place, InterleaveOp) or is_pair(place.nest):
                     first = place if isinstance(place, ContractOp) else place.contracts[0]
-                    machine = machine_for(op, first, f"rule={self.rule} depends on it")
+                    machine = known_machine(op, f"rule={self.rule} depends on it", first)
                     RULES[self.rule](place, machine, objective, self.orders == "all")
             return
         require_known(contracts, self._names, dim_names, "loop")
@@ -116,7 +117,7 @@ class RearrangePass(ModulePass):
                 raise usage_error(
                     contract, f"{named(contract)} runs in turn and has no schedule", "tile or schedule before it"
                 )
-            machine = machine_for(module, contract, f"{named(contract)} has no schedule")
+            machine = known_machine(module, f"{named(contract)} has no schedule", contract)
             contract.schedule = schedule_for(contract, machine, objective, tuple(order))
         contract.schedule = permuted(contract.nest, contract.schedule, order)
         return True
@@ -150,26 +151,28 @@ def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective,
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
         return
+    fused = Fused(contract.nest, contract_widths(contract, machine.element_bytes))
     schedules = _schedules(contract, machine, objective, every)
-    scores = [score_of(contract, schedule, machine, objective) for schedule in schedules]
-    least = min(range(len(scores)), key=lambda number: scores[number])
+    programs = [fused_program(fused, schedule, machine) for schedule in schedules]
     if isinstance(op, InterleaveOp):
-        in_turn = _score_in_turn(op, machine, objective)
-        if in_turn is not None and in_turn <= scores[least]:
-            Rewriter.erase_op(contract)
-            return
+        programs = [*_in_turn(op, machine, objective), *programs]
+    best = cheapest(programs, objective)
+    if best.kind == "zip":
+        Rewriter.erase_op(contract)
+        return
+    if isinstance(op, InterleaveOp):
         put_in_place_of(op, contract)
-    contract.schedule = schedules[least]
+    (contract.schedule,) = best.schedules
 
 
-def _score_in_turn(op: InterleaveOp, machine: Machine, objective: Objective) -> tuple[float, float] | None:
-    """The price of nests in turn, which get schedules where they have none; None where those do not fit."""
+def _in_turn(op: InterleaveOp, machine: Machine, objective: Objective) -> list[Program]:
+    """The program of nests in turn, which get schedules where they have none; none where those do not fit."""
     try:
         if any(contract.schedule_attr is None for contract in op.contracts):
             schedule_together(op, machine, objective)
     except CapacityError:
-        return None
-    return score_together(op, machine, objective)
+        return []
+    return [zip_program(problem_of(op, machine), tuple(contract.schedule for contract in op.contracts))]
 
 
 def _schedules(contract: ContractOp, machine: Machine, objective: Objective, every: bool) -> Sequence[Schedule]:

@@ -42,7 +42,7 @@ class SchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         objective = objective_named(self.objective)
-        machine = known_machine(op, self.name)
+        machine = known_machine(op, f"{self.name} depends on it")
         for inner in op.walk():
             if self.only is not None and not fnmatchcase(layer_of(inner), self.only):
                 continue

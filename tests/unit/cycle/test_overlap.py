@@ -4,12 +4,11 @@ from random import Random
 
 import pytest
 from xdsl.context import Context
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.backends.hardware import load_hardware
 from npuc.compiler.analysis.overlap import OVERLAPS, Overlap, stages
 from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import UsageError
+from npuc.compiler.errors import SourceError, UsageError
 from npuc.compiler.report import OpRow
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.frontends.mlir import read_mlir
@@ -136,8 +135,9 @@ def test_wrong_combinations(overrides: dict[str, object], message: str) -> None:
 
 def test_the_pass_needs_a_machine() -> None:
     module = read_mlir(GEMM.replace("LOOPS", "m : 16, n : 16"), "f.mlir")
-    with pytest.raises(PassFailedException, match="group-weights: the module does not say its machine"):
+    with pytest.raises(SourceError, match=r"does not say its machine.* and group-weights depends on it") as raised:
         GroupWeightsPass().apply(Context(), module)
+    assert raised.value.location is not None
 
 
 def test_the_pass_leaves_other_layers() -> None:

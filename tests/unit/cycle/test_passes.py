@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine import machine_of
-from npuc.compiler.errors import CapacityError
+from npuc.compiler.errors import CapacityError, SourceError
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu import ContractOp
@@ -75,7 +75,7 @@ def test_target_in_the_module(parse: Parse) -> None:
 
 
 def test_messages(parse: Parse) -> None:
-    with pytest.raises(PassFailedException, match=r"no npu\.target \(set-target writes it\)"):
+    with pytest.raises(SourceError, match=r"no npu\.target, and schedule depends on it"):
         scheduled(parse(NET), SchedulePass())
     with pytest.raises(ValueError, match="objective is 'speed', expected time, traffic, energy, edp"):
         SchedulePass("speed")

@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from npuc.compiler.analysis.machine import TARGET, target_attr
-from npuc.compiler.errors import UsageError
+from npuc.compiler.errors import SourceError, UsageError
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
@@ -157,7 +157,7 @@ def test_machines_without_a_price(key: str, value: int | str, message: str) -> N
 def test_a_module_without_a_machine() -> None:
     module = parse(DW, SGD, END)
     del module.attributes[TARGET]
-    with pytest.raises(PassFailedException, match="does not say its machine"):
+    with pytest.raises(SourceError, match=r"does not say its machine.* and fuse-vector depends on it"):
         fused(module)
 
 

@@ -4,10 +4,9 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.compiler.transforms._together import together
 from npuc.compiler.transforms.interleave import InterleavePass
@@ -264,7 +263,7 @@ def test_nests_that_fit_whole_run_in_turn() -> None:
 
 
 def test_the_best_needs_a_machine_and_leaves_schedules_that_are_set() -> None:
-    with pytest.raises(PassFailedException, match=r"interleave: .* no npu\.target"):
+    with pytest.raises(SourceError, match=r"no npu\.target, and mode=best depends on it"):
         fused(parse(DX, DW, END), InterleavePass(mode="best"))
     with pytest.raises(ValueError, match="objective is 'speed', expected time"):
         InterleavePass(objective="speed")

@@ -4,12 +4,14 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from npuc.compiler.driver import compile_source
+from npuc.backends.hardware import load_hardware
+from npuc.compiler.driver import compile_source, stamp_target
 from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
-from npuc.compiler.pipeline import available_passes, read_pipeline, write_pipeline
+from npuc.compiler.pipeline import available_passes, read_pipeline, run_pipeline, write_pipeline
 from npuc.compiler.report import OpRow
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.rearrange import RearrangePass
+from npuc.compiler.verify import SourceTexts
 from npuc.frontends.mlir import make_context
 
 PAIR = """func.func @pair(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>)
@@ -219,6 +221,17 @@ def test_options_that_cannot_be(text: str, message: str) -> None:
 def test_the_printed_pipeline_parses() -> None:
     passes = read_pipeline('rearrange{order=m,k,n},rearrange{order="m,k,n"},rearrange{rule=best}', available_passes())
     assert read_pipeline(write_pipeline(passes), available_passes()) == passes
+
+
+def test_the_best_by_energy_needs_energies() -> None:
+    passes = f"interleave,{TILES},rearrange{{rule=best objective=energy}}"
+    without = read_pipeline(passes, available_passes())
+    module = Parser(make_context(), PAIR).parse_module()
+    facts = {"array.rows": 4, "array.cols": 4, "memory.spm_kib": 1, "dram.gb_per_s": 1.0, "clock_mhz": 1000}
+    stamp_target(module, load_hardware({"name": "bare", **facts, "vector.lanes": 1}), "cycle")
+    with pytest.raises(UsageError, match=r"the objective energy needs energies that .* energy\.mac_pj"):
+        run_pipeline(module, without, make_context(), SourceTexts({}))
+    assert pair(passes)
 
 
 def test_no_machine() -> None:
