@@ -1,0 +1,192 @@
+"""
+The tables of docs/study-igo.md: the study as it runs, between markers.
+
+    python -m tests.docs.study                   runs it under every preset, which takes minutes, and writes them anew
+    python -m tests.docs.study FILE.json …       takes what `npuc study igo --json FILE.json` wrote in its place
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from npuc.compiler.study.igo.lru import BY_ROWS, PAPER, PROTOTYPE, Assumptions, LruCosts
+from npuc.compiler.study.igo.networks import MODELS, workloads
+from npuc.compiler.study.igo.products import Size
+from npuc.compiler.study.igo.rivals import RIVALS
+from npuc.compiler.study.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
+from npuc.compiler.study.igo.study import PRESETS, Line, Row, Study, run_study
+from npuc.compiler.study.igo.times import Cut, layer_times
+from tests.docs.pages import FOLDER
+from tests.docs.tables import begin, end
+
+Studies = Mapping[str, Study]
+"""The study under each preset."""
+LAST = STEPS[-1]
+ONE_CHANNEL = (Setting("large", cores=2, gb_per_s=75.0), Setting("large", cores=4, gb_per_s=37.5))
+"""Cores that share what is one core's bandwidth in the paper's settings."""
+CHANGES: Mapping[str, Assumptions] = {
+    "`paper`": PAPER,
+    "tiles of the array's side": replace(PAPER, sides=1),
+    "tiles of three sides": replace(PAPER, sides=3),
+    "dX by rows, dW by columns": replace(PAPER, loops=tuple(BY_ROWS.items())),
+    "half of the SPM": replace(PAPER, pool=Fraction(1, 2)),
+    "dW finds what dX left": replace(PAPER, fresh=False),
+    "elements of 1 byte": replace(PAPER, width=1),
+    "elements of 4 bytes": replace(PAPER, width=4),
+    "`lru`": PROTOTYPE,
+    "`lru`, dX by columns, dW by rows": replace(PROTOTYPE, loops=PAPER.loops),
+}
+"""Assumptions of the preset `paper` with one of them changed, and those of `lru`."""
+PROGRAMS = {
+    "blocking": "dX, then dW, each at its best tiles",
+    "dY kept": "the same, dY kept in SPM between the two where it fits",
+    "one nest": "both in one nest, or sequential where that is faster",
+    "dY free": "sequential, the second dY for nothing",
+}
+
+
+def read_study(path: str) -> Study:
+    """What `npuc study igo --json` wrote."""
+    data = json.loads(Path(path).read_text(encoding="utf-8"))
+    return Study(
+        data["preset"], tuple(Row(**row) for row in data["rows"]), tuple(Line(**line) for line in data["lines"])
+    )
+
+
+def mean_rows(studies: Studies) -> Iterator[str]:
+    """The steps on both NPUs: the paper's means and ours."""
+    yield "| NPU | whose | interleaving | rearrangement | best of three | partitioning | guarded |"
+    yield "|---|---|--:|--:|--:|--:|--:|"
+    for setting in (LARGE, SMALL):
+        theirs = [_cell(published(setting, step, AVERAGE)) for step in STEPS]
+        yield f"| {setting.npu} | the paper's | {' | '.join(theirs)} |  |"
+        for preset, study in studies.items():
+            ours = [*(study.of(setting, step)[AVERAGE].ours for step in STEPS), _line(study, setting, "guarded")]
+            yield f"| {setting.npu} | `{preset}` | {' | '.join(map(_cell, ours))} |"
+
+
+def network_row(studies: Studies, setting: Setting, model: str) -> str:
+    """A network: every step under `paper`, in brackets the paper's; the last step under the others."""
+    cells = [_beside(studies["paper"].of(setting, step)[model]) for step in STEPS]
+    cells += [_cell(study.of(setting, LAST)[model].ours) for preset, study in studies.items() if preset != "paper"]
+    return f"| {setting.npu} | {MODELS.get(model, 'mean')} | {' | '.join(cells)} |"
+
+
+def network_rows(studies: Studies) -> Iterator[str]:
+    """The networks on both NPUs."""
+    others = [f"`{preset}`" for preset in studies if preset != "paper"]
+    yield f"| NPU | network | interleaving | rearrangement | best of three | partitioning | {' | '.join(others)} |"
+    yield f"|---|---|{'--:|' * (4 + len(others))}"
+    for setting in (LARGE, SMALL):
+        yield from (network_row(studies, setting, model) for model in (*MODELS, AVERAGE))
+
+
+def setting_rows(studies: Studies) -> Iterator[str]:
+    """The last step in all settings of the large NPU."""
+    yield f"| cores | GB/s a core | batch a core | the paper's | {' | '.join(f'`{preset}`' for preset in studies)} |"
+    yield f"|--:|--:|--:|{'--:|' * (1 + len(studies))}"
+    for setting in (s for s in SETTINGS if s.npu == "large"):
+        cells = [published(setting, LAST, AVERAGE), *(s.of(setting, LAST)[AVERAGE].ours for s in studies.values())]
+        yield f"| {setting.cores} | {setting.gb_per_s:g} | {setting.batch} | {' | '.join(map(_cell, cells))} |"
+
+
+def channel_rows(studies: Studies) -> Iterator[str]:
+    """Cores on one channel under `paper`, beside the paper's of as many cores."""
+    yield "| cores | GB/s a core | `paper` | the paper's, 150 GB/s a core |"
+    yield "|--:|--:|--:|--:|"
+    for setting in ONE_CHANNEL:
+        ours = averages(PAPER, setting, cut=True)[LAST]
+        theirs = published(Setting("large", cores=setting.cores), LAST, AVERAGE)
+        yield f"| {setting.cores} | {setting.gb_per_s:g} | {_cell(ours)} | {_cell(theirs)} |"
+
+
+def gain_rows(studies: Studies) -> Iterator[str]:
+    """Programs with the best tiles of their own over the sequential program of each preset."""
+    heads = [f"{setting.npu}, `{preset}`" for setting in (LARGE, SMALL) for preset in studies]
+    yield f"| program | {' | '.join(heads)} |"
+    yield f"|---|{'--:|' * len(heads)}"
+    for program in sorted(RIVALS, key=list(PROGRAMS).index):
+        cells = [_cell(_line(study, setting, program)) for setting in (LARGE, SMALL) for study in studies.values()]
+        yield f"| {PROGRAMS[program]} | {' | '.join(cells)} |"
+
+
+class _Uncut(LruCosts):
+    """Without partitions."""
+
+    def cuts(self, size: Size) -> Iterator[Cut]:
+        yield from ()
+
+
+def averages(assumptions: Assumptions, setting: Setting, *, cut: bool = False) -> dict[str, float]:
+    """The means over networks of each step."""
+    costs = (LruCosts if cut else _Uncut)(setting.machine, assumptions)
+    sums = dict.fromkeys(STEPS, 0.0)
+    for model in MODELS:
+        layers = [
+            (p.count, layer_times(costs, Size(int(p.m * setting.scale), p.n, p.k), p.has_dx))
+            for p in workloads()[setting.npu, model]
+        ]
+        time = {step: sum(count * times.step(step) for count, times in layers) for step in ("sequential", *STEPS)}
+        for step in STEPS:
+            sums[step] += float(time[step] / time["sequential"])
+    return {step: total / len(MODELS) for step, total in sums.items()}
+
+
+def assumption_rows(studies: Studies) -> Iterator[str]:
+    """What each assumption does, without partitioning; the paper's first."""
+    heads = [f"{npu}: {step}" for npu in ("large", "small") for step in ("interleaving", "rearr.", "best of three")]
+    yield f"| assumptions | {' | '.join(heads)} |"
+    yield f"|---|{'--:|' * len(heads)}"
+    theirs = [published(setting, step, AVERAGE) for setting in (LARGE, SMALL) for step in STEPS[:3]]
+    yield f"| the paper's | {' | '.join(map(_cell, theirs))} |"
+    for name, assumptions in CHANGES.items():
+        ours = [averages(assumptions, setting)[step] for setting in (LARGE, SMALL) for step in STEPS[:3]]
+        yield f"| {name} | {' | '.join(map(_cell, ours))} |"
+
+
+def _line(study: Study, setting: Setting, program: str) -> float:
+    (found,) = [x.ours for x in study.lines if (x.npu, x.program, x.model) == (setting.npu, program, AVERAGE)]
+    return found
+
+
+def _beside(row: Row) -> str:
+    return _cell(row.ours) + ("" if row.published is None else f" ({_cell(row.published)})")
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+Rows = Callable[[Studies], Iterator[str]]
+TABLES: Mapping[str, Rows] = {
+    "means": mean_rows,
+    "assumptions": assumption_rows,
+    "networks": network_rows,
+    "settings": setting_rows,
+    "channel": channel_rows,
+    "gain": gain_rows,
+}
+
+
+def with_tables(text: str, studies: Studies) -> str:
+    """The page with its tables made anew."""
+    for name, rows in TABLES.items():
+        head, rest = text.split(begin(name))
+        _, tail = rest.split(end(name))
+        text = head + begin(name) + "".join(f"{row}\n" for row in rows(studies)) + end(name) + tail
+    return text
+
+
+def main(files: Sequence[str]) -> None:
+    """Write the page's tables."""
+    found = {study.preset: study for study in map(read_study, files)}
+    studies = {preset: found.get(preset) or run_study(preset) for preset in PRESETS}
+    page = FOLDER / "study-igo.md"
+    page.write_text(with_tables(page.read_text(encoding="utf-8"), studies), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
