@@ -70,17 +70,17 @@ class TrafficCounter(Interpreter.Listener):
                 self._at(op, f"{name}0").read += unread(dram, op.axes)
 
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
-        if isinstance(op, npu.LoadOp | npu.ZeroOp):
-            block = results[0]
+        if isinstance(op, npu.LoadOp | npu.ZeroOp | npu.AsBlockOp):
+            block, made = results[0], op.results[0]
             assert isinstance(block, Block)
-            assert isinstance(op.block.type, npu.BlockType)
+            assert isinstance(made.type, npu.BlockType)
             if isinstance(op, npu.LoadOp):
                 self._at(op, _tensor(op)).read += block.moved
-            room = op.block.type.elements
+            room = made.type.elements
             self.held += room
             self.peak = max(self.peak, self.held)
             if op not in self._last:
-                self._last[op] = last_use(op.block)
+                self._last[op] = last_use(made)
             last = self._last[op]
             self._freed[last] = self._freed.get(last, 0) + room
         elif isinstance(op, npu.StoreOp):

@@ -223,6 +223,18 @@ class TileFunctions(InterpreterFunctions):
         storage.written[np.ix_(*places)] = True
         return (Dram(storage, updated(dram), values.size),)
 
+    @impl(npu.AsBlockOp)
+    def run_as_block(self, interpreter: Interpreter, op: npu.AsBlockOp, args: PythonValues) -> PythonValues:
+        (array,) = self.numbers.operands((cast(Array, args[0]),))
+        places = tuple(np.arange(size, dtype=np.int64) for size in _shape(op.value.type))
+        block = new_block(places, array.dtype)
+        block.storage.data[...] = array
+        return (block,)
+
+    @impl(npu.AsTensorOp)
+    def run_as_tensor(self, interpreter: Interpreter, op: npu.AsTensorOp, args: PythonValues) -> PythonValues:
+        return self.numbers.results(op, (latest(cast(Block, args[0])).data,))
+
     @impl(npu.StreamsOp)
     def run_streams(self, interpreter: Interpreter, op: npu.StreamsOp, args: PythonValues) -> PythonValues:
         # One after another: what a stream computes and moves does not depend on when the others run.

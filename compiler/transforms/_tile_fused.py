@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.transforms._place import State
-from npuc.compiler.transforms._tile_writer import TileWriter
+from npuc.compiler.transforms._tile_writer import TileWriter, whole_place
 from npuc.dialects import npu
 from npuc.dialects.npu.footprint import block_shape
-from npuc.dialects.npu.nest import Axis, Tensor
+from npuc.dialects.npu.nest import Tensor
 from npuc.dialects.npu.vector import Fused, fused_places, is_stored
 from npuc.dialects.tensors import shape_of
 
@@ -98,11 +98,8 @@ class FusedBlocks:
         return found
 
     def _load_all(self, f: Fused, value: SSAValue) -> SSAValue:
-        shape = shape_of(value)
-        dims = [f"d{number}" for number in range(len(shape))]
-        box = npu.BoxAttr(tuple(npu.Range(dim, 0, size) for dim, size in zip(dims, shape, strict=True)))
-        axes = npu.MapAttr(tuple(Axis(((dim, 1),)) for dim in dims))
-        load = self.writer.emit(npu.LoadOp(value, axes, box, []), f"in{list(f.op.operands).index(value)}", f.op)
+        load = npu.LoadOp(value, *whole_place(shape_of(value)))
+        load = self.writer.emit(load, f"in{list(f.op.operands).index(value)}", f.op)
         return self.writer.named(load.block, f"{value.name_hint or f.op.kind}_b")
 
     def _room(

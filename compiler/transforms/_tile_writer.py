@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.transforms._place import State
 from npuc.dialects import npu
-from npuc.dialects.npu.nest import Tensor
+from npuc.dialects.npu.nest import Axis, Tensor
 from npuc.dialects.provenance import derive
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -74,3 +74,10 @@ class TileWriter:
     def tensor_box(self, tensor: Tensor, state: State) -> tuple[npu.BoxAttr, list[SSAValue]]:
         """The box of a tensor's own dimensions, in the nest's order."""
         return self.box([dim for dim in self.nest.sizes if dim in tensor.dims], state)
+
+
+def whole_place(shape: Sequence[int]) -> tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]]:
+    """The map and box of all of a tensor, of dimensions of its own."""
+    dims = [f"d{number}" for number in range(len(shape))]
+    box = npu.BoxAttr(tuple(npu.Range(dim, 0, size) for dim, size in zip(dims, shape, strict=True)))
+    return npu.MapAttr(tuple(Axis(((dim, 1),)) for dim in dims)), box, []

@@ -34,12 +34,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from npuc.compiler.transforms._place import Part, State
-from npuc.compiler.transforms._staying import refuse_staying
 from npuc.compiler.transforms._tile_fused import FusedBlocks
-from npuc.compiler.transforms._tile_writer import INDEX, TileWriter
+from npuc.compiler.transforms._tile_staying import refuse_untouched, staying_inputs
+from npuc.compiler.transforms._tile_writer import INDEX, TileWriter, whole_place
 from npuc.dialects import npu
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Tensor, start_axes
+from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.provenance import derive
@@ -51,28 +52,35 @@ class TileLowering(TileWriter):
     """
     The lowering of one contraction and of what is fused with it.
 
-    `held` are blocks of whole inputs that others loaded, by the tensor's name.
+    `held` are blocks of whole inputs that others loaded, by name. What stays in SPM is in a block of all of it, too.
     """
 
     def __init__(self, op: npu.ContractOp, held: Mapping[str, SSAValue] | None = None, fused: Sequence[Fused] = ()):
         super().__init__(op)
         self.held = dict(held or {})
+        refuse_untouched(op)
+        self.still, self.left = not_moved(op), frozenset(op.resident.outs) & op.named_results().keys()
+        self.left_blocks: dict[str, SSAValue] = {}
         self.fused = FusedBlocks(self, fused)
         self.values = dict(zip((t.name for t in npu.operand_tensors(self.nest)), op.operands, strict=True))
 
     def lower(self) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
         """
         The operations in place of the contraction and of what is fused with it, and the values in place of their
-        results; a result that does not go to DRAM has none.
+        results; one that only fused work uses has none.
         """
+        self.held |= staying_inputs(self, self.values)
         sums: dict[str, SSAValue] = {}
         for out, result in zip(self.nest.outs, self.op.results, strict=True):
-            if not self.fused.keeps(out):
+            if not self.fused.keeps(out) and out.name not in self.still:
                 sums[out.name] = self.named(self.emit(npu.EmptyOp(result.type)).result, out.name)
         sums |= self.fused.begin()
         sums = self.nested(0, replace(self.whole(), sums=sums, blocks=self.held))
         results: dict[SSAValue, SSAValue] = {}
         for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
+            if out.name in self.still:
+                tensor = self.emit(npu.AsTensorOp(self.left_blocks[out.name]), out.name)
+                results[self.op.result_of(out.name)] = tensor.result
             if out.name not in sums:
                 continue
             source = None if start is None else self.values[start.name]
@@ -81,6 +89,12 @@ class TileLowering(TileWriter):
             results[self.op.result_of(out.name)] = finish.result
         results |= self.fused.results(sums)
         return [*self.head, *self.ops], results
+
+    def place(self, out: Tensor, state: State) -> tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]]:
+        """The map and box of an output's block; those of all of it where it stays."""
+        if out.name in self.left:
+            return whole_place(out.shape)
+        return self.maps[out.name], *self.tensor_box(out, state)
 
     def whole(self) -> State:
         """The state outside of all loops."""
@@ -104,9 +118,10 @@ class TileLowering(TileWriter):
             if out.name in inner.dram and out.name not in state.dram:
                 block, dram = sums[out.name], inner.dram[out.name]
                 if dram is None:
+                    self.left_blocks[out.name] = block
                     sums = {name: value for name, value in sums.items() if name != out.name}
                 else:
-                    store = npu.StoreOp(block, dram, self.maps[out.name], *self.tensor_box(out, state))
+                    store = npu.StoreOp(block, dram, *self.place(out, state))
                     sums = {**sums, out.name: self.named(self.emit(store, out.name).result, out.name)}
                 sums = self.fused.finish(out, state, block, sums)
         return sums
@@ -165,6 +180,8 @@ class TileLowering(TileWriter):
 
     def settled(self, tensor: Tensor, depth: int, state: State) -> bool:
         """Whether no loop from `depth` on and outside the kept block changes the block; one over cores changes all."""
+        if tensor.name in self.left:
+            return True
         end = len(self.schedule.loops) - self.schedule.keep_of(tensor.name)
         return not any(
             (loop.cores or loop.dim in tensor.dims) and loop.step < state.parts[loop.dim].extent
@@ -197,13 +214,13 @@ class TileLowering(TileWriter):
         """
         The block of an output at this place: zeros if no iteration before can have reached it, else what was written.
         """
-        box, indices = self.tensor_box(out, state)
-        dram, map_ = state.sums.get(out.name), self.maps[out.name]
+        map_, box, indices = self.place(out, state)
+        dram = state.sums.get(out.name)
         cut = {dim for dim, part in state.parts.items() if part.cut}
         overlapping = {dim for axis in out.axes if len(axis.terms) > 1 for dim in axis.dims}
         if dram is None or cut <= out.dims - overlapping:
             element = cast(TensorType[Attribute], self.op.result_of(out.name).type).get_element_type()
-            block = npu.BlockType(block_shape(out.axes, out.shape, box.extents), element)
+            block = npu.BlockType(block_shape(map_.data, out.shape, box.extents), element)
             return self.emit(npu.ZeroOp(map_, box, indices, block), out.name).block
         return self.emit(npu.LoadOp(dram, map_, box, indices, partial=True), out.name).block
 
@@ -247,7 +264,6 @@ class LowerTilesPass(ModulePass):
     name = "lower-tiles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        refuse_staying(op, self.name)
         kinds = (npu.InterleaveOp, npu.ContractOp)
         for inner in [i for i in op.walk() if isinstance(i, kinds) and not isinstance(i.parent_op(), npu.InterleaveOp)]:
             if isinstance(inner, npu.InterleaveOp):
@@ -257,6 +273,8 @@ class LowerTilesPass(ModulePass):
                 fused = fused_with(inner)
                 ops, results = TileLowering(inner, fused=fused).lower()
                 _replace(inner, [f.op for f in fused], ops, results)
+        for work in [i for i in op.walk() if isinstance(i, npu.VectorOp)]:
+            work.resident = None
 
 
 def _replace(

@@ -8,12 +8,14 @@ from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
 from npuc.dialects.npu.interleave import InterleaveOp, StreamsOp, YieldOp
 from npuc.dialects.npu.resident import Resident, ResidentAttr
-from npuc.dialects.npu.tiles import EmptyOp, FinishOp, LoadOp, MacOp, StartOp, StoreOp, ZeroOp
+from npuc.dialects.npu.tiles import AsBlockOp, AsTensorOp, EmptyOp, FinishOp, LoadOp, MacOp, StartOp, StoreOp, ZeroOp
 from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp, ViewOp
 
 __all__ = [
     "NPU",
     "ApplyOp",
+    "AsBlockOp",
+    "AsTensorOp",
     "BlockType",
     "BoxAttr",
     "Col2ImOp",
@@ -55,6 +57,8 @@ NPU = Dialect(
         Im2ColOp,
         Col2ImOp,
         EmptyOp,
+        AsBlockOp,
+        AsTensorOp,
         LoadOp,
         ZeroOp,
         StartOp,

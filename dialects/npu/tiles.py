@@ -447,3 +447,49 @@ class FinishOp(IRDLOperation):
             printer.print_string(f" axes [{', '.join(map(str, self.axes))}]")
         printer.print_op_attributes(self.attributes)
         print_types(printer, self.operands)
+
+
+def _check_same(tensor: SSAValue, block: SSAValue) -> None:
+    """Raise unless a block is that of all of a tensor."""
+    type_ = cast("TensorType[Attribute]", tensor.type)
+    expected = BlockType(type_.get_shape(), type_.get_element_type())
+    if block.type != expected:
+        raise VerifyException(f"the block of all of {type_} is {expected}, got {block.type}")
+
+
+@irdl_op_definition
+class AsBlockOp(IRDLOperation):
+    """The block of a whole tensor, which an operation before has left in SPM: nothing is read."""
+
+    name = "npu.as_block"
+
+    value = operand_def(base(TensorType))
+    result = result_def(BlockType)
+
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def __init__(self, value: SSAValue):
+        type_ = cast("TensorType[Attribute]", value.type)
+        super().__init__(operands=[value], result_types=[BlockType(type_.get_shape(), type_.get_element_type())])
+
+    def verify_(self) -> None:
+        _check_same(self.value, self.result)
+
+
+@irdl_op_definition
+class AsTensorOp(IRDLOperation):
+    """The tensor of a block that is all of it, and stays in SPM for the operations that use it: nothing is written."""
+
+    name = "npu.as_tensor"
+
+    value = operand_def(BlockType)
+    result = result_def(base(TensorType))
+
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def __init__(self, value: SSAValue):
+        type_ = cast(BlockType, value.type)
+        super().__init__(operands=[value], result_types=[TensorType(type_.element_type, type_.get_shape())])
+
+    def verify_(self) -> None:
+        _check_same(self.result, self.value)

@@ -47,10 +47,25 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(), FuseVectorPass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(what="updates")],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(), LowerTilesPass()],
-    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), KeepResidentPass()],
+    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), KeepResidentPass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), KeepResidentPass(objective="traffic")],
-    [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(), KeepResidentPass()],
-    [AutodiffPass(), LowerToNpuPass(), InterleavePass(mode="zip"), SchedulePass(), KeepResidentPass(what="gradients")],
+    [
+        AutodiffPass(),
+        LowerToNpuPass(),
+        InterleavePass(),
+        SchedulePass(),
+        FuseVectorPass(),
+        KeepResidentPass(),
+        LowerTilesPass(),
+    ],
+    [
+        AutodiffPass(),
+        LowerToNpuPass(),
+        InterleavePass(mode="zip"),
+        SchedulePass(),
+        KeepResidentPass("gradients"),
+        LowerTilesPass(),
+    ],
 ]
 
 

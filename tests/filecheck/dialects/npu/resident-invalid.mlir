@@ -159,3 +159,12 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
 }
 
 // CHECK: fused work may not find or leave anything in SPM
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>) {
+  %y = npu.as_block %x : tensor<6x8xf32> -> !npu.block<6x4xf32>
+  func.return
+}
+
+// CHECK: the block of all of tensor<6x8xf32> is !npu.block<6x8xf32>, got !npu.block<6x4xf32>

@@ -1,0 +1,22 @@
+// RUN: npuc opt %s -p lower-tiles | filecheck %s
+// RUN: npuc opt %s -p lower-tiles | npuc opt | filecheck %s
+
+// dY is loaded whole and found by dW; dX is added up in a block of all of it and never stored.
+func.func @stays(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x4xf32>) {
+  %dx = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
+    loops [k : 2] spm 88 resident(out dY, out dX) {layer = "fc"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+  %dw = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
+    spm 152 resident(in dY) {layer = "fc"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %g = npu.vector relu(%dx) ops 48 resident(in in0) {layer = "g"} : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  func.return %g, %dw : tensor<6x8xf32>, tensor<8x4xf32>
+}
+
+// CHECK-LABEL: @stays
+// CHECK: %dY_b = npu.load %dy[d0, d1] over (d0 = 0 : 6, d1 = 0 : 4) {tensor = "dY", layer = "fc"}
+// CHECK-NEXT: %dX_b = npu.zero [d0, d1] over (d0 = 0 : 6, d1 = 0 : 8)
+// CHECK-NEXT: scf.for
+// CHECK-NOT: npu.store
+// CHECK: %dx = npu.as_tensor %dX_b_1 {tensor = "dX", layer = "fc"} : !npu.block<6x8xf32> -> tensor<6x8xf32>
+// CHECK: npu.as_block %dy {tensor = "dY", layer = "fc"} : tensor<6x4xf32> -> !npu.block<6x4xf32>
+// CHECK: npu.store {{.*}} {tensor = "dW", layer = "fc"}
+// CHECK: %g = npu.vector relu(%dx) ops 48 {layer = "g"}
