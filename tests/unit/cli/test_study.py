@@ -24,7 +24,7 @@ def test_study_prints_ours_beside_the_papers(npuc: Npuc) -> None:
     assert lines[4].split() == ["ncf", "mean"]
     assert [line.split()[0] for line in lines[5:13:2]] == ["interleaving", "+", "best", "+"]
     assert lines[6].split() == ["published", "0.926"]
-    assert outcome.err == "npuc: preset lru, 1 settings of 1 networks: minutes\n"
+    assert outcome.err == "npuc: preset lru, 1 settings of 1 networks; this takes minutes\n"
 
 
 @pytest.mark.usefixtures("short")
