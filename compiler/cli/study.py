@@ -67,7 +67,10 @@ def _run(preset: str, *, quiet: bool) -> Study:
     from npuc.compiler.study.igo.study import run_study
 
     if not quiet:
-        print(f"npuc: preset {preset}, {len(SETTINGS)} settings of {len(MODELS)} networks; this takes minutes", file=sys.stderr)
+        print(
+            f"npuc: preset {preset}, {len(SETTINGS)} settings of {len(MODELS)} networks; this takes minutes",
+            file=sys.stderr,
+        )
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
         task = progress.add_task("study igo", total=len(SETTINGS) * len(MODELS))
