@@ -4,9 +4,10 @@ The order in which a scheduled nest visits its tiles: a walk of the first tile o
 A tile is brought when the loops that move its tensor (`blocks.py`) step; the same tile may be brought again later.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 
 from npuc.compiler.analysis.blocks import Stream, max_trips, streams
 from npuc.compiler.analysis.cores import spread_traffic
@@ -91,19 +92,32 @@ def _operations(nest: Nest, schedule: Schedule) -> Iterator[tuple[Lows, ...]]:
     yield from inside((dict.fromkeys(nest.sizes, 0),), nest.sizes)
 
 
-def loop_nest(nest: Nest, schedule: Schedule, reduction: bool = False, still: Collection[str] = ()) -> tuple[str, ...]:
+def loop_nest(
+    nest: Nest,
+    schedule: Schedule,
+    reduction: bool = False,
+    still: Collection[str] = (),
+    finished: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> tuple[str, ...]:
     """
     The loops of a schedule as lines of pseudocode, with what is loaded and stored in each.
 
     With `reduction` on chip a core begins with the sums of the core before it. The tensors `still` are in SPM already,
-    or stay there.
+    or stay there; `finished` says what is done with each block of an output that is finished.
     """
-    return tuple(_Text(nest, schedule, reduction, still).inside(0))
+    return tuple(_Text(nest, schedule, reduction, still, finished).inside(0))
 
 
 class _Text:
-    def __init__(self, nest: Nest, schedule: Schedule, reduction: bool, still: Collection[str]):
-        self.still = still
+    def __init__(
+        self,
+        nest: Nest,
+        schedule: Schedule,
+        reduction: bool,
+        still: Collection[str],
+        finished: Mapping[str, Sequence[str]],
+    ):
+        self.still, self.finished = still, finished
         self.nest, self.loops, self.trips = nest, schedule.loops, max_trips(nest, schedule.loops)
         self.spread = schedule.spread if reduction else 0
         self.moving = {stream.tensor.name: stream for stream in streams(nest, schedule)}
@@ -129,6 +143,8 @@ class _Text:
         stored = [stream.tensor.name for stream in outs if stream.tensor.name not in self.still]
         if stored:
             yield f"{pad}store {', '.join(stored)}"
+        for stream in outs:
+            yield from (pad + line for line in self.finished.get(stream.tensor.name, ()))
 
     def loads(self, streams: list[Stream]) -> Iterator[str]:
         """What comes in: always, or the first time."""

@@ -9,6 +9,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from npuc.backends.cycle.explain.certified import certified_row, room_for_once
+from npuc.backends.cycle.explain.fusing import finished_lines, fused_facts, kept_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
 from npuc.backends.cycle.explain.staying import staying
 from npuc.compiler.analysis.blocks import max_trips, streams
@@ -29,6 +30,7 @@ from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.npu.syntax import schedule_text
+from npuc.dialects.npu.vector import fused_with
 
 Table = tuple[tuple[str, ...], ...]
 
@@ -67,8 +69,8 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             )
             return Explanation(title, facts, _traffic(row), None)
         held = row.native.get("held") == 1
-        still = not_moved(op)
-        moving = moving_widths(nest, widths, still)
+        still, fused = not_moved(op), fused_with(op)
+        moving = moving_widths(nest, widths, still | kept_outputs(op, fused))
         extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, held).cycles
         line = timeline(nest, schedule, machine, moving, held, extra)
         width = dict(zip(nest.tensors, widths, strict=True))
@@ -76,6 +78,7 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             *_product(nest, row.macs or 0),
             *_schedule(nest, schedule, row, machine),
             *staying(row),
+            *fused_facts(op, fused),
             *_array_time(row, line, machine),
             *certified_row(row, machine),
             *room_for_once(op, row, machine),
@@ -85,13 +88,14 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
         grids = tuple(grid for grid in grids if grid.tensor not in still)
         order = Order(grids, walked, compute(part.nest, part.schedule, machine.array).tiles)
         table = _blocks(nest, schedule, row, width, still)
-        loops = loop_nest(nest, schedule, machine.reduction == "on-chip", still)
+        on_chip, after = machine.reduction == "on-chip", finished_lines(fused)
+        loops = loop_nest(nest, schedule, on_chip, still | kept_outputs(op, fused), after)
         return Explanation(title, facts, table, line, loops, order)
     if isinstance(op, InterleaveOp):
         facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]
         facts += _in_turn(op, row, machine)
     else:
-        facts = [*(_product(op.nest, row.macs or 0) if isinstance(op, ContractOp) else _work(row, machine))]
+        facts = [*(_product(op.nest, row.macs or 0) if isinstance(op, ContractOp) else work_facts(row, machine))]
     facts += _plain_time(row, machine)
     if isinstance(op, InterleaveOp) and machine is not None:
         facts += certified_row(row, machine)
@@ -272,20 +276,6 @@ def _bound(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
     if row.lower_bound_seconds and row.seconds:
         least, times = round(row.lower_bound_seconds * machine.clock_mhz * 1e6), row.seconds / row.lower_bound_seconds
         yield "bound", f"no schedule takes less than {least:,} cycles; this one takes {times:.2f}x"
-
-
-def _work(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
-    what = row.native.get("work", row.op)
-    if row.kind == "vector":
-        lanes = "" if machine is None else f" on {machine.lanes:,} lanes"
-        yield "work", f"{what}: {row.vector_ops or 0:,} operations{lanes}"
-    else:
-        yield "work", f"{what}: data moves, nothing is computed"
-    if machine is not None:
-        stays = any(key in row.native for key in ("resident_in", "resident_out"))
-        but = ", but for what stays in scratchpad" if stays else ""
-        yield "schedule", f"runs by itself and streams: operands come from DRAM once, results go there once{but}"
-        yield from staying(row)
 
 
 def _plain_time(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:

@@ -242,3 +242,28 @@ def test_contractions_that_run_together(folder: Path, mode: str) -> None:
     if mode == "zip":
         assert "2 nests in one scratchpad, a tile operation of each in turn" in text
     assert "</svg>" in to_svg([explanation])
+
+
+def test_work_on_finished_blocks(folder: Path) -> None:
+    """The product's loops end with the work, its picture with its own time; the work does not run by itself."""
+    passes = "autodiff,lower-to-npu,schedule,fuse-vector"
+    options: CompileOptions = {"hardware": "igo-large", "pipeline": passes}
+    result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options, lambda _: None)
+    module, machine, rows = result.modules[0], machine_of(result.modules[0]), result.reports[0].ops
+    ops = priced_operations(module)
+    row = next(row for row in rows if row.phase == "dw" and row.name == "logits" and row.kind == "matrix")
+    explanation = explain(ops[row.index], row, machine)
+    *_, load, work, store = (line.strip() for line in explanation.loops)
+    assert (load, work) == ("load logits_weight", "sgd on the block of dW")
+    assert store.startswith("store logits_weight")
+    assert not any("store dW" in line for line in explanation.loops)
+    assert ("fused", "sgd of logits.weight runs on each block of dW as it is finished") in explanation.facts
+    assert ("", "nothing else uses dW: it is not stored") in explanation.facts
+    line = explanation.timeline
+    assert line is not None
+    assert sum(line.total(state) for state in STATES) == line.ticks
+    assert -(-line.ticks // line.per_cycle) == row.cycles
+    update = next(row for row in rows if row.name == "logits.weight" and row.phase == "update")
+    text = to_text(explain(ops[update.index], update, machine), 120)
+    assert "runs on each block of dW as its product finishes it" in text
+    assert "runs by itself" not in text

@@ -1,0 +1,73 @@
+"""Work that does not run on the array in words, by itself or on the blocks that a contraction finishes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import SSAValue
+
+from npuc.backends.cycle.explain.staying import staying
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.report import OpRow
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.vector import Fused, is_stored
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import shape_of
+
+
+def kept_outputs(op: ContractOp, fused: Sequence[Fused]) -> frozenset[str]:
+    """The outputs that only fused work uses, so that they are not stored."""
+    inside = [f.op for f in fused]
+    return frozenset(f.output for f in fused if not is_stored(op.result_of(f.output), inside))
+
+
+def finished_lines(fused: Sequence[Fused]) -> dict[str, tuple[str, ...]]:
+    """What is done with a finished block of each output, as lines of pseudocode."""
+    inside = [f.op for f in fused]
+    lines: dict[str, list[str]] = {}
+    for f in fused:
+        own = lines.setdefault(f.output, [])
+        loaded = [_name(f, v) for v in f.outside if shape_of(v) == shape_of(f.op.results[0])]
+        whole = [_name(f, v) for v in f.outside if shape_of(v) != shape_of(f.op.results[0])]
+        stored = [_name(f, v) for v in f.op.results if is_stored(v, inside)]
+        own += [f"load {', '.join(loaded)}"] if loaded else []
+        with_ = f", with all of {', '.join(whole)}" if whole else ""
+        own.append(f"{f.op.kind} on the block of {f.output}{with_}")
+        own += [f"store {', '.join(stored)}"] if stored else []
+    return {name: tuple(own) for name, own in lines.items()}
+
+
+def _name(f: Fused, value: SSAValue) -> str:
+    """A value as it is called in the program, else as the report calls it."""
+    if value in f.op.results:
+        return value.name_hint or f"out{list(f.op.results).index(value)}"
+    return value.name_hint or f"in{list(f.op.operands).index(value)}"
+
+
+def fused_facts(op: ContractOp, fused: Sequence[Fused]) -> Iterator[tuple[str, str]]:
+    """Which work runs on the blocks that a contraction finishes, and what is not stored for that."""
+    kept = kept_outputs(op, fused)
+    for number, f in enumerate(fused):
+        heading = "" if number else "fused"
+        yield heading, f"{f.op.kind} of {layer_of(f.op)} runs on each block of {f.output} as it is finished"
+    for name in sorted(kept):
+        yield "", f"nothing else uses {name}: it is not stored"
+
+
+def work_facts(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
+    """What vector work or a move does, and how it runs."""
+    what = row.native.get("work", row.op)
+    if row.kind == "vector":
+        lanes = "" if machine is None else f" on {machine.lanes:,} lanes"
+        yield "work", f"{what}: {row.vector_ops or 0:,} operations{lanes}"
+    else:
+        yield "work", f"{what}: data moves, nothing is computed"
+    if "fused" in row.native:
+        output, cycles, moved = (row.native[key] for key in ("fused", "alone_cycles", "alone_bytes"))
+        yield "schedule", f"runs on each block of {output} as its product finishes it; the time is what it adds"
+        yield "", f"by itself it would take {cycles:,} cycles and move {moved:,} bytes"
+    elif machine is not None:
+        stays = any(key in row.native for key in ("resident_in", "resident_out"))
+        but = ", but for what stays in scratchpad" if stays else ""
+        yield "schedule", f"runs by itself and streams: operands come from DRAM once, results go there once{but}"
+        yield from staying(row)
