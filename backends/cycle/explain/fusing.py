@@ -39,9 +39,9 @@ def finished_lines(fused: Sequence[Fused]) -> dict[str, tuple[str, ...]]:
 
 def _name(f: Fused, value: SSAValue) -> str:
     """A value as it is called in the program, else as the report calls it."""
-    if value in f.op.results:
-        return value.name_hint or f"out{list(f.op.results).index(value)}"
-    return value.name_hint or f"in{list(f.op.operands).index(value)}"
+    own = {v: f"in{number}" for number, v in reversed(list(enumerate(f.op.operands)))}
+    own |= {v: f"out{number}" for number, v in enumerate(f.op.results)}
+    return value.name_hint or own[value]
 
 
 def fused_facts(op: ContractOp, fused: Sequence[Fused]) -> Iterator[tuple[str, str]]:
