@@ -7,6 +7,7 @@ way is too small to hide. The best by it are timed by the exact pipeline, in the
 until no other can win.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from sys import float_info
@@ -15,7 +16,7 @@ import numpy as np
 
 from npuc.compiler.analysis.holding import Option
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.prices import Choice, Objective, Order, Prices, Way
+from npuc.compiler.analysis.prices import Candidates, Objective, Prices, Ways
 from npuc.compiler.analysis.schedule_price import price_of
 from npuc.compiler.analysis.space import Grid
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -55,75 +56,83 @@ def best_candidate(
     """The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`."""
     prices = Prices(nest, machine, objective, widths, fine=fine)
     budget = machine.spm_bytes // max(widths)
-    choices = _choices(prices, budget, order, limit)
-    return _best(prices, choices, budget) if choices else None
+    ways = _ways(prices, order)
+    steps = prices.steps(ways, budget)
+    # A few of the most promising steps first, for a limit: what has a bound above it is left out.
+    probed = prices.candidates(ways, steps, limit, budget, most=PROBED)
+    if not len(probed.row) and len(steps.at) <= PROBED:
+        return None
+    if len(probed.row):
+        limit = min(limit, _exact(prices, ways, probed, int(probed.score.argmin()), budget) * ALIKE)
+    found = prices.candidates(ways, steps, limit, budget)
+    return _best(prices, ways, found, budget) if len(found.row) else None
 
 
-def _choices(prices: Prices, budget: int, wanted: tuple[str, ...], limit: float) -> list[Choice]:
-    """
-    Every order with every way to hold the tensors, and the steps that fit in `budget` elements and may be the best.
-
-    Of the most promising orders a few steps first, for a limit: candidates with a bound above it are left out.
-    """
+def _ways(prices: Prices, wanted: tuple[str, ...]) -> Ways:
+    """Every order of the groups, batch outermost, with `wanted` dimensions in that order; all ways to hold tensors."""
     count = len(prices.groups)
     tensors = len(prices.nest.ins) + len(prices.nest.outs)
     batch = 1 if count and all(0 in holder.used for holder in prices.holders[:tensors]) else 0
-    orders: list[Order] = []
     ranks = [min((wanted.index(d) for d in g.dims if d in wanted), default=len(wanted)) for g in prices.groups]
-    for inner in permutations(range(batch, count)):
-        if [ranks[g] for g in inner] != sorted(ranks[batch:]):
-            continue
-        order = (*range(batch), *inner)
-        options, ways = _ways(prices, order)
-        found = prices.order(order, options, ways, budget)
-        if len(found.at):
-            orders.append(found)
-    orders.sort(key=lambda order: float(order.least.min()))
-    probed = [c for order in orders[:2] for c in prices.choices(order, limit, budget, most=PROBED)]
-    if probed:
-        first = min(probed, key=lambda choice: float(choice.score.min()))
-        place = int(first.score.argmin())
-        limit = min(limit, _exact(prices, first, place, budget) * ALIKE)
-    return [choice for order in orders for choice in prices.choices(order, limit, budget)]
+    orders = [
+        (*range(batch), *inner)
+        for inner in permutations(range(batch, count))
+        if [ranks[g] for g in inner] == sorted(ranks[batch:])
+    ]
+    options = [[holder.options(order) for order in orders] for holder in prices.holders]
+    distinct: dict[tuple[int, ...], Option] = {}
+    for n, own in enumerate(options):
+        distinct |= {_key(n, option): option for of_order in own for option in of_order}
+    number = {key: n for n, key in enumerate(distinct)}
+    order: list[int] = []
+    kept: list[tuple[tuple[int, int], ...]] = []
+    columns: list[list[int]] = []
+    for which in range(len(orders)):
+        for chosen in _choices(prices, [own[which] for own in options]):
+            order.append(which)
+            kept.append(tuple(option.kept for option in chosen))
+            columns.append([number[_key(n, option)] for n, option in enumerate(chosen)])
+    return Ways(tuple(orders), np.array(order), tuple(kept), tuple(distinct.values()), np.array(columns))
 
 
-def _exact(prices: Prices, choice: Choice, place: int, budget: int) -> float:
-    """What a candidate costs: of traffic and energy the price is no estimate."""
-    if prices.objective not in ("time", "edp"):
-        return float(choice.score[place])
-    schedule = prices.schedule(choice.order, int(choice.way[place]), int(choice.at[place]), budget)
-    return price_of(prices.nest, schedule, prices.machine, prices.objective, prices.widths)[0]
+def _key(tensor: int, option: Option) -> tuple[int, ...]:
+    """Options of a tensor with the same key cost the same: they share their arrays."""
+    return tensor, id(option.room), id(option.moved), id(option.level)
 
 
-def _ways(prices: Prices, order: tuple[int, ...]) -> tuple[list[tuple[Option, ...]], list[Way]]:
+def _choices(prices: Prices, options: Sequence[tuple[Option, ...]]) -> Iterator[tuple[Option, ...]]:
     """
-    The ways to hold each tensor in an order, and every choice of them.
+    Every choice of an option for each tensor.
 
     Of more than two statements, tensors of the same kind and indices (W, W1, W2) are held alike: else the choices would
     be too many to look at.
     """
     nest = prices.nest
-    options = [holder.options(order) for holder in prices.holders]
     if len(nest.statements) <= 2:
-        return options, list(product(*(range(len(own)) for own in options)))
+        yield from product(*options)
+        return
     kinds = [0] * len(nest.ins) + [1] * len(nest.outs) + [2] * (len(prices.holders) - len(nest.ins) - len(nest.outs))
     tensors = [nest.tensors[name] for name in prices.names]
     alike = list(zip(kinds, (t.axes for t in tensors), (t.shape for t in tensors), prices.widths, strict=True))
     number = {kind: n for n, kind in enumerate(dict.fromkeys(alike))}
-    choices = product(*(range(len(options[alike.index(kind)])) for kind in number))
-    return options, [tuple(chosen[number[kind]] for kind in alike) for chosen in choices]
+    for chosen in product(*(range(len(options[alike.index(kind)])) for kind in number)):
+        yield tuple(own[chosen[number[kind]]] for own, kind in zip(options, alike, strict=True))
 
 
-def _best(prices: Prices, choices: list[Choice], budget: int) -> Found:
-    """The best of all choices: by score, then time, traffic, room, and their order."""
-    score, time, bound = (np.concatenate([getattr(c, f) for c in choices]) for f in ("score", "time", "bound"))
-    moved, room, at = (np.concatenate([getattr(c, f) for c in choices]) for f in ("moved", "room", "at"))
-    starts = np.cumsum([0, *(len(c.at) for c in choices)])
+def _exact(prices: Prices, ways: Ways, found: Candidates, number: int, budget: int) -> float:
+    """What a candidate costs: of traffic and energy the price is no estimate."""
+    if prices.objective not in ("time", "edp"):
+        return float(found.score[number])
+    schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]), budget)
+    return price_of(prices.nest, schedule, prices.machine, prices.objective, prices.widths)[0]
+
+
+def _best(prices: Prices, ways: Ways, found: Candidates, budget: int) -> Found:
+    """The best candidate: by score, then time, traffic, room, and their order."""
+    score, time, bound, moved, room, at = found.score, found.time, found.bound, found.moved, found.room, found.at
 
     def schedule(number: int) -> Schedule:
-        which = int(np.searchsorted(starts, number, side="right")) - 1
-        choice, place = choices[which], number - starts[which]
-        return prices.schedule(choice.order, int(choice.way[place]), int(at[number]), budget)
+        return prices.schedule(ways, int(found.row[number]), int(at[number]), budget)
 
     few: Grid = np.arange(len(score))
     if len(score) > TIMED:

@@ -1,14 +1,14 @@
 """
 What candidates of a schedule search cost, as arrays: ways to hold the tensors x steps of all groups.
 
-All ways of an order are priced at once: what a way adds to a sum (room, bytes) is a row of numbers, one a step, and
-the ways are the rows of a matrix of zeros and ones. Every number is whole and below 2^53, so that the sums are exact.
+All ways of all orders are priced at once: what an option of a tensor adds to a sum (room, bytes) is a row of numbers,
+one a step. Every number is whole and below 2^53, so that the sums are exact.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal, TypeAlias, TypeVar
+from functools import cached_property, reduce
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -19,53 +19,64 @@ from npuc.compiler.analysis.work import Work
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 
 Objective = Literal["time", "traffic", "energy", "edp"]
-Way: TypeAlias = tuple[int, ...]
-"""Of each tensor, the number of its option."""
 Values = TypeVar("Values", Grid, Reals)
 AT_ONCE = 1 << 18
 """The most candidates that are priced at once."""
 
 
-@dataclass(frozen=True)
-class Order:
+@dataclass(frozen=True, eq=False)
+class Ways:
     """
-    An order of the groups, and every way to hold the tensors in it.
+    Every order of the groups in question, and in each of them every way to hold the tensors: a row each.
 
-    `options` are those of each tensor, `ways` a choice of each. `at` are the steps in question, positions in the flat
-    grid, and `least` what no way is below there (score).
+    `order` is the number of a row's order, `kept` what it keeps of each tensor (`Option.kept`). `options` are all that
+    differ in price, those of one tensor next to each other; `columns` has those of each row, a column a tensor.
     """
 
-    order: tuple[int, ...]
-    options: tuple[tuple[Option, ...], ...]
-    ways: tuple[Way, ...]
+    orders: tuple[tuple[int, ...], ...]
+    order: Grid
+    kept: tuple[tuple[tuple[int, int], ...], ...]
+    options: tuple[Option, ...]
+    columns: Grid
+
+    def total(self, values: Reals, rows: slice) -> Reals:
+        """The sum over the tensors of some ways, from a row of values an option."""
+        first, *rest = self.columns[rows].T
+        total = values[first]
+        for column in rest:
+            total += values[column]
+        return total
+
+    @cached_property
+    def starts(self) -> Grid:
+        """The number of each tensor's first option."""
+        return self.columns.min(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """
+    Steps of all groups, positions in the flat grid (`at`), where what takes the least room fits.
+
+    `moved` and `ends` are those of each option there, `least` what no way is below (score).
+    """
+
     at: Grid
+    moved: Reals
+    ends: Reals
     least: Reals
 
-    @cached_property
-    def columns(self) -> Grid:
-        """The options that a way takes, numbered over all tensors: a row a way, a column a tensor."""
-        starts = np.cumsum([0, *(len(own) for own in self.options)])[:-1]
-        return np.array(self.ways) + starts
 
-    @cached_property
-    def matrix(self) -> Reals:
-        """1 where a way takes an option: a row a way, a column an option of any tensor."""
-        matrix = np.zeros((len(self.ways), sum(len(own) for own in self.options)))
-        np.put_along_axis(matrix, self.columns, 1.0, axis=1)
-        return matrix
-
-
-@dataclass(frozen=True)
-class Choice:
+@dataclass(frozen=True, eq=False)
+class Candidates:
     """
-    Candidates of one order with their prices: the numbers of their ways, and their steps (`at`).
+    Candidates with their prices: the numbers of their ways (`row`), and their steps (`at`).
 
     `score` is the estimate of what is minimised, `time` that in cycles, `bound` no more than the exact score, `moved`
     bytes, `room` elements of SPM.
     """
 
-    order: Order
-    way: Grid
+    row: Grid
     at: Grid
     score: Reals
     time: Reals
@@ -121,74 +132,92 @@ class Prices:
             np.prod(np.broadcast_arrays(np.ones((1,) * len(self.shape)), *self.work.trips), axis=0)
         )
 
-    def schedule(self, order: Order, way: int, at: int, spm: int) -> Schedule:
-        """The schedule of an order, one of its ways and the steps `at`."""
+    def schedule(self, ways: Ways, row: int, at: int, spm: int) -> Schedule:
+        """The schedule of one of the ways and the steps `at`."""
         position = np.unravel_index(at, self.shape)
         loops: list[Loop] = []
         counts: list[int] = []
-        for g in order.order:
+        for g in ways.orders[int(ways.order[row])]:
             chosen = self.groups[g].chain[int(position[g])]
             loops += chosen
             counts.append(len(chosen))
         keep: list[tuple[str, int]] = []
-        for name, options, number in zip(self.names, order.options, order.ways[way], strict=True):
-            end, inner = options[number].kept
+        for name, (end, inner) in zip(self.names, ways.kept[row], strict=True):
             depth = sum(counts[end + 1 :]) + (min(inner, counts[end]) if end < len(counts) else 0)
             if depth:
                 keep.append((name, depth))
         return Schedule(tuple(loops), tuple(keep), spm)
 
-    def order(
-        self, order: tuple[int, ...], options: Sequence[tuple[Option, ...]], ways: Sequence[Way], budget: int
-    ) -> Order:
-        """An order with the steps at which tensors that are held in the smallest room fit in `budget` elements."""
-        room, moved, ends = (_least(options, field, self.shape) for field in ("room", "moved", "ends"))
-        at = np.flatnonzero(room <= budget)
-        cycles, accesses = self.work.of(order)
+    def steps(self, ways: Ways, budget: int) -> Steps:
+        """The steps at which tensors that are held in the smallest room fit in `budget` elements."""
+        ends = (*ways.starts[1:], len(ways.options))
+        room: Reals = np.zeros(self.shape)
+        for start, end in zip(ways.starts, ends, strict=True):
+            rooms = {id(option.room): option.room for option in ways.options[start:end]}
+            room = room + reduce(np.minimum, rooms.values())
+        at = np.flatnonzero(room.ravel() <= budget)
         place = self.places(at)
-        least = self._bound(place.of(cycles), moved[at], ends[at], place.of(accesses))
-        return Order(order, tuple(options), tuple(ways), at, least)
-
-    def choices(self, order: Order, limit: float, budget: int, *, most: int | None = None) -> Iterator[Choice]:
-        """
-        The prices of candidates that fit in `budget` elements, with a bound of at most `limit`; at most a choice for
-        each `AT_ONCE` candidates. With `most` only of so many steps, those of the least bounds.
-        """
-        near = np.flatnonzero(order.least <= limit)
-        if most is not None and len(near) > most:
-            near = near[np.argpartition(order.least[near], most)[:most]]
-        at = order.at[near]
-        if not len(at):
-            return
-        place = self.places(at)
-        several = max(1, AT_ONCE // len(at))
-        options = [option for own in order.options for option in own]
-        room, moved, ends = (
-            np.stack([place.of(values) for values in group])
-            for group in ([o.room for o in options], [o.moved for o in options], [o.ends for o in options])
+        moved, last = (
+            np.stack(_table(place, [getattr(o, field) for o in ways.options])) for field in ("moved", "ends")
         )
-        cycles, accesses = (place.of(values) for values in self.work.of(order.order))
-        for first in range(0, len(order.ways), several):
-            rows = order.matrix[first : first + several]
-            own = rows @ room, rows @ moved, rows @ ends
-            bound = self._bound(cycles, own[1], own[2], accesses)
-            way, step = np.nonzero((own[0] <= budget) & (bound <= limit))
-            if len(way):
-                taken, sent, end, low = (values[way, step] for values in (*own, bound))
-                way = way + first
-                time = self._time(order, way, place, step, cycles[step], sent, end)
-                score = self._scale(time, sent, accesses[step])
-                yield Choice(order, way, at[step], score, time, low, sent, taken)
+        cycles, accesses = self._work(ways, place)
+        sent, unhidden = (np.minimum.reduceat(values, ways.starts, axis=0).sum(axis=0) for values in (moved, last))
+        least = self._bound(cycles.min(axis=0), sent, unhidden, accesses.min(axis=0))
+        return Steps(at, moved, last, least)
+
+    def candidates(self, ways: Ways, steps: Steps, limit: float, budget: int, *, most: int | None = None) -> Candidates:
+        """
+        The candidates that fit in `budget` elements, with a bound of at most `limit`.
+
+        With `most` only of so many steps, those of the least bounds.
+        """
+        near = np.flatnonzero(steps.least <= limit)
+        if most is not None and len(near) > most:
+            near = near[np.argpartition(steps.least[near], most)[:most]]
+        place = self.places(steps.at[near])
+        room, moved, ends = (
+            np.stack(_table(place, [o.room for o in ways.options])),
+            steps.moved[:, near],
+            steps.ends[:, near],
+        )
+        cycles, accesses = self._work(ways, place)
+        several = max(1, AT_ONCE // max(1, len(near)))
+        rows: list[Grid] = []
+        columns: list[Grid] = []
+        prices: list[Reals] = []
+        for first in range(0, len(ways.kept), several):
+            some = slice(first, first + several)
+            which = ways.order[some] if len(cycles) > 1 else slice(None)
+            own = [ways.total(values, some) for values in (room, moved, ends)]
+            bound = self._bound(cycles[which], own[1], own[2], accesses[which])
+            found, there = np.nonzero((own[0] <= budget) & (bound <= limit))
+            rows.append(found + first)
+            columns.append(there)
+            prices.append(np.stack([values[found, there] for values in (*own, bound)]))
+        row, step = np.concatenate(rows), np.concatenate(columns)
+        taken, sent, end, low = np.concatenate(prices, axis=1)
+        which = ways.order[row] if len(cycles) > 1 else np.zeros(len(row), dtype=np.int64)
+        time = self._time(ways, row, place, step, cycles[which, step], sent, end)
+        score = self._scale(time, sent, accesses[which, step])
+        return Candidates(row, place.at[step], score, time, low, sent, taken)
+
+    def _work(self, ways: Ways, place: Places) -> tuple[Reals, Reals]:
+        """Cycles and bytes of the array: a row an order, or a single one where the order makes no difference."""
+        orders = ways.orders if self.machine.array.keeps else ways.orders[:1]
+        works = [self.work.of(order) for order in orders]
+        return np.stack(_table(place, [cycles for cycles, _ in works])), np.stack(
+            _table(place, [accesses for _, accesses in works])
+        )
 
     def _time(
-        self, order: Order, way: Grid, place: Places, step: Grid, cycles: Reals, moved: Reals, ends: Reals
+        self, ways: Ways, row: Grid, place: Places, step: Grid, cycles: Reals, moved: Reals, ends: Reals
     ) -> Reals:
         """An estimate of the time of candidates: their ways, and their steps as numbers in `place`."""
         rate = float(self.machine.bytes_per_cycle)
         if not self.machine.double_buffer:
             return cycles + moved / rate
         if self.objective != "traffic":
-            ends = np.maximum(ends, self._exposed(order, way, place, step, cycles) * rate)
+            ends = np.maximum(ends, self._exposed(ways, row, place, step, cycles) * rate)
         return np.maximum(cycles + ends / rate, moved / rate)
 
     def _bound(self, cycles: Reals, moved: Reals, ends: Reals, accesses: Reals) -> Reals:
@@ -216,7 +245,7 @@ class Prices:
         )
         return joules if self.objective == "energy" else time * joules
 
-    def _exposed(self, order: Order, way: Grid, place: Places, step: Grid, work: Reals) -> Reals:
+    def _exposed(self, ways: Ways, row: Grid, place: Places, step: Grid, work: Reals) -> Reals:
         """
         An estimate of the cycles in which computation waits for loads that could not start early enough.
 
@@ -224,18 +253,18 @@ class Prices:
         operations before it compute whose own loads leave it room; what is longer than that is waited for.
         """
         room, rate = self.machine.spm_bytes, float(self.machine.bytes_per_cycle)
-        options = [option for own in order.options for option in own]
-        which = order.columns[way].T, step
-        block = np.stack([place.of(o.block) for o in options])[which]
-        level = np.stack([place.of(o.level) for o in options])[which]
+        which = ways.columns[row].T, step
+        block = np.stack(_table(place, [option.block for option in ways.options]))[which]
+        level = np.stack(_table(place, [option.level for option in ways.options]))[which]
         finest = level.max(axis=0)
-        steps: list[Reals] = [np.ones(len(work))]
-        for g in order.order:
-            steps.append(steps[-1] * place.of(self.work.trips[g])[step])
+        trips = np.stack(_table(place, self.work.trips))[np.array(ways.orders, dtype=np.int64)]
+        # Of each order the steps down to each of its places.
+        down = np.cumprod(np.concatenate([np.ones_like(trips[:, :1]), trips], axis=1), axis=1)
+        steps = down[ways.order[row], :, step].T
         stream = 1.0 + (block * (level == finest)).sum(axis=0)
-        between = work / np.choose(finest, steps)
+        between = work / steps[finest, np.arange(len(work))]
         waited = np.zeros(len(work))
-        for depth in range(1, len(order.order) + 1):
+        for depth in range(1, len(self.groups) + 1):
             size = (block * (level >= depth)).sum(axis=0)
             hidden = np.maximum(np.floor((room - size) / stream), 0.0) * between
             waited += (steps[depth] - steps[depth - 1]) * np.maximum(size / rate - hidden, 0.0)
@@ -246,15 +275,10 @@ def _role(nest: Nest, tensor: Tensor) -> Role:
     return "input" if tensor in nest.ins else "sum" if tensor in nest.outs else "start"
 
 
-def _least(
-    options: Sequence[tuple[Option, ...]], field: Literal["room", "moved", "ends"], shape: tuple[int, ...]
-) -> Reals:
-    """The sum over tensors of the least that any option takes, at all steps (flat)."""
-    total: Reals = np.zeros(shape)
-    for own in options:
-        values: list[Reals] = [getattr(option, field) for option in own]
-        least = values[0]
-        for more in values[1:]:
-            least = np.minimum(least, more)
-        total = total + least
-    return total.ravel()
+def _table(place: Places, values: Sequence[Values]) -> list[Values]:
+    """Arrays over the grid at some steps: a row each; equal ones are read once."""
+    known: dict[int, Values] = {}
+    for one in values:
+        if id(one) not in known:
+            known[id(one)] = place.of(one)
+    return [known[id(one)] for one in values]
