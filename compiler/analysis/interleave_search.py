@@ -10,6 +10,7 @@ a single element and no traffic. The cheapest by the exact models wins. It is a 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 
 from npuc.compiler.analysis.candidates import ALIKE
 from npuc.compiler.analysis.interleave import (
@@ -49,17 +50,22 @@ class Problem:
 
 
 @lru_cache(maxsize=1024)
-def best_together(problem: Problem, objective: Objective = "time") -> tuple[Schedule, ...]:
+def best_together(problem: Problem, objective: Objective = "time", below: float = inf) -> tuple[Schedule, ...] | None:
     """
-    The schedules of all nests, without a budget of their own.
+    The schedules of all nests, without a budget of their own; None where all cost more than `below`, at least.
 
     Raises `CapacityError` when not even the smallest tiles of all nests fit at once.
     """
     found: list[tuple[float, float, int, Together]] = []
+    fits = False
     for number, held in enumerate(_choices(problem)):
         together = _with_held(problem, held, objective)
         if together is not None and sum(sum(own.values()) for own in joint_footprint(together)) <= problem.budget:
-            found.append((*price(together, problem, objective), number, together))
+            fits = True
+            if _floor(together, problem, objective) <= min(below, ALIKE * min(found, default=(inf,))[0]):
+                found.append((*price(together, problem, objective), number, together))
+    if fits and not found:
+        return None
     if not found:
         widest = max(width for own in problem.widths for width in own)
         needed = widest * sum(_fixed_or_least(nest, fixed) for nest, fixed in _pairs(problem))
@@ -70,6 +76,14 @@ def best_together(problem: Problem, objective: Objective = "time") -> tuple[Sche
     # A cycle is not worth much traffic, as among the schedules of one nest.
     least = min(found)[0] * (ALIKE if objective in ("time", "edp") else 1)
     return min((one for one in found if one[0] <= least), key=lambda one: (one[1], one[0], one[2]))[3].schedules
+
+
+def _floor(together: Together, problem: Problem, objective: Objective) -> float:
+    """What nests with schedules cost at least, without their time tile by tile; 0 where that is not known."""
+    if objective != "time" or problem.machine.policy == "lru":
+        return 0.0
+    cycles = sum(work.cycles for work in interleaved_compute(together, problem.machine.array))
+    return max(float(cycles), float(moved_bytes(together, problem.widths) / problem.machine.channel))
 
 
 def price(together: Together, problem: Problem, objective: Objective) -> tuple[float, float]:

@@ -66,8 +66,9 @@ def best_program(
     found = [_sequential(problem, own)]
     if fused is not None:
         found += _fused(fused, problem.machine, objective)
-    if _zip_floor(problem, objective) <= cheapest(found, objective).price.score(objective):
-        found += _zipped(problem, objective)
+    least = cheapest(found, objective).price.score(objective)
+    if _zip_floor(problem, objective) <= least:
+        found += _zipped(problem, objective, least)
     return cheapest(found, objective)
 
 
@@ -127,12 +128,14 @@ def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> Program
     return Program("fused", (schedule,), price)
 
 
-def _zipped(problem: Problem, objective: Objective) -> Iterator[Program]:
+def _zipped(problem: Problem, objective: Objective, below: float) -> Iterator[Program]:
+    """The nests in turn, where they may cost no more than `below`."""
     try:
-        schedules = best_together(problem, objective)
+        schedules = best_together(problem, objective, below)
     except CapacityError:
         return
-    yield zip_program(problem, schedules)
+    if schedules is not None:
+        yield zip_program(problem, schedules)
 
 
 def zip_program(problem: Problem, schedules: tuple[Schedule, ...]) -> Program:

@@ -141,8 +141,12 @@ def _by_traffic(
     budget = machine.spm_bytes // max(widths)
     for least in (1,) if objective == "traffic" else (1, edge):
         schedule = least_traffic(nest, budget, widths, limit, least)
-        if schedule is not None:
-            yield Found(schedule, *price_of(nest, schedule, machine, objective, widths))
+        # In the smallest tiles computation alone may take longer, and such schedules take long to time.
+        if schedule is None or (
+            objective == "time" and best is not None and compute(nest, schedule, machine.array).cycles >= best.score
+        ):
+            continue
+        yield Found(schedule, *price_of(nest, schedule, machine, objective, widths))
 
 
 def _floor(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...]) -> float:

@@ -84,6 +84,7 @@ def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) 
     contracts, problem = op.contracts, problem_of(op, machine)
     try:
         found = best_together(problem, objective)
+        assert found is not None, "there is no limit"
     except CapacityError as e:
         layer = layer_of(op) or "contractions in turn"
         raise CapacityError(f"{layer}: {e.message}", location=location_of(op), hint="a larger memory.spm_kib") from None

@@ -100,6 +100,7 @@ class ExplicitCosts:
         part, core = self._part(size, cut), self._core(size, cut)
         nests = nest_of(part, DX), nest_of(part, DW)
         schedules = best_together(Problem(nests, VALUES, (None, None), (WIDTHS, WIDTHS), core))
+        assert schedules is not None, "there is no limit"
         return interleaved_pipeline(Together(nests, schedules, VALUES), core, (WIDTHS, WIDTHS)).time + self._passing(
             size, cut
         )

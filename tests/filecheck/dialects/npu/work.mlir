@@ -5,17 +5,17 @@
 func.func @work(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<6x4xf32> {
   %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
     : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
-  %z = npu.vector add(%y, %b) ops 24 reads [24, 4] writes [24] fused {layer = "fc1"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
+  %z = npu.vector add(%y, %b) ops 24 fused {layer = "fc1"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
   %h = npu.vector relu(%z) ops 24 fused {layer = "relu1"} : (tensor<6x4xf32>) -> tensor<6x4xf32>
-  %s = npu.vector reduce(%h) <{axes = array<i64: 0>}> ops 20 {role = "dw"} : (tensor<6x4xf32>) -> (tensor<4xf32>)
+  %s = npu.vector reduce(%h) <{axes = array<i64: 0>}> ops 20 reads [24] writes [4] {role = "dw"} : (tensor<6x4xf32>) -> (tensor<4xf32>)
   func.return %h : tensor<6x4xf32>
 }
 
 // CHECK-LABEL: func.func @work(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<6x4xf32> {
 // CHECK-NEXT:   %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
-// CHECK-NEXT:   %z = npu.vector add(%y, %b) ops 24 reads [24, 4] writes [24] fused {layer = "fc1"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
+// CHECK-NEXT:   %z = npu.vector add(%y, %b) ops 24 fused {layer = "fc1"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
 // CHECK-NEXT:   %h = npu.vector relu(%z) ops 24 fused {layer = "relu1"} : (tensor<6x4xf32>) -> tensor<6x4xf32>
-// CHECK-NEXT:   %s = npu.vector reduce(%h) <{axes = array<i64: 0>}> ops 20 {role = "dw"} : (tensor<6x4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:   %s = npu.vector reduce(%h) <{axes = array<i64: 0>}> ops 20 reads [24] writes [4] {role = "dw"} : (tensor<6x4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:   func.return %h : tensor<6x4xf32>
 // CHECK-NEXT: }
 
@@ -50,9 +50,9 @@ func.func @windows(%x: tensor<2x3x8x8xf32>, %g: tensor<2x6x4xf32>) -> tensor<2x3
 // CHECK-NEXT: }
 
 // GENERIC: %y = "npu.contract"(%x, %w) <{nest = #npu.nest<(m = 6, n = 4, k = 8) ins(X = 6x8[m, k], W = 8x4[k, n]) outs(Y = 6x4[m, n]) do(Y += X * W)>}> : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
-// GENERIC: %z = "npu.vector"(%y, %b) <{kind = "add", params = {}, ops = 24 : i64, reads = array<i64: 24, 4>, writes = array<i64: 24>, fused}> {layer = "fc1"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
+// GENERIC: %z = "npu.vector"(%y, %b) <{kind = "add", params = {}, ops = 24 : i64, fused}> {layer = "fc1"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
 // GENERIC: %h = "npu.vector"(%z) <{kind = "relu", params = {}, ops = 24 : i64, fused}> {layer = "relu1"} : (tensor<6x4xf32>) -> tensor<6x4xf32>
-// GENERIC: %s = "npu.vector"(%h) <{kind = "reduce", params = {axes = array<i64: 0>}, ops = 20 : i64}> {role = "dw"} : (tensor<6x4xf32>) -> tensor<4xf32>
+// GENERIC: %s = "npu.vector"(%h) <{kind = "reduce", params = {axes = array<i64: 0>}, ops = 20 : i64, reads = array<i64: 24>, writes = array<i64: 4>}> {role = "dw"} : (tensor<6x4xf32>) -> tensor<4xf32>
 // GENERIC: %t = "npu.move"(%x) <{kind = "slice", params = {axis = 1 : i64, start = 0 : i64}, reads = array<i64: 24>, writes = array<i64: 24>}> : (tensor<6x8xf32>) -> tensor<6x4xf32>
 // GENERIC: %a, %b = "npu.move"(%x) <{kind = "split", params = {}}> : (tensor<6x8xf32>) -> (tensor<3x8xf32>, tensor<3x8xf32>)
 // GENERIC: %v = "npu.view"(%t) <{kind = "reshape", params = {}}> {layer = "flat"} : (tensor<6x4xf32>) -> tensor<24xf32>
