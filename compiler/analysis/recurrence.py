@@ -165,6 +165,9 @@ class Run:
             count = min(count, (lead - part.need) // -drift + 1)
         elif drift > 0:
             count = min(count, slack // drift + 1)
+        if not child.loads and child.cycles:
+            self._jump(child, moved, count)
+            return count
         # The last of them run one by one, which leaves the queue as it would be.
         refill = (self.room + part.largest) * self.per_byte // part.load + 2
         if count < 2 * refill + 8:
@@ -177,6 +180,31 @@ class Run:
         for _ in range(refill):
             self.node(child, moved)
         return count
+
+    def _jump(self, leaf: Node, moved: int, count: int) -> None:
+        """
+        `count` equal operations that wait for nothing, at once, with the queue that they leave.
+
+        The operation that waits for the data is the first of the leaf; its end is what frees the room.
+        """
+        start, first, comp = self.comp, leaf.first * self.per_cycle, leaf.cycles * self.per_cycle
+        self.load += count * moved * self.per_byte
+        self.comp += count * comp
+        end = self.comp - comp + first
+        queue, base = self.queue, self.base
+        while queue and base + queue[0][1] <= self.load:
+            base += queue.popleft()[1]
+        flying = min(count, max(1, -((self.load - end) // comp)))
+        if queue:
+            queue.append((moved, start + first - self.last))
+            queue.extend([(moved, comp)] * (count - 1))
+        elif flying == 1:
+            base = self.load
+            queue.append((moved, end - base))
+        else:
+            base = end - flying * comp
+            queue.extend([(moved, comp)] * flying)
+        self.base, self.last, self.held = base, end, sum(size for size, _ in queue)
 
     def _free(self, largest: int) -> bool:
         """Whether no pending operation can hold back a load that follows at once, of at most `largest` bytes a step."""

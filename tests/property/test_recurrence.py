@@ -1,0 +1,59 @@
+"""Repeated operations at once equal the recurrence written down, operation by operation."""
+
+from random import Random
+
+import pytest
+
+from npuc.compiler.analysis.recurrence import Run
+from npuc.compiler.analysis.sequence import Node
+
+Group = tuple[int, int, int, int]
+"""Bytes, cycles of the operation that waits for them, cycles of what follows without bytes, and how often."""
+
+
+def written_down(groups: list[Group], per_cycle: int, per_byte: int, room: int) -> tuple[int, int]:
+    """
+    The end of the last load and of computation: load_start(t) = max(load_end(t-1), comp_end(s-1)), where s is the least
+    index with bytes(s..t) <= room, at most t.
+    """
+    moved: list[int] = []
+    ends: list[int] = []
+    load = comp = 0
+    for size, first, rest, count in groups:
+        for _ in range(count):
+            moved.append(size)
+            held, s = size, len(moved) - 1
+            while s and held + moved[s - 1] <= room:
+                s -= 1
+                held += moved[s]
+            # What alone is more than the room waits for all before it, also for what moves nothing.
+            free = comp if size > room else ends[s - 1] if s else 0
+            load = max(load, free) + size * per_byte
+            comp = max(comp, load) + first * per_cycle
+            ends.append(comp)
+            comp += rest * per_cycle
+    return load, comp
+
+
+def leaf(first: int, rest: int) -> Node:
+    """An operation, and one that moves nothing after it."""
+    one, other = Node((), first, first), Node((), rest, rest)
+    return Node(((one, 0, 1), (other, 0, 1)), first + rest, first) if rest else one
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equal_operations(seed: int) -> None:
+    """Any sizes, rates and rooms; computation ahead, behind, and both by turns."""
+    r = Random(seed)
+    for _ in range(100):
+        per_cycle, per_byte, room = r.randint(1, 9), r.randint(1, 9), r.choice([1, 10, 40, 200, 1000])
+        groups: list[Group] = []
+        for _ in range(r.randint(1, 5)):
+            size = r.randint(1, r.choice([3, 12, 60, room]))
+            near = max(1, size * per_byte // per_cycle + r.randint(-2, 4))
+            first = r.choice([near, r.randint(1, 40)])
+            groups.append((size, first, r.choice([0, 0, r.randint(1, 9)]), r.choice([1, 2, r.randint(3, 300)])))
+        run = Run(per_cycle, per_byte, room)
+        for number, (size, first, rest, count) in enumerate(groups):
+            run.repeat(leaf(first, rest), size, count)
+            assert (run.load, run.comp) == written_down(groups[: number + 1], per_cycle, per_byte, room), groups
