@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -115,6 +116,7 @@ def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:
 
     What the input breaks becomes a `SourceError`, a wrong call a `UsageError`.
     """
+    checked = Attribute.__post_init__
     try:
         OptTool(arguments, load).run()
     except ParseError as e:
@@ -131,6 +133,9 @@ def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:
         raise UsageError(f"cannot open '{e.filename}': {e.strerror}") from e
     except UnicodeDecodeError as e:
         raise SourceError(f"the input is not UTF-8 text: byte 0x{e.object[e.start]:02x} at offset {e.start}") from e
+    finally:
+        # --disable-verify turns off the checks of attributes for the whole process.
+        Attribute.__post_init__ = checked
 
 
 def _line_of(error: ParseError) -> str:
