@@ -38,6 +38,8 @@ from npuc.dialects.train.upsample import (
 Taps: TypeAlias = Sequence[tuple[Array, Array]]
 """For the positions of one axis of the output: positions in the input and their weights, once for each neighbour."""
 _TAPS = 4
+_LARGEST = 2**63
+"""Sizes are below this."""
 
 
 def _nearest(size: int, out: int, scale: float) -> Array:
@@ -180,6 +182,8 @@ def _resize(size: int, scale: float) -> tuple[int, float]:
     """The size of an axis scaled, and the scale where it says more than the sizes."""
     if not 0 < scale < inf:
         raise ArgumentError("scale", f"found {scale}, expected a number above 0")
+    if size * scale >= _LARGEST:
+        raise ArgumentError("scale", f"found {scale}, which makes 2**63 or more of {size} rows or columns")
     out = floor(size * scale)
     if out < 1:
         raise ArgumentError("scale", f"found {scale}, which leaves nothing of {size} rows or columns")

@@ -12,6 +12,8 @@ from tests.unit.layers.wrong_call import error_of
         ("upsample(x)", "5 size: found neither scale nor size, expected one of them"),
         ("upsample(x, 2, size=12)", "25 size: found both scale and size, expected one of them"),
         ("upsample(x, 0)", "17 scale: found 0.0, expected a number above 0"),
+        ("upsample(x, 1e300)", "17 scale: found 1e+300, which makes 2**63 or more of 6 rows or columns"),
+        ("upsample(x, [1, 1e308])", "17 scale: found 1e+308, which makes 2**63 or more of 6 rows or columns"),
         ("upsample(x, 0.1)", "17 scale: found 0.1, which leaves nothing of 6 rows or columns"),
         ("upsample(x, [2])", "17 scale: found a list of 1, expected a number or a list of two"),
         ('upsample(x, "two")', '17 scale: found string "two", expected a number, a list of numbers or none'),
