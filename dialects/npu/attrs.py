@@ -9,7 +9,7 @@ Attributes and types of the npu dialect: frozen plain data behind an attribute, 
     !npu.block<2x4xf64>
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -167,6 +167,21 @@ class Range:
         return text
 
 
+def parse_ranges(parser: AttrParser, parse_number: Callable[[], int | None]) -> tuple[Range, ...]:
+    """The ranges of a box; `parse_number` reads an offset or a limit, None for one that an operand gives."""
+
+    def parse_one() -> Range:
+        dim = parser.parse_identifier(" of a dimension")
+        parser.parse_punctuation("=")
+        offset = parse_number()
+        parser.parse_punctuation(":")
+        extent = parser.parse_integer(allow_boolean=False)
+        limited = parser.parse_optional_keyword("in") is not None
+        return Range(dim, offset, extent, parse_number() if limited else None, limited)
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one, " in a box"))
+
+
 @irdl_attr_definition
 class BoxAttr(Data[tuple[Range, ...]]):
     """The box of the nest that a tile operation works on, a range a dimension."""
@@ -188,17 +203,8 @@ class BoxAttr(Data[tuple[Range, ...]]):
         def parse_number() -> int | None:
             return None if parser.parse_optional_punctuation("?") else parser.parse_integer(allow_boolean=False)
 
-        def parse_one() -> Range:
-            dim = parser.parse_identifier(" of a dimension")
-            parser.parse_punctuation("=")
-            offset = parse_number()
-            parser.parse_punctuation(":")
-            extent = parser.parse_integer(allow_boolean=False)
-            limited = parser.parse_optional_keyword("in") is not None
-            return Range(dim, offset, extent, parse_number() if limited else None, limited)
-
         with parser.in_angle_brackets():
-            return tuple(parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_one, " in a box"))
+            return parse_ranges(parser, parse_number)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

@@ -15,7 +15,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr, Range
+from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr, Range, parse_ranges
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Axis
 from npuc.dialects.npu.syntax import parse_map, print_map
@@ -92,18 +92,8 @@ def parse_box(parser: Parser) -> tuple[BoxAttr, list[SSAValue]]:
         operands.append(parser.resolve_operand(operand, _INDEX))
         return None
 
-    def parse_range() -> Range:
-        dim = parser.parse_identifier(" of a dimension")
-        parser.parse_punctuation("=")
-        offset = parse_number()
-        parser.parse_punctuation(":")
-        extent = parser.parse_integer(allow_boolean=False)
-        limited = parser.parse_optional_keyword("in") is not None
-        return Range(dim, offset, extent, parse_number() if limited else None, limited)
-
     parser.parse_keyword("over")
-    ranges = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_range, " in a box")
-    return BoxAttr(tuple(ranges)), operands
+    return BoxAttr(parse_ranges(parser, parse_number)), operands
 
 
 def parse_place(parser: Parser) -> tuple[UnresolvedOperand, MapAttr]:

@@ -8,17 +8,8 @@ from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.tiles import tile_sequence
-from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
-
-
-def gemm(m: int, n: int, k: int) -> Nest:
-    sizes = {"m": m, "n": n, "k": k}
-
-    def tensor(name: str, dims: str) -> Tensor:
-        return Tensor(name, tuple(sizes[d] for d in dims), tuple(Axis(((d, 1),)) for d in dims))
-
-    tensors = (tensor("X", "mk"), tensor("W", "kn"), tensor("Y", "mn"))
-    return Nest(tuple(sizes.items()), tensors[:2], tensors[2:], (None,), (Statement("Y", "X", "W"),))
+from npuc.dialects.npu.nest import Loop, Schedule
+from tests.schedules import gemm
 
 
 def machine(spm: int, rate: Fraction, *, double_buffer: bool = True) -> Machine:
