@@ -23,13 +23,14 @@ from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions, Say
 from npuc.compiler.reading import plain_defines, read_program
-from npuc.compiler.report import Report
+from npuc.compiler.report import Report, StepMemory
 from npuc.compiler.source import Source, open_source, text_source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from npuc.backends.base import Backend
+    from npuc.compiler.analysis.liveness import Memory
     from npuc.compiler.verify import SourceTexts
 
 UNSUPPORTED_SHOWN = 20
@@ -194,7 +195,7 @@ def _score(
         # A machine on which nothing is scheduled need not say what schedules depend on.
         with nullcontext() if needs_schedules(model, machine) else suppress(UsageError):
             stamp_target(module, machine, model.name)
-    passes = lower(module, model, machine, options, sources, warnings, say)
+    lowered = lower(module, model, machine, options, sources, warnings, say)
     # A layer table has very many operations, and npuc's own passes leave none of them wrong.
     trusted = source.format == "csv" and options.get("pipeline") is None
     if not options.get("verify_each") and not trusted:
@@ -205,7 +206,8 @@ def _score(
     if (remark := forecast(model, module, machine)) is not None:
         say(remark)
     scored = model.score(module, machine)
-    report = _complete(scored, module, source, write_pipeline(passes), options, warnings)
+    memory = None if source.format == "csv" else lowered.memory
+    report = _complete(scored, module, source, write_pipeline(lowered.passes), memory, options, warnings)
     for warning in report.warnings:
         say(f"warning: {warning}")
     return report
@@ -244,6 +246,7 @@ def _complete(
     module: ModuleOp,
     source: Source,
     pipeline: str,
+    memory: Memory | None,
     options: CompileOptions,
     warnings: list[str],
 ) -> Report:
@@ -257,9 +260,23 @@ def _complete(
         source=source.shown,
         network=report.network or network_name(module),
         pipeline=pipeline,
+        totals=msgspec.structs.replace(report.totals, peak_bytes=None if memory is None else memory.peak_bytes),
+        memory=_step_memory(memory),
         defines=_literals(options),
         warnings=[*warnings, *report.warnings],
         ops=rows,
+    )
+
+
+def _step_memory(memory: Memory | None) -> StepMemory | None:
+    """What is in memory, as the report says it."""
+    if memory is None:
+        return None
+    return StepMemory(
+        peak_bytes=memory.peak_bytes,
+        peak_layer=memory.layer,
+        activation_bytes=memory.kept_bytes,
+        argument_bytes=memory.resident_bytes,
     )
 
 

@@ -8,6 +8,7 @@ soon as the whole step exists, so that they are neither scheduled nor scored.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,10 +16,12 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.liveness import Memory, memory_of_module
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.pipeline import (
     AUTODIFF,
+    LOWER,
     SCHEDULE,
     available_passes,
     own_passes,
@@ -41,6 +44,14 @@ if TYPE_CHECKING:
     from npuc.compiler.options import CompileOptions, Say
 
 
+@dataclass(frozen=True)
+class Lowered:
+    """The passes that ran, and what is in memory before the one that leaves the `train` level; None: unknown."""
+
+    passes: list[ModulePass]
+    memory: Memory | None
+
+
 def lower(
     module: ModuleOp,
     model: Backend,
@@ -49,8 +60,8 @@ def lower(
     sources: SourceTexts,
     warnings: list[str],
     say: Say,
-) -> list[ModulePass]:
-    """Run the passes that the options ask for, in place; returns them. Adds to `warnings`."""
+) -> Lowered:
+    """Run the passes that the options ask for, in place. Adds to `warnings`."""
     objective = _objective(module, model, machine, options)
     asked, load = options.get("pipeline"), options.get("load", ())
     available = own_passes() if asked is None and not load else available_passes(load)
@@ -60,19 +71,23 @@ def lower(
     context = make_context()
     verify_each = options.get("verify_each", False)
     patterns = patterns_of(options.get("only"))
+    memory: Memory | None = None
     if patterns:
         whole = _through_autodiff(passes)
         run_pipeline(module, passes[:whole], context, sources, verify_each=verify_each, observe=trace)
         keep_layers(module, patterns)
         run_pipeline(module, passes[whole:], context, sources, verify_each=verify_each, observe=trace)
     else:
-        run_pipeline(module, passes, context, sources, verify_each=verify_each, observe=trace)
+        above = next((i for i, p in enumerate(passes) if p.name == LOWER), len(passes))
+        run_pipeline(module, passes[:above], context, sources, verify_each=verify_each, observe=trace)
+        memory = memory_of_module(module)
+        run_pipeline(module, passes[above:], context, sources, verify_each=verify_each, observe=trace)
     if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
         (last,) = read_pipeline(with_objective(SCHEDULE, objective), available)
         say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
         run_pipeline(module, [last], context, sources, verify_each=verify_each, observe=trace)
         passes.append(last)
-    return passes
+    return Lowered(passes, memory)
 
 
 def _through_autodiff(passes: Sequence[ModulePass]) -> int:

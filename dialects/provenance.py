@@ -2,15 +2,16 @@
 Where an operation came from: its layer, its role in the training step, its place in the source.
 
 Every operation of the `train` and `npu` dialects carries these three. Two more are written where the source says
-them: `repeat`, how often the operation runs (1 where nothing is written), and `sparsity`, the N:M of its weights.
-`derive` is the one way for a pass to build an operation in place of another, so that none of them is lost.
+them: `repeat`, how often the operation runs (1 where nothing is written), and `sparsity`, the N:M of its weights. A
+third, `recompute`, marks forward work that runs a second time, in the backward pass (pass `recompute`). `derive` is the
+one way for a pass to build an operation in place of another, so that none of them is lost.
 """
 
 from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerAttr, LocationAttr, StringAttr, i64
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerAttr, LocationAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Operation
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -47,8 +48,9 @@ def role_of(op: Operation) -> Role:
     return Role(attr.data) if isinstance(attr, StringAttr) else Role.FORWARD
 
 
-REPEAT, SPARSITY = "repeat", "sparsity"
-_INHERITED = ("layer", REPEAT, SPARSITY)
+REPEAT, SPARSITY, RECOMPUTE = "repeat", "sparsity", "recompute"
+_INHERITED = ("layer", REPEAT, SPARSITY, RECOMPUTE)
+_RECOMPUTED = UnitAttr()
 
 
 def repeat_of(op: Operation) -> int:
@@ -78,9 +80,21 @@ def sparsity_attr(kept: int, of: int) -> StringAttr:
     return StringAttr(f"{kept}:{of}")
 
 
+def is_recomputed(op: Operation) -> bool:
+    """Whether an operation is forward work that runs a second time."""
+    return RECOMPUTE in op.attributes
+
+
+def mark_recomputed(op: OpT) -> OpT:
+    """Mark an operation as forward work that runs a second time."""
+    op.attributes[RECOMPUTE] = _RECOMPUTED
+    return op
+
+
 def derive(source: Operation, new: OpT, *, role: Role | None = None) -> OpT:
     """
-    Give `new` what is known of `source`: layer, location, repetitions, sparsity, and its role if no other is named.
+    Give `new` what is known of `source`: layer, location, repetitions, sparsity, whether it is recomputed, and its
+    role if no other is named.
     """
     for name in _INHERITED:
         attr = source.attributes.get(name)

@@ -24,6 +24,7 @@ from npuc.compiler.report.model import (
     Report,
     Scalar,
     ScheduleRow,
+    StepMemory,
     TensorBytes,
     Totals,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "Report",
     "Scalar",
     "ScheduleRow",
+    "StepMemory",
     "TensorBytes",
     "Totals",
     "make_report",

@@ -138,8 +138,26 @@ class LayerCertificate(msgspec.Struct, frozen=True, kw_only=True):
     products: list[CertifiedProducts]
 
 
+class StepMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    What the tensors of a step take in memory, in bytes, before anything is lowered.
+
+    `peak_bytes` is the most at any time, which is reached in `peak_layer`; `activation_bytes` is what the forward pass
+    keeps for the backward pass, `argument_bytes` inputs, parameters, optimizer states and constants.
+    """
+
+    peak_bytes: int
+    peak_layer: str
+    activation_bytes: int
+    argument_bytes: int
+
+
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums of `repeat` x row over all rows, and ratios of those sums. `totals["cycles"]` reads a field by its name."""
+    """
+    Sums of `repeat` x row over all rows, and ratios of those sums. `totals["cycles"]` reads a field by its name.
+
+    `peak_bytes` is that of the report's `memory`.
+    """
 
     cycles: int | float | None
     seconds: float | None
@@ -153,6 +171,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     lower_bound_bytes: int | None
     seconds_by_phase: dict[str, float | None]
     seconds_by_kind: dict[str, float | None]
+    peak_bytes: int | None = None
 
     def __getitem__(self, key: str) -> int | float | dict[str, float | None] | None:
         """The total of that name; `KeyError` for any other."""
@@ -201,6 +220,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     defines: dict[str, Define] = msgspec.field(default_factory=dict[str, Define])
     warnings: list[str] = msgspec.field(default_factory=list[str])
     totals: Totals
+    memory: StepMemory | None = None
     ops: list[OpRow]
     certificates: list[LayerCertificate] | None = None
     parallel: Parallel | None = None

@@ -13,6 +13,7 @@ from npuc.compiler.report.certified import certified_text, gap_text
 from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.fused import fused_text
 from npuc.compiler.report.layers import Line, by_layer, folded
+from npuc.compiler.report.memory import memory_text
 from npuc.compiler.report.model import LayerCertificate, Report
 from npuc.compiler.report.staying import staying_text
 from npuc.compiler.report.verdict import MAC_UNITS, bytes_unit, energy_text, is_training, time_text, time_unit, verdict
@@ -160,6 +161,8 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
             least = totals.lower_bound_bytes
             text += f"; {(read + written) / least:.2f}x the least of these operations, {least / scale:,.2f} {unit}"
         yield "traffic", text
+    if report.memory is not None:
+        yield "memory", memory_text(report.memory)
     certified = certified_text(report)
     if certified is not None:
         yield "optimal", certified

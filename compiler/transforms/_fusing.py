@@ -19,7 +19,7 @@ from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, fused_with
-from npuc.dialects.provenance import repeat_of
+from npuc.dialects.provenance import is_recomputed, repeat_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.signature import Writes, writes_of
 
@@ -96,9 +96,13 @@ class Fusing:
                 yield Fused(op, output, tuple(v for v in outside if v not in loaded))
 
     def _may_move(self, op: VectorOp, contract: ContractOp, outside: Sequence[SSAValue]) -> bool:
-        """Whether an operation may run as the contraction finishes: its operands are there, its memory is not read."""
+        """
+        Whether an operation may run as the contraction finishes: its operands are there, its memory is not read.
+
+        What is recomputed in the backward pass stays there.
+        """
         place = self.places[contract]
-        if repeat_of(op) != repeat_of(contract):
+        if repeat_of(op) != repeat_of(contract) or is_recomputed(op) != is_recomputed(contract):
             return False
         owners = [v.owner for v in outside]
         if any(self.places[owner] >= place for owner in owners if isinstance(owner, Operation)):

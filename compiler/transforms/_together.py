@@ -8,7 +8,8 @@ Contractions may run together when
   vector work between the two are moved up;
 - no operation between them writes in place what one of them reads: an optimizer's update of W, or of running
   statistics, whose old and new value are the same memory;
-- they are of one phase (all forward, or all backward), and run equally often.
+- they are of one phase (all forward, or all backward), and run equally often; what is recomputed in the backward pass
+  runs with nothing else, so that it stays there.
 
 They take the place of the first because every use of a result comes later then, whatever is done with it.
 """
@@ -20,7 +21,7 @@ from xdsl.ir import Operation
 
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, TensorWorkOp
 from npuc.dialects.npu.resident import memory_of
-from npuc.dialects.provenance import Role, repeat_of, role_of, sparsity_of
+from npuc.dialects.provenance import Role, is_recomputed, repeat_of, role_of, sparsity_of
 from npuc.dialects.train.signature import Writes
 
 _BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
@@ -47,6 +48,8 @@ def together(group: Sequence[ContractOp], op: ContractOp, writes: Writes) -> Ver
     """Whether `op` may run together with a group of contractions before it in the same block."""
     if together_role([role_of(one) for one in (*group, op)]) is None:
         return Verdict("they are not of one phase")
+    if is_recomputed(op) != is_recomputed(group[0]):
+        return Verdict("one is recomputed in the backward pass")
     if repeat_of(op) != repeat_of(group[0]) or sparsity_of(op) != sparsity_of(group[0]):
         return Verdict("they do not run equally often, or not with equal sparsity")
     between = list(_between(group[0], op))

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from msgspec import Struct
 
 from npuc.backends.base import built_in
 from npuc.compiler.errors import CapacityError, CheckError, InternalError, SourceError, UsageError
-from npuc.compiler.report import OpRow, Report, ScheduleRow, Totals
+from npuc.compiler.report import OpRow, Report, ScheduleRow, StepMemory, Totals
 from npuc.compiler.report.model import Kind, Phase
 from npuc.frontends.dsl.lint import RULES
 from tests.docs.pages import Command, read_page, section_of, table_of
@@ -69,9 +70,15 @@ def fields_in(heading: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("heading", "struct"),
-    [("### Report", Report), ("### Totals", Totals), ("### Rows", OpRow), ("### Schedules", ScheduleRow)],
+    [
+        ("### Report", Report),
+        ("### Totals", Totals),
+        ("### Memory", StepMemory),
+        ("### Rows", OpRow),
+        ("### Schedules", ScheduleRow),
+    ],
 )
-def test_fields_of_the_report_are_documented(heading: str, struct: type[Report | Totals | OpRow | ScheduleRow]) -> None:
+def test_fields_of_the_report_are_documented(heading: str, struct: type[Struct]) -> None:
     assert fields_in(heading) == list(struct.__struct_fields__)
 
 

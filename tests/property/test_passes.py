@@ -23,6 +23,7 @@ from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.partition import PartitionPass
 from npuc.compiler.transforms.rearrange import RearrangePass
+from npuc.compiler.transforms.recompute import RecomputePass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.tile import TilePass
 from npuc.dialects.npu import ContractOp, YieldOp
@@ -48,6 +49,15 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(what="updates")],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(), SchedulePass(), FuseVectorPass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(), KeepResidentPass(), LowerTilesPass()],
+    [AutodiffPass(), RecomputePass(k=1), LowerToNpuPass(), SchedulePass(), LowerTilesPass()],
+    [
+        AutodiffPass(),
+        RecomputePass(k=2),
+        LowerToNpuPass(),
+        InterleavePass(what="all"),
+        SchedulePass(),
+        FuseVectorPass(),
+    ],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), KeepResidentPass(objective="traffic")],
     [
         AutodiffPass(),

@@ -1,0 +1,83 @@
+"""
+The pass `recompute`: activation checkpointing.
+
+    %h = train.relu %a                                   %h = train.relu %a
+    …                                                    …
+    %dw = train.matmul %h t, %dy {role = "dw"}    ->     %h_1 = train.relu %a {layer = "act", recompute}
+                                                         %dw = train.matmul %h_1 t, %dy {role = "dw"}
+
+Forward operations run a second time in front of the operations of the first layer of the backward pass that needs them,
+so that their values need not be kept from one pass to the other. `policy` says which: `none`; `every-k`, all but what
+crosses the end of each k-th layer. What the copy computes is equal to the bit; it carries the attribute `recompute`.
+Updates of running statistics do not run again.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.liveness import tensors_of
+from npuc.compiler.analysis.machine import machine_of
+from npuc.compiler.analysis.recompute import Plan, Problem, common_k, every, problem_of
+from npuc.compiler.transforms._remake import remake
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import (
+    ArgumentKind,
+    arguments_of,
+    has_loss,
+    is_differentiated,
+    training_functions,
+)
+
+POLICIES = ("none", "every-k")
+
+
+@dataclass(frozen=True)
+class RecomputePass(ModulePass):
+    """
+    Run forward operations again in the backward pass: `policy` (none, every-k) says which.
+
+    `k` are the layers of a segment (by default the root of their number), `only` a glob of the layers that may run
+    again.
+    """
+
+    name = "recompute"
+
+    policy: str = "every-k"
+    k: int | None = None
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise ValueError(f"policy is '{self.policy}', expected {', '.join(POLICIES)}")
+        if self.k is not None and (self.policy != "every-k" or self.k < 1):
+            raise ValueError(f"k is {self.k}, expected at least 1, with policy=every-k")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(op)
+        for func in training_functions(op):
+            self._check_level(func)
+            tensors = tensors_of(func, None if machine is None else machine.element_bytes)
+            problem = problem_of(tensors, lambda layer: self.only is None or fnmatchcase(layer, self.only))
+            remake(tensors, problem, self._plan(problem))
+
+    def _check_level(self, func: FuncOp) -> None:
+        """Refuse what is to be differentiated still, and what is lowered already."""
+        trained = any(a.kind is ArgumentKind.PARAM and not a.frozen for a in arguments_of(func))
+        if trained and has_loss(func) and not is_differentiated(func):
+            raise PassFailedException(f"{self.name}: there is no backward pass: run it after autodiff")
+        lowered = next((op.name for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+        if lowered is not None:
+            raise PassFailedException(
+                f"{self.name}: found {lowered}, expected train operations: run it before lower-to-npu"
+            )
+
+    def _plan(self, problem: Problem) -> Plan:
+        if self.policy == "none":
+            return frozenset()
+        return every(problem, self.k or common_k(problem))

@@ -1,0 +1,215 @@
+"""The pass `recompute`: what runs again, where, and what it refuses."""
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.liveness import memory_of_module
+from npuc.compiler.driver import compile_source
+from npuc.compiler.errors import UsageError
+from npuc.compiler.interpreter.execute import the_function
+from npuc.compiler.pipeline import STEPS, available_passes, read_pipeline, write_pipeline
+from npuc.compiler.run import stamp_default_target
+from npuc.compiler.transforms._together import together
+from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.fuse_vector import FuseVectorPass
+from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
+from npuc.compiler.transforms.recompute import RecomputePass
+from npuc.compiler.transforms.schedule import SchedulePass
+from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.provenance import Role, derive, is_recomputed, layer_of, role_of
+from npuc.dialects.tensors import tensor_of
+from npuc.dialects.train.arithmetic import AddOp
+from npuc.dialects.train.shape import ReshapeOp
+from npuc.dialects.train.signature import writes_of
+from tests.networks import Net, Optimizer, dot_loss
+
+SOURCE = """network chain(batch=64, width=32, depth=8) {
+  input  x: f32[batch, width]
+  labels y: i32[batch]
+  h = x
+  for i in 0..depth { h = relu(linear(h, width)) }
+  loss cross_entropy(h, y)
+}
+"""
+
+
+def step(depth: int = 4) -> ModuleOp:
+    net = Net()
+    x = net.input("x", 8, 4)
+    for i in range(depth):
+        x = net.call("tanh", net.call("linear", x, 4, layer=f"fc{i}"), layer=f"act{i}")
+    module = net.finish(dot_loss(net, x), Optimizer("sgd", {"lr": 0.5}))
+    AutodiffPass().apply(Context(), module)
+    return module
+
+
+def again(module: ModuleOp) -> list[str]:
+    """The layers that run again, in order."""
+    return [layer_of(op) for op in module.walk() if is_recomputed(op)]
+
+
+def peak(module: ModuleOp) -> int:
+    memory = memory_of_module(module)
+    assert memory is not None
+    return memory.peak_bytes
+
+
+def test_none_changes_nothing() -> None:
+    module = step()
+    before = str(module)
+    RecomputePass(policy="none").apply(Context(), module)
+    assert str(module) == before
+
+
+def test_what_crosses_the_end_of_a_segment_is_kept() -> None:
+    module = step()
+    RecomputePass(k=4).apply(Context(), module)
+    # The cuts are behind act1 and act3, whose results are kept.
+    assert again(module) == ["fc2", "fc2", "act2", "fc0", "fc0", "act0"]
+
+
+def test_k_is_the_root_of_the_number_of_layers_by_default() -> None:
+    ours, same = step(8), step(8)
+    RecomputePass().apply(Context(), ours)
+    RecomputePass(k=4).apply(Context(), same)
+    assert again(ours) == again(same)
+
+
+def test_a_copy_stands_in_front_of_the_backward_pass_of_the_layer_that_needs_it() -> None:
+    module = step()
+    RecomputePass(k=4).apply(Context(), module)
+    ops = list(the_function(module).body.block.ops)
+    last = max(number for number, op in enumerate(ops) if layer_of(op) == "act2" and is_recomputed(op))
+    assert [(layer_of(op), role_of(op)) for op in ops[last + 1 : last + 4]] == [
+        ("fc3", Role.DW),
+        ("fc3", Role.DX),
+        ("fc3", Role.DW),
+    ]
+
+
+def test_only_keeps_the_other_layers() -> None:
+    module = step()
+    RecomputePass(k=4, only="*2").apply(Context(), module)
+    assert again(module) == ["fc2", "fc2", "act2"]
+
+
+def test_the_memory_falls() -> None:
+    module = step(16)
+    before = peak(module)
+    RecomputePass(k=4).apply(Context(), module)
+    assert peak(module) < before
+
+
+def test_running_statistics_are_updated_once() -> None:
+    net = Net()
+    x = net.input("x", 2, 3, 4, 4)
+    for _ in range(4):
+        x = net.call("relu", net.call("batch_norm", net.call("conv2d", x, 3, 3, padding=1)))
+    module = net.finish(dot_loss(net, x), Optimizer("sgd", {"lr": 0.5}))
+    AutodiffPass().apply(Context(), module)
+    before = sum(op.name == "train.ema" for op in module.walk())
+    RecomputePass(k=3).apply(Context(), module)
+    assert sum(op.name == "train.ema" for op in module.walk()) == before
+    assert sum(op.name == "train.batch_norm" for op in module.walk()) == 8
+
+
+def test_what_reads_memory_that_is_written_before_the_backward_pass_is_kept() -> None:
+    """Running statistics that the forward pass reads and then writes in place."""
+    net = Net()
+    x = net.input("x", 2, 3, 4, 4)
+    for _ in range(4):
+        x = net.call("relu", net.call("batch_norm", x))
+    module = net.finish(dot_loss(net, x), Optimizer("sgd", {"lr": 0.5}))
+    AutodiffPass().apply(Context(), module)
+    func = the_function(module)
+    block = func.body.block
+    ema = next(op for op in block.ops if op.name == "train.ema")
+    relu = next(op for op in block.ops if op.name == "train.relu")
+    reader = AddOp(relu.results[0], _as_image(block, ema.operands[0], relu))
+    block.insert_op_after(derive(relu, reader), relu)
+    relu.results[0].replace_uses_with_if(reader.out, lambda use: use.operation is not reader)
+    module.verify()
+    RecomputePass(k=2).apply(Context(), module)
+    copies = [op for op in block.ops if is_recomputed(op)]
+    assert copies
+    assert not any(isinstance(op, AddOp) for op in copies)
+
+
+def _as_image(block: Block, statistic: SSAValue, place: Operation) -> SSAValue:
+    view = ReshapeOp(statistic, results=[tensor_of(f64, (3, 1, 1))])
+    block.insert_op_before(derive(place, view), place)
+    return view.out
+
+
+def test_products_that_run_again_do_not_run_together_with_others() -> None:
+    module = step()
+    RecomputePass(k=4).apply(Context(), module)
+    LowerToNpuPass().apply(Context(), module)
+    products = [op for op in module.walk() if isinstance(op, ContractOp) and layer_of(op) == "fc2"]
+    first, second = (op for op in products if role_of(op) is Role.FORWARD)
+    assert is_recomputed(second)
+    assert first.parent is not None
+    assert together([first], second, writes_of(first.parent)).problem == "one is recomputed in the backward pass"
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_every_level_keeps_the_copies_apart(level: int) -> None:
+    passes = ",".join(("autodiff", "recompute{k=4}", "lower-to-npu", *STEPS[level], "schedule"))
+    plain = compile_source(SOURCE, backend="cycle", pipeline=passes.replace("recompute{k=4},", ""))
+    report = compile_source(SOURCE, backend="cycle", pipeline=passes)
+    products = [row.name for row in report.ops if row.phase == "forward" and row.kind == "matrix"]
+    assert max(map(products.count, products)) == 2
+    assert report.totals.macs is not None
+    assert plain.totals.macs is not None
+    again = len(products) - len(set(products))
+    assert report.totals.macs - plain.totals.macs == again * 64 * 32 * 32
+    forward, before = (r.totals.seconds_by_phase["forward"] or 0.0 for r in (report, plain))
+    assert forward > before
+    others = {phase: s for phase, s in report.totals.seconds_by_phase.items() if phase != "forward"}
+    assert others == pytest.approx({phase: plain.totals.seconds_by_phase[phase] for phase in others})
+
+
+def test_vector_work_that_runs_again_is_not_fused_with_a_product_that_does_not() -> None:
+    module = step()
+    stamp_default_target(module)
+    for one in (RecomputePass(k=4, only="act*"), LowerToNpuPass(), SchedulePass(), FuseVectorPass()):
+        one.apply(Context(), module)
+    forward = [op for op in module.walk() if isinstance(op, VectorOp) and op.kind == "tanh"]
+    assert [(layer_of(op), op.fused) for op in forward if is_recomputed(op)] == [("act2", False), ("act0", False)]
+    assert all(op.fused for op in forward if not is_recomputed(op))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("policy=all", "policy is 'all', expected none, every-k"),
+        ("policy=none k=3", "k is 3, expected at least 1, with policy=every-k"),
+        ("k=0", "k is 0, expected at least 1"),
+    ],
+)
+def test_wrong_options_are_refused(options: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_pipeline(f"recompute{{{options}}}", available_passes())
+
+
+def test_without_a_backward_pass_it_is_an_error() -> None:
+    net = Net()
+    module = net.finish(dot_loss(net, net.call("linear", net.input("x", 2, 3), 4)), None)
+    with pytest.raises(PassFailedException, match="run it after autodiff"):
+        RecomputePass().apply(Context(), module)
+
+
+def test_after_the_lowering_it_is_an_error() -> None:
+    module = step()
+    LowerToNpuPass().apply(Context(), module)
+    with pytest.raises(PassFailedException, match="expected train operations: run it before lower-to-npu"):
+        RecomputePass().apply(Context(), module)
+
+
+@pytest.mark.parametrize("text", ["recompute", "recompute{policy=every-k k=4}", 'recompute{policy="none"}'])
+def test_the_text_of_the_pass_reads_back(text: str) -> None:
+    passes = read_pipeline(text, available_passes())
+    assert read_pipeline(write_pipeline(passes), available_passes()) == passes
