@@ -74,7 +74,7 @@ def published_rows() -> list[list[str]]:
             if figure in figures.published_parameters:
                 what, count = "parameters", figures.parameters - figures.extra_parameters
             elif figure.of_batch:
-                what, count = f"MACs of {figures.batch} images", figures.macs
+                what, count = f"MACs of a batch of {figures.batch}", figures.macs
             else:
                 what, count = "MACs of an image", figures.macs // figures.batch
             digits = f"{int(figure.digits):,}" if figure.unit == 1 else figure.digits

@@ -1,6 +1,7 @@
 """The networks that ship with npuc differentiate, lower, run and learn; their layers have the names meant."""
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ SMALL: dict[str, dict[str, Value]] = {
     "efficientnet_b0": SMALL_IMAGES,
     "unet": {"image": 32, "width": 16, "padding": 1, "dropout": 0.0},
     "lstm_lm": {"batch": 2, "length": 4, "hidden": 6, "vocabulary": 20},
+    "gnmt": {"batch": 2, "length": 3, "hidden": 6},
     "gpt2": {"batch": 2, "length": 5, "layers": 2, "width": 16, "heads": 4, "vocabulary": 20, "max_length": 5},
     "t5_small": {
         "batch": 2,
@@ -71,6 +73,7 @@ SMALL: dict[str, dict[str, Value]] = {
 LATER = (
     "unet",
     "lstm_lm",
+    "gnmt",
     "gpt2",
     "t5_small",
     "llama_block",
@@ -151,6 +154,7 @@ def test_names_of_resnet18() -> None:
         ("gpt2", {"h.3.attention.q", "h.11.fc2", "word", "logits"}),
         ("t5_small", {"encoder.bias.shifted", "decoder.5.cross_attention.scores"}),
         ("lstm_lm", {"lstm.0.34.gates", "lstm.1.0.recurrent", "logits"}),
+        ("gnmt", {"encoder.backward.49.0.input", "encoder.above.0.1.x", "decoder.49.3.c", "decoder.1.0.context.sum"}),
         ("transformer", {"encoder.3.attention.q", "decoder.5.cross_attention.scores", "decoder.0.feed_forward.fc1"}),
     ],
 )
@@ -204,6 +208,35 @@ def test_unknown_variant_of_resnet50() -> None:
         read_source(read_text("samples:resnet50"), filename="samples:resnet50", defines={"variant": "v2"})
     assert "variant: v1 or v1_5" in caught.value.render()
     assert "did you mean 'variant'?" in caught.value.render()
+
+
+def test_gnmt_prototype_has_the_layers_of_the_prototype() -> None:
+    """In each first step a forget gate that no later layer reads, and no product with the state c that is not there."""
+    text = read_text("samples:gnmt")
+    module = read_source(text, filename="samples:gnmt", defines={"variant": "prototype"})
+    found = Counter(op.name for op in module.walk() if isinstance(op, TrainOp))
+    cells, steps = 9, 50
+    layers = {
+        "train.matmul": cells * steps * 4 + 1 + 3 * steps,
+        "train.sigmoid": cells * steps * 3,
+        "train.tanh": cells * steps * 2,
+        "train.mul": cells * (steps * 3 - 1),
+        "train.add": cells * (steps - 1) + steps + 3 * steps,
+        "train.softmax": steps,
+    }
+    assert {name: found[name] for name in layers} == layers
+    assert sum(layers.values()) == 6233
+
+
+def test_gnmt_prototype_computes_unused_gates_for_nothing() -> None:
+    """The forget gates of first steps change nothing: with one step, no gradient reaches their weights."""
+    gradients = run("gnmt", SMALL["gnmt"] | {"length": 1, "variant": "prototype"}).gradients
+    assert {name for name, array in gradients.items() if not array.any()} >= {n for n in gradients if "forget" in n}
+
+
+def test_unknown_variant_of_gnmt() -> None:
+    with pytest.raises(SourceError, match="variant is standard or prototype"):
+        read_source(read_text("samples:gnmt"), filename="samples:gnmt", defines={"variant": "thesis"})
 
 
 def test_bert_classifies_by_the_first_token() -> None:
