@@ -11,7 +11,7 @@ A backend scores a program at one level of the IR on one hardware. npuc's own ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
 from npuc.compiler.boundary import Foreign, summary
-from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.errors import NpucError, SourceError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -45,8 +45,11 @@ class Backend(Protocol):
     `name` is what `--backend` takes. `level` is the IR that `score` expects: `train` (the graph of layers) or `npu`
     (contractions with schedules, vector and move work); the driver lowers no further than that. A backend may also
     have a `default_hardware: str`, the preset that is taken when nobody names one, and a method
-    `needs_schedules(hardware) -> bool` where it scores contractions without schedules on some machines, and a method
-    `forecast(module, hardware) -> str | None` that says what is to be told before a score that takes more than seconds.
+    `needs_schedules(hardware) -> bool` where it scores contractions without schedules on some machines, a method
+    `forecast(module, hardware) -> str | None` that says what is to be told before a score that takes more than seconds,
+    and a method `score_many(module, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]` where the reports of
+    one program on many machines cost less together: they come in the order of the machines, each as soon as it is
+    known, with the error that `score` would raise in the place of a report.
     """
 
     name: str
@@ -99,6 +102,11 @@ class _Outside:
         """See `Backend`."""
         with self._blamed():
             return forecast(self.backend, module, hardware)
+
+    def score_many(self, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:
+        """See `Backend`."""
+        with self._blamed():
+            yield from score_many(self.backend, module, machines)
 
     def _blamed(self) -> Foreign:
         return Foreign(lambda e: SourceError(f"backend '{self.name}' failed: {summary(e)}", hint="--debug shows where"))
@@ -166,6 +174,38 @@ def forecast(backend: Backend, module: ModuleOp, hardware: Hardware) -> str | No
     """What is to be told before a score that takes more than seconds."""
     asked = cast("Callable[[ModuleOp, Hardware], str | None] | None", getattr(backend, "forecast", None))
     return None if asked is None else asked(module, hardware)
+
+
+def score_many(backend: Backend, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:
+    """
+    The reports of one program on many machines, in their order, each as soon as it is known.
+
+    What `score` raises for a machine comes in the place of its report. A backend without `score_many` scores one
+    machine after another.
+    """
+    from npuc.compiler.report import Report
+
+    asked = cast("_ScoreMany | None", getattr(backend, "score_many", None))
+    each = (_score_or_error(backend, module, machine) for machine in machines)
+    count = 0
+    for found in cast("Iterable[object]", each if asked is None else asked(module, machines)):
+        count += 1
+        if not isinstance(found, Report | NpucError):
+            raise SourceError(f"backend '{backend.name}' returned {type(found).__name__}, expected a Report")
+        if count <= len(machines):
+            yield found
+    if count != len(machines):
+        raise SourceError(f"backend '{backend.name}' returned {count} reports of {len(machines)} machines")
+
+
+_ScoreMany = Callable[["ModuleOp", "Sequence[Hardware]"], "Iterator[Report | NpucError]"]
+
+
+def _score_or_error(backend: Backend, module: ModuleOp, machine: Hardware) -> Report | NpucError:
+    try:
+        return backend.score(module, machine)
+    except NpucError as error:
+        return error
 
 
 def default_hardware(backend: Backend) -> str:

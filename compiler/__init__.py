@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from npuc.compiler.interpreter.execute import Run
     from npuc.compiler.report import Report
     from npuc.compiler.run import describe_file, describe_source, run_file, run_source
+    from npuc.compiler.sweep import SweepPoint, sweep_file, sweep_source
 
 _HOMES = {
     "CapacityError": "errors",
@@ -39,6 +40,7 @@ _HOMES = {
     "Run": "interpreter.execute",
     "SourceError": "errors",
     "SourceErrors": "errors",
+    "SweepPoint": "sweep",
     "UsageError": "errors",
     "compile_file": "driver",
     "compile_source": "driver",
@@ -46,6 +48,8 @@ _HOMES = {
     "describe_source": "run",
     "run_file": "run",
     "run_source": "run",
+    "sweep_file": "sweep",
+    "sweep_source": "sweep",
 }
 
 __all__ = [
@@ -58,6 +62,7 @@ __all__ = [
     "Run",
     "SourceError",
     "SourceErrors",
+    "SweepPoint",
     "UsageError",
     "compile_file",
     "compile_source",
@@ -65,6 +70,8 @@ __all__ = [
     "describe_source",
     "run_file",
     "run_source",
+    "sweep_file",
+    "sweep_source",
 ]
 
 

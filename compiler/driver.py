@@ -10,30 +10,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from typing_extensions import Unpack
 
-from npuc.backends.base import DEFAULT, default_hardware, forecast, get_backend, needs_schedules
-from npuc.backends.hardware import Hardware, load_hardware, machine_target
-from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.backends.base import DEFAULT, get_backend
+from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions, Say
-from npuc.compiler.reading import plain_defines, read_program
-from npuc.compiler.report import Report, StepMemory
+from npuc.compiler.reading import read_program
+from npuc.compiler.report import Report
+from npuc.compiler.scoring import Request, machine_for, score_program
 from npuc.compiler.source import Source, open_source, text_source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from npuc.backends.base import Backend
-    from npuc.compiler.analysis.liveness import Memory
+    from npuc.backends.hardware import Hardware
     from npuc.compiler.verify import SourceTexts
-
-UNSUPPORTED_SHOWN = 20
 
 # The choices that exist, the default first: keyword, what it is, values.
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
@@ -134,27 +129,41 @@ def compile_program(
 
 
 def _compile_program(source: Source, backends: Sequence[str], options: CompileOptions, say: Say) -> Compilation:
-    _check_options(options)
+    check_options(options)
     from npuc.compiler.verify import SourceTexts
 
     models = [get_backend(name) for name in backends]
-    machines = [_machine(model, options, say) for model in models]
+    machines = [machine_for(model, options, say) for model in models]
     sources = SourceTexts({source.filename: source.text})
     remarks: list[str] = []
-    channels = any(machine.get("cycle.compat", str) == "scalesim3" for machine in machines)
-    module = read_program(source, options, sources, remarks, channels=channels)
-    if source.format == "csv":
-        # The table's reader has kept the layers that were asked for, with all products of theirs.
-        options = {**options, "only": None, "inference": True}
+    module = read_for(machines, source, options, sources, remarks)
+    options = lowering_options(source, options)
     result = Compilation()
     for model, machine in zip(models, machines, strict=True):
         copy = module.clone() if len(models) > 1 else module
-        result.reports.append(_score(copy, model, machine, source, options, sources, list(remarks), say))
+        request = Request(source, options, sources, say)
+        result.reports.append(score_program(copy, model, machine, request, list(remarks)))
         result.modules.append(copy)
     return result
 
 
-def _check_options(options: CompileOptions) -> None:
+def read_for(
+    machines: Sequence[Hardware], source: Source, options: CompileOptions, sources: SourceTexts, remarks: list[str]
+) -> ModuleOp:
+    """The module that a source holds for `machines`. Adds what its reader has to say to `remarks`."""
+    channels = any(machine.get("cycle.compat", str) == "scalesim3" for machine in machines)
+    return read_program(source, options, sources, remarks, channels=channels)
+
+
+def lowering_options(source: Source, options: CompileOptions) -> CompileOptions:
+    """The options that are left once a source was read."""
+    if source.format == "csv":
+        # The table's reader has kept the layers that were asked for, with all products of theirs.
+        return {**options, "only": None, "inference": True}
+    return options
+
+
+def check_options(options: CompileOptions) -> None:
     """Raise `TypeError` for a keyword that does not exist, `UsageError` for a choice that does not."""
     for name in options:
         if name not in CompileOptions.__annotations__:
@@ -165,142 +174,3 @@ def _check_options(options: CompileOptions) -> None:
         if value not in known:
             shown = ", ".join(str(choice) for choice in known if choice is not None) or "none"
             raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
-
-
-def _machine(model: Backend, options: CompileOptions, say: Say) -> Hardware:
-    """The hardware to score on: what was asked for, else the backend's default, which is then said."""
-    hardware = options.get("hardware")
-    if hardware is None:
-        hardware = default_hardware(model)
-        say(f"backend {model.name} on its default hardware, {hardware}")
-    return load_hardware(hardware, options.get("overrides"))
-
-
-def _score(
-    module: ModuleOp,
-    model: Backend,
-    machine: Hardware,
-    source: Source,
-    options: CompileOptions,
-    sources: SourceTexts,
-    warnings: list[str],
-    say: Say,
-) -> Report:
-    """Lower `module` to what `model` scores, in place, and score it; the report has `warnings` and those found."""
-    from npuc.compiler.lowering import check_budgets, lower
-    from npuc.compiler.pipeline import write_pipeline
-    from npuc.compiler.verify import require_function, verify_module
-
-    if model.level == "npu":
-        # A machine on which nothing is scheduled need not say what schedules depend on.
-        with nullcontext() if needs_schedules(model, machine) else suppress(UsageError):
-            stamp_target(module, machine, model.name)
-    lowered = lower(module, model, machine, options, sources, warnings, say)
-    # A layer table has very many operations, and npuc's own passes leave none of them wrong.
-    trusted = source.format == "csv" and options.get("pipeline") is None
-    if not options.get("verify_each") and not trusted:
-        verify_module(module, sources)
-    require_function(module)
-    check_budgets(module, machine, sources)
-    check_supported(module, model, sources)
-    if (remark := forecast(model, module, machine)) is not None:
-        say(remark)
-    scored = model.score(module, machine)
-    memory = None if source.format == "csv" else lowered.memory
-    report = _complete(scored, module, source, write_pipeline(lowered.passes), memory, options, warnings)
-    for warning in report.warnings:
-        say(f"warning: {warning}")
-    return report
-
-
-def stamp_target(module: ModuleOp, machine: Hardware, backend: str) -> None:
-    """Write the facts of `machine` that schedules depend on into the module."""
-    from npuc.compiler.analysis.machine import TARGET, target_attr
-
-    module.attributes[TARGET] = target_attr(machine_target(machine, backend=backend))
-
-
-def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> None:
-    """Raise `SourceErrors` for the operations that `model` cannot score."""
-    from npuc.compiler.verify import error_at, raise_all
-
-    errors: list[SourceError] = []
-    for op in module.walk():
-        if op.name in ("builtin.module", "func.func", "func.return"):
-            continue
-        reason = model.supports(op)
-        if reason is not None and model.level == "npu" and op.name.startswith(("train.", "scf.")):
-            above = op.name.startswith("train.")
-            hint = "end the pipeline with lower-to-npu,schedule" if above else "leave out lower-tiles"
-            place = "above" if above else "below"
-            raise error_at(op, f"backend '{model.name}' scores the npu level, {op.name} is {place} it", sources, hint)
-        if reason is not None:
-            errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources))
-            if len(errors) == UNSUPPORTED_SHOWN:
-                break
-    raise_all(errors)
-
-
-def _complete(
-    report: Report,
-    module: ModuleOp,
-    source: Source,
-    pipeline: str,
-    memory: Memory | None,
-    options: CompileOptions,
-    warnings: list[str],
-) -> Report:
-    """A backend's report with what only the driver knows."""
-    import msgspec
-
-    rows = [msgspec.structs.replace(row, loc=source.report_location(row.loc)) for row in report.ops]
-    return msgspec.structs.replace(
-        report,
-        npuc=version(),
-        source=source.shown,
-        network=report.network or network_name(module),
-        pipeline=pipeline,
-        totals=msgspec.structs.replace(report.totals, peak_bytes=None if memory is None else memory.peak_bytes),
-        memory=_step_memory(memory),
-        defines=_literals(options),
-        warnings=[*warnings, *report.warnings],
-        ops=rows,
-    )
-
-
-def _step_memory(memory: Memory | None) -> StepMemory | None:
-    """What is in memory, as the report says it."""
-    if memory is None:
-        return None
-    return StepMemory(
-        peak_bytes=memory.peak_bytes,
-        peak_layer=memory.layer,
-        activation_bytes=memory.kept_bytes,
-        argument_bytes=memory.resident_bytes,
-    )
-
-
-def _literals(options: CompileOptions) -> dict[str, Any]:
-    """The network parameters that were set, as values: the command line gives texts."""
-    from npuc.frontends.dsl.defines import literal
-
-    return {name: literal(value) for name, value in sorted(plain_defines(options.get("defines")).items())}
-
-
-def network_name(module: ModuleOp) -> str:
-    """The name of the program's first function; empty without one."""
-    from xdsl.dialects.func import FuncOp
-
-    return next((op.sym_name.data for op in module.ops if isinstance(op, FuncOp)), "")
-
-
-@cache
-def version() -> str:
-    """The version of npuc that is installed; `unknown` when it runs from a folder."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    try:
-        return installed("npuc")
-    except PackageNotFoundError:
-        return "unknown"

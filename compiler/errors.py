@@ -82,6 +82,9 @@ class SourceErrors(SourceError):
         super().__init__(errors[0].message, location=errors[0].location, hint=errors[0].hint)
         self.errors = tuple(errors)
 
+    def __reduce__(self) -> tuple[type[SourceErrors], tuple[tuple[NpucError, ...]]]:
+        return type(self), (self.errors,)
+
     def render(self) -> str:
         return "\n".join(e.render() for e in self.errors)
 

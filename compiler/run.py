@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.backends.hardware import load_hardware
 from npuc.compiler.analysis.machine import TARGET
-from npuc.compiler.driver import stamp_target
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, the_function
 from npuc.compiler.interpreter.numbers import element_name
@@ -30,6 +29,7 @@ from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import MAX_OPS, CompileOptions, HardwareLike
 from npuc.compiler.pipeline import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.reading import read_program
+from npuc.compiler.scoring import stamp_target
 from npuc.compiler.source import Source, open_source, text_source
 from npuc.compiler.verify import SourceTexts
 from npuc.dialects.tensors import tensor_type

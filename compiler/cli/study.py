@@ -34,7 +34,8 @@ def command(
 ) -> None:
     """Repeat a published study: its numbers and ours side by side."""
     with Verb(debug):
-        from npuc.compiler.study.igo.plot import check_format, draw
+        from npuc.compiler.figure import check_format
+        from npuc.compiler.study.igo.plot import draw
         from npuc.compiler.study.igo.study import PRESETS
         from npuc.compiler.study.igo.view import to_csv, to_json, to_text
 

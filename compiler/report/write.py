@@ -15,7 +15,8 @@ from typing import cast
 import msgspec
 
 from npuc.compiler.errors import InternalError
-from npuc.compiler.report.model import OpRow, Report
+from npuc.compiler.report.model import OpRow, Report, Totals
+from npuc.compiler.report.totals import total
 
 LINES = ("ops", "certificates")
 """Lists of which each entry is a line."""
@@ -72,14 +73,37 @@ def flat(value: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, o
             yield prefix + key, item
 
 
-def _cell(value: object) -> str:
+def total_names() -> list[str]:
+    """The names of all totals, nested ones dotted: `seconds`, `seconds_by_kind.matrix`."""
+    return list(flat_totals(total([])))
+
+
+def flat_totals(totals: Totals) -> dict[str, int | float | None]:
+    """Totals by name, nested ones dotted."""
+    return cast("dict[str, int | float | None]", dict(flat(msgspec.to_builtins(totals))))
+
+
+def nested_totals(values: Mapping[str, int | float | None]) -> Totals:
+    """The totals that `flat_totals` has taken apart. Raises `msgspec.ValidationError` for anything else."""
+    result: dict[str, object] = {}
+    for name, value in values.items():
+        table, dot, leaf = name.partition(".")
+        if dot:
+            cast("dict[str, object]", result.setdefault(table, {}))[leaf] = value
+        else:
+            result[name] = value
+    return msgspec.convert(result, Totals)
+
+
+def cell(value: object) -> str:
+    """A value as a cell of a CSV file: a float as `repr` does, nothing for None."""
     match value:
         case None:
             return ""
         case bool():
             return "true" if value else "false"
         case list():
-            return ",".join(_cell(v) for v in cast("list[object]", value))
+            return ",".join(cell(v) for v in cast("list[object]", value))
         case _:
             return str(value)
 
@@ -109,7 +133,7 @@ def to_csv(reports: Sequence[Report]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([_cell(line.get(name)) for name in names] for line in table)
+    writer.writerows([cell(line.get(name)) for name in names] for line in table)
     return out.getvalue()
 
 

@@ -42,6 +42,11 @@ class Elaboration(Statements):
 
     def run_network(self, defines: Mapping[str, Value]) -> None:
         """Run the body of the network."""
+        self.set_parameters(defines)
+        self.run_body(self._network.definition.body, self._frame)
+
+    def set_parameters(self, defines: Mapping[str, Value]) -> None:
+        """Give the parameters of the network their values. Raises UsageError for wrong `defines`."""
         definition = self._network.definition
         frame = self._frame
         check_names([p.name for p in definition.parameters], defines)
@@ -56,7 +61,6 @@ class Elaboration(Statements):
             given = parameter.name in defines
             value = fitting(parameter.name, defines[parameter.name], default) if given else default
             frame.variables[parameter.name] = value
-        self.run_body(definition.body, frame)
 
     def is_network(self, frame: Frame) -> bool:
         """Whether a frame is that of the network, not of a block."""
@@ -175,6 +179,24 @@ class Elaboration(Statements):
                     unique, number = f"{name}_{number}", number + 1
                 outputs[unique] = value
         return outputs
+
+
+class Parameters:
+    """The parameters of the network in a text: their names, and whether given values suit them."""
+
+    def __init__(self, text: str, filename: str):
+        """Raises the SourceErrors of a text that is no program."""
+        self._program = load_program(text, filename)
+        self.names = tuple(p.name for p in self._program.network.definition.parameters)
+
+    def check(self, defines: Mapping[str, Value]) -> None:
+        """Raise UsageError for names and values that `-D` refuses; the network itself is not looked at."""
+        diagnostics = Diagnostics()
+        builder = GraphBuilder(self._program.network.definition.name.text, training=False, max_ops=MAX_OPS)
+        try:
+            Elaboration(self._program, builder, diagnostics).set_parameters(defines)
+        except (Abort, Poisoned):
+            diagnostics.raise_if_any()
 
 
 def read_dsl(

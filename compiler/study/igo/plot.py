@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from io import BytesIO
+from collections.abc import Sequence
 from typing import Protocol, cast
 
-from npuc.compiler.errors import UsageError
+from npuc.compiler.figure import Figure, new_figure, picture_bytes
 from npuc.compiler.study.igo.networks import MODELS
 from npuc.compiler.study.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.compiler.study.igo.study import Study
@@ -15,13 +13,10 @@ from npuc.compiler.study.igo.view import NAMES, PUBLISHED
 
 COLOURS = dict(zip(STEPS, ("#9ecae1", "#4292c6", "#f2b447", "#08519c"), strict=True))
 MARK = "#c0392b"
-FORMATS = ("png", "pdf", "svg")
 FOOTNOTE = (
     "Forward and backward, matrix products only; lower is better; the axes do not begin at 0. "
     "Steps are cumulative. Published: Kim et al., MICRO 2023."
 )
-NO_CLOCK: Mapping[str, Mapping[str, None]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-"""What leaves the date out of a file."""
 WIDTH = 0.19
 """The width of a bar; four of them a network."""
 
@@ -44,37 +39,17 @@ class Axes(Protocol):
     def get_legend_handles_labels(self) -> tuple[list[object], list[str]]: ...
 
 
-class _Figure(Protocol):
+class _Figure(Figure, Protocol):
     def subplots(self, rows: int, columns: int, **more: object) -> Sequence[Axes]: ...
     def legend(self, handles: list[object], labels: list[str], **style: object) -> object: ...
     def suptitle(self, text: str, **style: object) -> object: ...
     def text(self, x: float, y: float, text: str, **style: object) -> object: ...
-    def savefig(self, target: BytesIO, **more: object) -> object: ...
-
-
-def check_format(path: str) -> str:
-    """The kind of picture that a file name asks for. Raises `UsageError` for others, and without matplotlib."""
-    found = path.rpartition(".")[2].lower() if "." in path else ""
-    if found not in FORMATS:
-        raise UsageError(
-            f"--plot {path}: cannot tell the kind of picture", hint=f"a name ending in .{', .'.join(FORMATS)}"
-        )
-    try:
-        import_module("matplotlib")
-    except ModuleNotFoundError as e:
-        if e.name != "matplotlib":
-            raise
-        raise UsageError("--plot needs matplotlib, which is not installed", hint='pip install "npuc[plot]"') from None
-    return found
 
 
 def draw(study: Study, kind: str) -> bytes:
     """The picture of a study as a file of a kind (`png`, `pdf`, `svg`)."""
-    matplotlib = import_module("matplotlib")
-    matplotlib.rcParams.update({"font.size": 9, "svg.hashsalt": "npuc", "svg.fonttype": "none", "pdf.fonttype": 42})
     shown = [setting for setting in (LARGE, SMALL) if study.of(setting, STEPS[0])]
-    make = import_module("matplotlib.figure").Figure
-    figure = cast("_Figure", make(figsize=(11, 2.9 * (len(shown) + 1) + 1.0), dpi=150))
+    figure = cast("_Figure", new_figure(11, 2.9 * (len(shown) + 1) + 1.0))
     axes = figure.subplots(
         len(shown) + 1, 1, gridspec_kw={"hspace": 0.42, "left": 0.07, "right": 0.985, "top": 0.885, "bottom": 0.09}
     )
@@ -87,9 +62,7 @@ def draw(study: Study, kind: str) -> bytes:
     handles, labels = [handles[n] for n in order], [labels[n] for n in order]
     figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.958), ncols=5, frameon=False, fontsize=9)
     figure.text(0.07, 0.012, FOOTNOTE, fontsize=8, color="#555555")
-    out = BytesIO()
-    figure.savefig(out, format=kind, metadata=NO_CLOCK[kind])
-    return out.getvalue()
+    return picture_bytes(figure, kind)
 
 
 def _networks(axes: Axes, study: Study, setting: Setting) -> None:

@@ -7,7 +7,8 @@ from types import ModuleType
 import pytest
 
 from npuc.compiler.errors import UsageError
-from npuc.compiler.study.igo.plot import check_format, draw
+from npuc.compiler.figure import check_format
+from npuc.compiler.study.igo.plot import draw
 from npuc.compiler.study.igo.settings import LARGE, SMALL, STEPS
 from npuc.compiler.study.igo.study import run_study
 

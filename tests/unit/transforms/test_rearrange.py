@@ -5,10 +5,11 @@ from xdsl.context import Context
 from xdsl.parser import Parser
 
 from npuc.backends.hardware import load_hardware
-from npuc.compiler.driver import compile_source, stamp_target
+from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline, run_pipeline, write_pipeline
 from npuc.compiler.report import OpRow
+from npuc.compiler.scoring import stamp_target
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.rearrange import RearrangePass
 from npuc.compiler.verify import SourceTexts

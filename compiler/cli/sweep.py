@@ -1,0 +1,250 @@
+"""`npuc sweep`: what a step costs at many points of a design."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from npuc.compiler.cli.shared import (
+    Debug,
+    Defines,
+    Inference,
+    Load,
+    MaxOps,
+    OptLevel,
+    Pipeline,
+    Quiet,
+    Source,
+    Verb,
+    check_target,
+    make_console,
+    parse_defines,
+    write_bytes,
+)
+from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.options import MAX_OPS
+
+if TYPE_CHECKING:
+    from npuc.compiler.options import CompileOptions
+    from npuc.compiler.sweep.partial import Partial
+    from npuc.compiler.sweep.points import SweepPoint
+    from npuc.compiler.sweep.sweep import Sweep
+    from npuc.compiler.sweep.table import SweepRows
+
+ROWS: tuple[SweepRows, ...] = ("folded", "all")
+MESSAGES_SHOWN = 20
+"""Messages and failed points that are told one by one."""
+REFRESH_SECONDS = 0.1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("sweep")(command)
+
+
+def command(
+    source: Source,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="A key and its values; repeatable."),
+    ] = None,
+    backend: Annotated[list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model.")] = None,
+    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml or .cfg file.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
+    ] = None,
+    define: Defines = None,
+    opt_level: OptLevel = None,
+    objective: Annotated[
+        str | None,
+        typer.Option("--objective", metavar="NAME", help="What is minimised: time (default), traffic, energy, edp."),
+    ] = None,
+    pipeline: Pipeline = None,
+    inference: Inference = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
+    csv: Annotated[
+        str | None, typer.Option("--csv", metavar="FILE|-", help="Write a row a point; continues an interrupted FILE.")
+    ] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin anew, whatever FILE.partial holds.")] = False,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the points: .png, .pdf, .svg.")
+    ] = None,
+    rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
+    jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes that work on points.")] = 1,
+    verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
+    load: Load = None,
+    max_ops: MaxOps = MAX_OPS,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Score a network at every combination of values of hardware keys, parameters and options."""
+    with Verb(debug):
+        from npuc.backends.base import DEFAULT
+        from npuc.backends.hardware import parse_setting
+        from npuc.compiler.source import open_source
+        from npuc.compiler.sweep.axes import read_vary
+        from npuc.compiler.sweep.sweep import Sweep
+
+        varied = read_vary(vary or [])
+        shown: SweepRows | None = next((known for known in ROWS if known == rows), None)
+        if shown is None:
+            raise UsageError(f"--rows {rows}: expected folded or all")
+        if restart and csv in (None, "-"):
+            raise UsageError("--restart begins the file of --csv anew, and there is none", hint="--csv FILE")
+        for target in (csv, plot):
+            check_target(target)
+        kind = None if plot is None else _picture_kind(plot)
+        options: CompileOptions = {
+            "hardware": hw,
+            "overrides": dict(parse_setting(item) for item in setting or []),
+            "defines": parse_defines(define),
+            "opt_level": opt_level,
+            "pipeline": pipeline,
+            "inference": inference,
+            "only": only,
+            "load": load or [],
+            "max_ops": max_ops,
+            "verify_each": verify_each,
+        }
+        if objective is not None:
+            options["objective"] = objective
+        if not quiet and not backend and "backend" not in varied:
+            print(f"npuc: backend {DEFAULT}, the default", file=sys.stderr)
+        sweep = Sweep(open_source(source), varied, backend, options)
+        points = _run(sweep, csv, restart=restart, jobs=jobs, quiet=quiet)
+        if plot is not None and kind is not None:
+            from npuc.compiler.sweep.picture import draw_sweep
+
+            write_bytes(plot, draw_sweep(sweep.title, sweep.compare(points), kind))
+        if csv != "-":
+            from npuc.compiler.sweep.table import print_sweep
+
+            print_sweep(sweep.title, sweep.compare(points), make_console(), rows=shown, backend=sweep.backend)
+        if any(point.error is not None for point in points):
+            raise typer.Exit(CapacityError.exit_code)
+
+
+def _picture_kind(path: str) -> str:
+    from npuc.compiler.figure import check_format
+
+    return check_format(path)
+
+
+def _run(sweep: Sweep, csv: str | None, *, restart: bool, jobs: int, quiet: bool) -> list[SweepPoint]:
+    """All points, which are written as they come. What is to be told goes to standard error."""
+    from npuc.compiler.sweep.partial import Partial, header, line
+
+    special = csv is not None and csv != "-" and os.path.exists(csv) and not os.path.isfile(csv)
+    if csv is None or csv == "-" or special:
+        with open(csv, "w", encoding="utf-8") if special and csv is not None else nullcontext(sys.stdout) as stream:
+
+            def write(text: str) -> None:
+                if csv is not None:
+                    stream.write(text)
+                    stream.flush()
+
+            write(line(header(sweep.grid)))
+            return _collect(sweep, [], lambda point: write(line(list(point.row().values()))), jobs=jobs, quiet=quiet)
+    with Partial(csv, sweep.grid, sweep.digest(), restart=restart) as partial:
+        if partial.points and not quiet:
+            count = f"{len(partial.points):,} of {sweep.grid.count:,}"
+            print(f"npuc: {partial.shown} has {count} points, continuing", file=sys.stderr)
+        with _advice(partial, sweep, quiet=quiet):
+            points = _collect(sweep, partial.points, partial.add, jobs=jobs, quiet=quiet)
+        partial.finish()
+        return points
+
+
+@contextmanager
+def _advice(partial: Partial, sweep: Sweep, *, quiet: bool) -> Generator[None]:
+    """Say where an interrupted sweep continues."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if partial.rows and not quiet:
+            count = f"{partial.rows:,} of {sweep.grid.count:,}"
+            print(f"\nnpuc: {partial.shown} has {count} points; the same command continues", file=sys.stderr)
+        raise
+
+
+def _collect(
+    sweep: Sweep, known: list[SweepPoint], write: Callable[[SweepPoint], None], *, jobs: int, quiet: bool
+) -> list[SweepPoint]:
+    points, told = list(known), _Told(quiet)
+    with _progress(sweep.grid.count, len(known), quiet=quiet) as (advance, say):
+        for point in sweep.points(len(known), jobs=jobs):
+            write(point)
+            points.append(point)
+            for message in told.new(point):
+                say(message)
+            advance()
+    if rest := told.rest():
+        say(rest)
+    return points
+
+
+class _Told:
+    """Which messages were told: each once, and a limited number of them."""
+
+    def __init__(self, quiet: bool):
+        self._quiet, self._seen, self._failed = quiet, set[str](), 0
+
+    def new(self, point: SweepPoint) -> Iterator[str]:
+        """What is to be told of a point, that was not told before."""
+        from npuc.compiler.sweep.points import point_text
+
+        messages = list(point.messages)
+        if point.error is not None:
+            self._failed += 1
+            messages.append(f"warning: {point_text(point.values)}: {point.error}")
+        for message in () if self._quiet else messages:
+            if message not in self._seen:
+                self._seen.add(message)
+                if len(self._seen) <= MESSAGES_SHOWN:
+                    yield message
+
+    def rest(self) -> str | None:
+        """How much was not told."""
+        more = len(self._seen) - MESSAGES_SHOWN
+        return f"{more:,} more messages; {self._failed:,} points failed" if more > 0 else None
+
+
+@contextmanager
+def _progress(count: int, done: int, *, quiet: bool) -> Generator[tuple[Callable[[], None], Callable[[str], None]]]:
+    """What advances a bar on standard error, where that is a terminal, and what writes a line there."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda: None, lambda text: print(f"npuc: {text}", file=sys.stderr)
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("sweep"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    # Without a thread of its own: one would be copied into the processes of --jobs.
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+    with bar:
+        task = bar.add_task("sweep", total=count, completed=done)
+        bar.refresh()
+        last = time.monotonic()
+
+        def advance() -> None:
+            nonlocal last
+            bar.advance(task)
+            if time.monotonic() - last > REFRESH_SECONDS:
+                bar.refresh()
+                last = time.monotonic()
+
+        yield advance, lambda text: bar.console.print(escape(f"npuc: {text}"), highlight=False, soft_wrap=True)

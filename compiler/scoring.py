@@ -1,0 +1,184 @@
+"""
+From a module and a machine to a report: lower as far as the backend needs, check, score, complete.
+
+`npuc.compiler.driver` is the way from a user's call to here, `npuc.compiler.sweep` that of many calls at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from npuc.backends.base import default_hardware, forecast, needs_schedules
+from npuc.backends.hardware import Hardware, load_hardware, machine_target
+from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.options import CompileOptions, Say
+from npuc.compiler.reading import plain_defines
+from npuc.compiler.report import Report, StepMemory, Totals
+from npuc.compiler.source import Source
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.backends.base import Backend
+    from npuc.compiler.analysis.liveness import Memory
+    from npuc.compiler.lowering import Lowered
+    from npuc.compiler.verify import SourceTexts
+
+UNSUPPORTED_SHOWN = 20
+
+
+def machine_for(model: Backend, options: CompileOptions, say: Say) -> Hardware:
+    """The hardware to score on: what was asked for, else the backend's default, which is then said."""
+    hardware = options.get("hardware")
+    if hardware is None:
+        hardware = default_hardware(model)
+        say(f"backend {model.name} on its default hardware, {hardware}")
+    return load_hardware(hardware, options.get("overrides"))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, besides backends and machines; `say` gets the lines that are for people and no result."""
+
+    source: Source
+    options: CompileOptions
+    sources: SourceTexts
+    say: Say
+
+
+def score_program(module: ModuleOp, model: Backend, machine: Hardware, request: Request, warnings: list[str]) -> Report:
+    """Lower `module` to what `model` scores, in place, and score it; the report has `warnings` and those found."""
+    lowered = lower_program(module, model, machine, request, warnings)
+    if (remark := forecast(model, module, machine)) is not None:
+        request.say(remark)
+    report = complete(model.score(module, machine), module, request, lowered, warnings)
+    for warning in report.warnings:
+        request.say(f"warning: {warning}")
+    return report
+
+
+def lower_program(
+    module: ModuleOp, model: Backend, machine: Hardware, request: Request, warnings: list[str]
+) -> Lowered:
+    """
+    Lower `module` to what `model` scores on `machine`, in place, and check that it can.
+
+    Adds to `warnings`. What is lowered for a backend of level `train` is the same for every machine.
+    """
+    from npuc.compiler.lowering import check_budgets, lower
+    from npuc.compiler.verify import require_function, verify_module
+
+    options, sources = request.options, request.sources
+    if model.level == "npu":
+        # A machine on which nothing is scheduled need not say what schedules depend on.
+        with nullcontext() if needs_schedules(model, machine) else suppress(UsageError):
+            stamp_target(module, machine, model.name)
+    lowered = lower(module, model, machine, options, sources, warnings, request.say)
+    # A layer table has very many operations, and npuc's own passes leave none of them wrong.
+    trusted = request.source.format == "csv" and options.get("pipeline") is None
+    if not options.get("verify_each") and not trusted:
+        verify_module(module, sources)
+    require_function(module)
+    check_budgets(module, machine, sources)
+    check_supported(module, model, sources)
+    return replace(lowered, memory=None) if request.source.format == "csv" else lowered
+
+
+def stamp_target(module: ModuleOp, machine: Hardware, backend: str) -> None:
+    """Write the facts of `machine` that schedules depend on into the module."""
+    from npuc.compiler.analysis.machine import TARGET, target_attr
+
+    module.attributes[TARGET] = target_attr(machine_target(machine, backend=backend))
+
+
+def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> None:
+    """Raise `SourceErrors` for the operations that `model` cannot score."""
+    from npuc.compiler.verify import error_at, raise_all
+
+    errors: list[SourceError] = []
+    for op in module.walk():
+        if op.name in ("builtin.module", "func.func", "func.return"):
+            continue
+        reason = model.supports(op)
+        if reason is not None and model.level == "npu" and op.name.startswith(("train.", "scf.")):
+            above = op.name.startswith("train.")
+            hint = "end the pipeline with lower-to-npu,schedule" if above else "leave out lower-tiles"
+            place = "above" if above else "below"
+            raise error_at(op, f"backend '{model.name}' scores the npu level, {op.name} is {place} it", sources, hint)
+        if reason is not None:
+            errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources))
+            if len(errors) == UNSUPPORTED_SHOWN:
+                break
+    raise_all(errors)
+
+
+def complete(report: Report, module: ModuleOp, request: Request, lowered: Lowered, warnings: Sequence[str]) -> Report:
+    """A backend's report with what only the driver knows."""
+    import msgspec
+
+    from npuc.compiler.pipeline import write_pipeline
+
+    source = request.source
+    rows = [msgspec.structs.replace(row, loc=source.report_location(row.loc)) for row in report.ops]
+    return msgspec.structs.replace(
+        report,
+        npuc=version(),
+        source=source.shown,
+        network=report.network or network_name(module),
+        pipeline=write_pipeline(lowered.passes),
+        totals=full_totals(report, lowered),
+        memory=_step_memory(lowered.memory),
+        defines=_literals(request.options),
+        warnings=[*warnings, *report.warnings],
+        ops=rows,
+    )
+
+
+def full_totals(report: Report, lowered: Lowered) -> Totals:
+    """The totals of a backend's report with those that the program alone says."""
+    from msgspec.structs import replace as with_fields
+
+    memory = lowered.memory
+    return with_fields(report.totals, peak_bytes=None if memory is None else memory.peak_bytes)
+
+
+def _step_memory(memory: Memory | None) -> StepMemory | None:
+    """What is in memory, as the report says it."""
+    if memory is None:
+        return None
+    return StepMemory(
+        peak_bytes=memory.peak_bytes,
+        peak_layer=memory.layer,
+        activation_bytes=memory.kept_bytes,
+        argument_bytes=memory.resident_bytes,
+    )
+
+
+def _literals(options: CompileOptions) -> dict[str, Any]:
+    """The network parameters that were set, as values: the command line gives texts."""
+    from npuc.frontends.dsl.defines import literal
+
+    return {name: literal(value) for name, value in sorted(plain_defines(options.get("defines")).items())}
+
+
+def network_name(module: ModuleOp) -> str:
+    """The name of the program's first function; empty without one."""
+    from xdsl.dialects.func import FuncOp
+
+    return next((op.sym_name.data for op in module.ops if isinstance(op, FuncOp)), "")
+
+
+@cache
+def version() -> str:
+    """The version of npuc that is installed; `unknown` when it runs from a folder."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("npuc")
+    except PackageNotFoundError:
+        return "unknown"

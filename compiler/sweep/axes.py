@@ -1,0 +1,250 @@
+"""
+What a sweep varies: keys with their values, checked before the first point.
+
+A key is an option (`backend`, `hw`, `opt_level` or `O`, `objective`), a hardware key as `--set` takes it, or a
+parameter of the network as `-D` takes it; a name that is several of these is the first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Literal
+
+from npuc.backends.base import get_backend
+from npuc.backends.hardware import load_hardware, parse_setting
+from npuc.backends.hardware.schema import KEYS, Rows, Text, WrongValue
+from npuc.compiler.errors import UsageError, did_you_mean, nearest
+from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions
+from npuc.compiler.source import Source
+from npuc.compiler.sweep.values import MOST_POINTS, read_values, too_many
+
+Vary = Mapping[str, "str | Iterable[object]"]
+"""The values of each key: as the command line takes them (`1024:8192:1024`), or themselves."""
+Place = Literal["option", "hardware", "define"]
+
+OPTIONS = {
+    "backend": "backend",
+    "hw": "hardware",
+    "hardware": "hardware",
+    "O": "opt_level",
+    "opt_level": "opt_level",
+    "objective": "objective",
+}
+"""The options that may be varied: what they are called, and the keyword that each is."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """
+    One varied key and its values, in order.
+
+    `key` is its name as it was given, `target` the keyword, dotted key or parameter that it means.
+    """
+
+    key: str
+    place: Place
+    target: str
+    values: tuple[Any, ...]
+
+    @property
+    def of_machine(self) -> bool:
+        """Whether the machine is all that changes along it."""
+        return self.place == "hardware" or self.target == "hardware"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all values are numbers."""
+        return all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The points of a sweep: the cross product of its axes, of which the last varies fastest."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def count(self) -> int:
+        """How many points there are."""
+        return prod(len(axis.values) for axis in self.axes)
+
+    @property
+    def run(self) -> int:
+        """How many points in a row, from each multiple of it on, differ in the machine alone."""
+        length = 1
+        for axis in reversed(self.axes):
+            if not axis.of_machine:
+                break
+            length *= len(axis.values)
+        return length
+
+    def values(self, index: int) -> dict[str, Any]:
+        """The values of a point by key."""
+        chosen: dict[str, Any] = {}
+        for axis in reversed(self.axes):
+            index, place = divmod(index, len(axis.values))
+            chosen[axis.key] = axis.values[place]
+        return {axis.key: chosen[axis.key] for axis in self.axes}
+
+
+def read_vary(items: Sequence[str]) -> dict[str, str]:
+    """`KEY=VALUES` items as a dictionary. Raises `UsageError` for another form and for a key given twice."""
+    result: dict[str, str] = {}
+    for item in items:
+        key, equals, text = (part.strip() for part in item.partition("="))
+        if not equals or not key or not text:
+            raise UsageError(
+                f"--vary {item}: expected KEY=A,B,C or KEY=LO:HI:STEP", hint="for example --vary array.rows=32,64,128"
+            )
+        if key in result:
+            raise UsageError(f"--vary {key}: the key is varied twice", hint=f"--vary {key}={result[key]},{text}")
+        result[key] = text
+    return result
+
+
+def make_grid(source: Source, vary: Vary, options: CompileOptions, backends: Sequence[str]) -> Grid:
+    """
+    The points that `vary` means for a source, given the other options.
+
+    Raises `UsageError` for an unknown key (with the nearest known), a key that is set besides, values that the key
+    does not take, and too many points; `SourceError` for a network that does not parse.
+    """
+    if not vary:
+        raise UsageError("there is nothing to vary", hint="for example --vary memory.spm_kib=1024:8192:1024")
+    names = _parameters(source)
+    axes: list[Axis] = []
+    for key, given in vary.items():
+        place, target = _meaning(key, names, source)
+        same = next((axis for axis in axes if axis.target == target and axis.place == place), None)
+        if same is not None:
+            raise UsageError(f"--vary {key}: the key is varied twice, also as {same.key}")
+        axes.append(Axis(key, place, target, _values(key, place, target, given)))
+    if (count := prod(len(axis.values) for axis in axes)) > MOST_POINTS:
+        raise too_many(count)
+    for axis in axes:
+        _check_unset(axis, options, backends)
+    _check_options(axes, options)
+    _check_defines(axes, options, source)
+    return Grid(tuple(axes))
+
+
+def _parameters(source: Source) -> tuple[str, ...]:
+    if source.format != "dsl":
+        return ()
+    from npuc.frontends.dsl.elaborate import Parameters
+
+    return Parameters(source.text, source.filename).names
+
+
+def _meaning(key: str, names: Sequence[str], source: Source) -> tuple[Place, str]:
+    if key in OPTIONS:
+        return "option", OPTIONS[key]
+    if key in KEYS:
+        if isinstance(KEYS[key].kind, Rows):
+            raise UsageError(f"--vary {key}: a list of tables cannot be varied", hint="--vary hw=A.toml,B.toml")
+        return "hardware", key
+    if key in names:
+        return "define", key
+    close = nearest(key, [*OPTIONS, *KEYS, *names]) or next((k for k in KEYS if k.endswith(f".{key}")), None)
+    own = f"parameters of the network ({', '.join(names)})" if names else "parameters of a network (.dsl)"
+    known = f"known: hardware keys as --set takes them, {own}, {', '.join(OPTIONS)}"
+    what = "hardware key" if "." in key else "key"
+    if "." not in key and source.format != "dsl" and close is None:
+        known = f"a .{source.format} source has no parameters; {known}"
+    raise UsageError(f"--vary {key}: unknown {what} '{key}'", hint=f"did you mean '{close}'?" if close else known)
+
+
+def _values(key: str, place: Place, target: str, given: str | Iterable[object]) -> tuple[Any, ...]:
+    """The values of a key, each of the kind that it takes."""
+    if isinstance(given, str):
+        kind = KEYS[target].kind if place == "hardware" else None
+        words = isinstance(kind, Text) or target in ("backend", "hardware", "objective")
+        values = [_literal(key, place, value) for value in read_values(key, given, words=words)]
+    else:
+        values = [_plain(value) for value in given]
+    if not values:
+        raise UsageError(f"--vary {key}: there are no values")
+    for value in values:
+        _check_value(key, place, target, value)
+    return tuple(values)
+
+
+def _plain(value: object) -> object:
+    """A value of numpy's as Python's."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else value
+
+
+def _literal(key: str, place: Place, value: float | str) -> object:
+    """A value of the command line: of a hardware key as `--set` reads it, else as `-D` does."""
+    if not isinstance(value, str):
+        return value
+    if place == "hardware":
+        return parse_setting(f"{key}={value}")[1]
+    from npuc.frontends.dsl.defines import literal
+
+    return literal(value)
+
+
+def _check_value(key: str, place: Place, target: str, value: object) -> None:
+    """Raise `UsageError` for a value that a hardware key or an option does not take."""
+    if place == "hardware":
+        try:
+            KEYS[target].kind.read(value)
+        except WrongValue as e:
+            raise UsageError(f"--vary {key}: {e}", hint=f"{key} is: {KEYS[target].meaning}") from None
+    elif target == "opt_level" and (isinstance(value, bool) or value not in LEVELS):
+        raise UsageError(f"--vary {key}: unknown optimisation level {value}", hint="known: 0, 1, 2, 3")
+    elif target == "objective" and value not in OBJECTIVES:
+        raise UsageError(f"--vary {key}: unknown objective '{value}'", hint=did_you_mean(str(value), OBJECTIVES))
+    elif target == "backend":
+        get_backend(str(value))
+    elif target == "hardware" and not isinstance(value, str | os.PathLike):
+        raise UsageError(f"--vary {key}: found {value}, expected the name of a preset or a file")
+
+
+def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -> None:
+    """Raise `UsageError` where an option says one value for what is varied."""
+    match axis.place:
+        case "hardware":
+            said = f"--set {axis.target}" if axis.target in (options.get("overrides") or {}) else None
+        case "define":
+            said = f"-D {axis.target}" if axis.target in (options.get("defines") or {}) else None
+        case "option" if axis.target == "backend":
+            said = "-b" if backends else None
+        case "option":
+            flag = {"hardware": "--hw", "opt_level": "-O", "objective": "--objective"}[axis.target]
+            said = flag if options.get(axis.target) is not None else None
+    if said is not None:
+        raise UsageError(f"--vary {axis.key}: {said} says what it is", hint=f"leave out {said}")
+    if axis.target == "opt_level" and options.get("pipeline") is not None:
+        raise UsageError(f"--vary {axis.key}: -p replaces the passes of -O", hint="leave out -p")
+
+
+def _check_options(axes: Sequence[Axis], options: CompileOptions) -> None:
+    """Raise `UsageError` for a machine that cannot be read, with each value of a hardware key in turn."""
+    machines = next((axis.values for axis in axes if axis.target == "hardware"), (options.get("hardware"),))
+    first = {axis.target: axis.values[0] for axis in axes if axis.place == "hardware"}
+    for machine in machines:
+        if machine is not None:
+            load_hardware(machine, {**(options.get("overrides") or {}), **first})
+
+
+def _check_defines(axes: Sequence[Axis], options: CompileOptions, source: Source) -> None:
+    """Raise `UsageError` for values that a parameter of the network does not take."""
+    varied = [axis for axis in axes if axis.place == "define"]
+    if not varied:
+        return
+    from npuc.frontends.dsl.elaborate import Parameters
+
+    parameters = Parameters(source.text, source.filename)
+    first = {**(options.get("defines") or {}), **{axis.target: axis.values[0] for axis in varied}}
+    for axis in varied:
+        for value in axis.values:
+            try:
+                parameters.check({**first, axis.target: value})
+            except UsageError as e:
+                raise UsageError(f"--vary {axis.key}: {e.message}", hint=e.hint) from e

@@ -1,0 +1,234 @@
+"""
+What the points of a sweep cost: programs are read once for each set of network parameters, machines come in runs.
+
+    points = Points(source, grid, "cycle", options)
+    for point in points.score(range(grid.count)): ...
+
+A program is read once for all machines. A backend of level `train` gets it lowered once and a run of machines at a
+time; one of level `npu` gets schedules for each machine.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from npuc.backends.base import Backend, forecast, get_backend, score_many
+from npuc.compiler.driver import lowering_options, read_for
+from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
+from npuc.compiler.memory import without_cycle_collection
+from npuc.compiler.options import CompileOptions
+from npuc.compiler.reading import read_program
+from npuc.compiler.report import Report, Totals
+from npuc.compiler.report.write import flat_totals, total_names
+from npuc.compiler.scoring import Request, full_totals, lower_program, machine_for
+from npuc.compiler.source import Source
+from npuc.compiler.sweep.axes import Grid
+from npuc.compiler.verify import SourceTexts
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.backends.hardware import Hardware
+    from npuc.compiler.lowering import Lowered
+
+PROGRAMS_KEPT = 8
+"""Programs that are kept as they were read; a sweep with the network's parameters last comes back to them."""
+POINTS_BETWEEN_COLLECTIONS = 8
+"""Modules are cycles of references: of so many at most the memory waits to be freed."""
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """
+    One point: the varied keys and what the step costs there.
+
+    `totals` is None where the program does not fit the machine, or is none with these parameters; `error` says why.
+    `messages` is what there is to tell besides, warnings among them.
+    """
+
+    index: int
+    values: Mapping[str, Any]
+    totals: Totals | None
+    error: str | None = None
+    messages: tuple[str, ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """The row of a CSV file: the varied keys, all totals, nested ones dotted, the error; None is an empty cell."""
+        totals = dict.fromkeys(total_names()) if self.totals is None else flat_totals(self.totals)
+        return {**self.values, **totals, "error": self.error}
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A program as it was read, and what its reader said."""
+
+    module: ModuleOp
+    remarks: list[str]
+
+
+@dataclass
+class Points:
+    """
+    Scores points of a grid; what points share is computed once.
+
+    `backend` and `options` are those of points that do not vary them.
+    """
+
+    source: Source
+    grid: Grid
+    backend: str
+    options: CompileOptions
+    _programs: dict[tuple[object, ...], _Program] = field(default_factory=dict[tuple[object, ...], _Program])
+    _scored: int = 0
+    _right: bool | None = None
+
+    def score(self, indices: range) -> Iterator[SweepPoint]:
+        """
+        The points of those numbers, in order, each as soon as it is known.
+
+        Raises `NpucError`s but for points that do not fit their machine, or whose parameters make no program.
+        """
+        run = self.grid.run
+        while indices:
+            end = min(indices.stop, (indices.start // run + 1) * run)
+            yield from self._score_run(range(indices.start, end))
+            indices = range(end, indices.stop)
+
+    def backend_of(self, index: int) -> Backend:
+        """The backend that scores a point."""
+        return get_backend(self._chosen(index).get("backend", self.backend))
+
+    def _chosen(self, index: int) -> dict[str, Any]:
+        """The options that a point varies, by keyword."""
+        values = self.grid.values(index)
+        return {axis.target: values[axis.key] for axis in self.grid.axes if axis.place == "option"}
+
+    def options_of(self, index: int) -> CompileOptions:
+        """The options of a point."""
+        values = self.grid.values(index)
+        overrides: dict[str, object] = dict(self.options.get("overrides") or {})
+        defines: dict[str, Any] = dict(self.options.get("defines") or {})
+        for axis in self.grid.axes:
+            if axis.place != "option":
+                (overrides if axis.place == "hardware" else defines)[axis.target] = values[axis.key]
+        chosen = self._chosen(index)
+        chosen.pop("backend", None)
+        own = cast("CompileOptions", chosen)
+        return {**self.options, **own, "overrides": overrides, "defines": defines}
+
+    def _score_run(self, indices: range) -> Iterator[SweepPoint]:
+        """Points that differ in the machine alone."""
+        if self.backend_of(indices.start).level == "train":
+            yield from self._score_together(indices)
+        else:
+            for index in indices:
+                yield self._score_alone(index)
+
+    def _score_alone(self, index: int) -> SweepPoint:
+        """A point with a program that is lowered for its machine."""
+        self._collect()
+        model, messages = self.backend_of(index), list[str]()
+        try:
+            with without_cycle_collection():
+                options = self.options_of(index)
+                machine = machine_for(model, options, messages.append)
+                program = self._program(machine, options, index)
+                request = self._request(options, messages)
+                module, warnings = program.module.clone(), list(program.remarks)
+                lowered = lower_program(module, model, machine, request, warnings)
+                if (remark := forecast(model, module, machine)) is not None:
+                    messages.append(remark)
+                return self._point(index, model.score(module, machine), lowered, warnings, messages)
+        except NpucError as error:
+            return self._failed(index, error, messages)
+
+    def _score_together(self, indices: range) -> Iterator[SweepPoint]:
+        """A run of points on a program that is lowered once."""
+        self._collect()
+        model, messages = self.backend_of(indices.start), list[str]()
+        try:
+            machines = [machine_for(model, self.options_of(index), messages.append) for index in indices]
+            with without_cycle_collection():
+                options = self.options_of(indices.start)
+                program = self._program(machines[0], options, indices.start)
+                request = self._request(options, messages)
+                module, warnings = program.module.clone(), list(program.remarks)
+                lowered = lower_program(module, model, machines[0], request, warnings)
+        except NpucError as error:
+            yield from (self._failed(index, error, messages) for index in indices)
+            return
+        for index, found in zip(indices, score_many(model, module, machines), strict=True):
+            if isinstance(found, Report):
+                yield self._point(index, found, lowered, warnings, messages)
+            else:
+                yield self._failed(index, found, messages)
+
+    def _program(self, machine: Hardware, options: CompileOptions, index: int) -> _Program:
+        """The program of a point, from those that are kept."""
+        values = self.grid.values(index)
+        varied = (repr(values[axis.key]) for axis in self.grid.axes if axis.place == "define")
+        key = (machine.get("cycle.compat", str), *varied)
+        program = self._programs.pop(key, None)
+        if program is None:
+            remarks: list[str] = []
+            sources = SourceTexts({self.source.filename: self.source.text})
+            program = _Program(read_for([machine], self.source, options, sources, remarks), remarks)
+        while len(self._programs) >= PROGRAMS_KEPT:
+            self._programs.pop(next(iter(self._programs)))
+        self._programs[key] = program
+        return program
+
+    def _request(self, options: CompileOptions, messages: list[str]) -> Request:
+        texts = SourceTexts({self.source.filename: self.source.text})
+        return Request(self.source, lowering_options(self.source, options), texts, messages.append)
+
+    def _point(
+        self, index: int, report: Report, lowered: Lowered, warnings: Sequence[str], messages: Sequence[str]
+    ) -> SweepPoint:
+        said = (f"warning: {warning}" for warning in (*warnings, *report.warnings))
+        return SweepPoint(index, self.grid.values(index), full_totals(report, lowered), None, (*messages, *said))
+
+    def _failed(self, index: int, error: NpucError, messages: Sequence[str]) -> SweepPoint:
+        """A point without totals. Raises the error again where it is one of the whole sweep."""
+        values = self.grid.values(index)
+        if isinstance(error, CapacityError) or (isinstance(error, SourceError) and self._is_right_elsewhere()):
+            return SweepPoint(index, values, None, one_line(error), tuple(messages))
+        if isinstance(error, UsageError):
+            message = f"{point_text(values)}: {error.message}"
+            raise UsageError(message, location=error.location, hint=error.hint, source_line=error.source_line)
+        raise error
+
+    def _is_right_elsewhere(self) -> bool:
+        """Whether parameters of the network are varied and it is right with its own values of them."""
+        if not any(axis.place == "define" for axis in self.grid.axes):
+            return False
+        if self._right is None:
+            sources = SourceTexts({self.source.filename: self.source.text})
+            try:
+                read_program(self.source, self.options, sources)
+                self._right = True
+            except SourceError:
+                self._right = False
+            except UsageError:  # a parameter has no value of its own
+                self._right = True
+        return self._right
+
+    def _collect(self) -> None:
+        """Free what earlier points left, now and then."""
+        self._scored += 1
+        if self._scored % POINTS_BETWEEN_COLLECTIONS == 0:
+            gc.collect()
+
+
+def point_text(values: Mapping[str, Any]) -> str:
+    """A point in a line: `memory.spm_kib=1024, batch=8`."""
+    return ", ".join(f"{key}={value}" for key, value in values.items())
+
+
+def one_line(error: NpucError) -> str:
+    """An error in one line: its place and its message."""
+    place = "" if error.location is None else f"{error.location}: "
+    return " ".join(f"{place}{error.message}".split())

@@ -1,0 +1,176 @@
+"""
+A sweep as a table for people: a line a point with the main totals, how it compares, and a verdict.
+
+Many points fold: a line is then the best of those that differ in the last keys alone, and of a single long key evenly
+spaced values are shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from npuc.compiler.report.layers import MOST_LINES
+from npuc.compiler.report.verdict import MAC_UNITS
+from npuc.compiler.sweep.axes import Grid
+from npuc.compiler.sweep.compare import ENERGY, NEAR, TIME, TRAFFIC, Comparison, Quantity, axis_names
+from npuc.compiler.sweep.points import point_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+SweepRows = Literal["folded", "all"]
+"""What the table shows: many points folded, or every point."""
+
+
+def print_sweep(
+    title: str, comparison: Comparison, console: Console, *, rows: SweepRows = "folded", backend: str
+) -> None:
+    """Print the points of a sweep with a verdict."""
+    from rich.markup import escape
+
+    grid = comparison.grid
+    shown, note = (list(range(grid.count)), "") if rows == "all" else fold(comparison)
+    heading = f"{title}: {grid.count:,} point{'s' * (grid.count > 1)} of {axis_names(grid.axes)}"
+    console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
+    console.print(_table(comparison, shown))
+    if note:
+        console.print(escape(note), style="dim", soft_wrap=True)
+    for name, text in summary(comparison, backend):
+        console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+
+
+def fold(comparison: Comparison, most: int = MOST_LINES) -> tuple[list[int], str]:
+    """The points of a table of about `most` lines, and what to tell of those that are left out."""
+    grid = comparison.grid
+    if grid.count <= most:
+        return list(range(grid.count)), ""
+    kept = max((n for n in range(1, len(grid.axes)) if Grid(grid.axes[:n]).count <= most), default=0)
+    if kept:
+        size = Grid(grid.axes[kept:]).count
+        groups = (range(start, start + size) for start in range(0, grid.count, size))
+        found = (comparison.best_of(group) for group in groups)
+        shown = [start * size if best is None else best for start, best in enumerate(found)]
+        keys = ", ".join(axis.key for axis in grid.axes[kept:])
+        return shown, f"each line is the best of {size:,} points along {keys}: --rows all shows every point"
+    lines, note = grid.axes[0], ""
+    size = grid.count // len(lines.values)
+    step = -(-len(lines.values) // (most - 2))
+    places = {*range(0, len(lines.values), step), len(lines.values) - 1}
+    if comparison.best is not None:
+        places.add(comparison.best // size)
+    found = [comparison.best_of(range(p * size, (p + 1) * size)) for p in sorted(places)]
+    shown = [place * size if best is None else best for place, best in zip(sorted(places), found, strict=True)]
+    if size > 1:
+        keys = ", ".join(axis.key for axis in grid.axes[1:])
+        note = f", each the best of {size:,} points along {keys}"
+    return shown, f"{len(shown)} of {len(lines.values):,} values of {lines.key}{note}: --rows all shows every point"
+
+
+def _table(comparison: Comparison, shown: Sequence[int]) -> Table:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for axis in comparison.grid.axes:
+        side = "right" if axis.is_numeric else "left"
+        table.add_column(escape(axis.key.replace(".", ".\n", 1)), justify=side, no_wrap=True, vertical="bottom")
+    columns = list(_columns(comparison, shown))
+    for heading, _ in columns:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row, number in enumerate(shown):
+        point = comparison.points[number]
+        style = "bold green" if number == comparison.best else "dim" if point.error is not None else None
+        cells = [escape(value_text(value)) for value in point.values.values()]
+        table.add_row(*cells, *(texts[row] for _, texts in columns), style=style)
+    return table
+
+
+def value_text(value: Any) -> str:
+    """A varied value as a person reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[tuple[str, list[str]]]:
+    """The columns after the keys: a heading, and the cells of the lines that are shown."""
+    totals = [comparison.points[number].totals for number in shown]
+    for quantity in dict.fromkeys((TIME, TRAFFIC, ENERGY, comparison.quantity)):
+        values = [None if one is None else quantity.of(one) for one in totals]
+        if any(value is not None for value in values):
+            heading = "DRAM" if quantity is TRAFFIC else quantity.title
+            yield _column(heading, quantity, values)
+    if comparison.by_mac:
+        yield _rates([(one.macs, one.seconds) if one is not None else (None, None) for one in totals])
+    used = [None if one is None else one.utilization for one in totals]
+    if any(value is not None for value in used):
+        yield "util\n%", ["" if value is None else f"{100 * value:.1f}" for value in used]
+    ratios = [comparison.ratio(number) for number in shown]
+    if any(ratio is not None for ratio in ratios):
+        what = f"{comparison.quantity.title}{' a MAC' if comparison.by_mac else ''}"
+        yield f"{what}\nover best", ["" if ratio is None else f"{ratio:.3f}" for ratio in ratios]
+    if any(one is None for one in totals):
+        yield "\nfits", ["yes" if one is not None else "no" for one in totals]
+
+
+def _column(heading: str, quantity: Quantity, values: Sequence[float | None]) -> tuple[str, list[str]]:
+    """Values in one unit, with as many digits as the smallest needs."""
+    known = [value for value in values if value]
+    scale, unit = quantity.unit(max(known, default=0.0))
+    least = min(known, default=scale) / scale
+    digits = min(4, max(0, 3 - math.floor(math.log10(least)))) if least else 3
+    return f"{heading}\n{unit}", ["" if value is None else f"{value / scale:,.{digits}f}" for value in values]
+
+
+def _rates(work: Sequence[tuple[int | None, float | None]]) -> tuple[str, list[str]]:
+    """MACs a second."""
+    rates = [macs / seconds if macs is not None and seconds else None for macs, seconds in work]
+    scale, unit = next((u for u in MAC_UNITS if max((r for r in rates if r), default=0.0) >= u[0]), MAC_UNITS[-1])
+    return f"MACs\n{unit}/s", ["" if rate is None else f"{rate / scale:,.1f}" for rate in rates]
+
+
+def summary(comparison: Comparison, backend: str) -> Iterator[tuple[str, str]]:
+    """The lines below the table: a heading and a text each."""
+    failed = [point for point in comparison.points if point.error is not None]
+    if failed:
+        what = f"{len(failed):,} of {len(comparison.points):,} points"
+        yield "failed", f"{what}, the first at {point_text(failed[0].values)}: {failed[0].error}"
+    best, worst = comparison.best, comparison.worst
+    if best is None or worst is None:
+        reason = "No point fits." if len(failed) == len(comparison.points) else None
+        name = comparison.quantity.title
+        yield "verdict", reason or f"The backend '{backend}' does not model {name}."
+        return
+    effects = {key: ratio for key, ratio in comparison.effects().items() if len(comparison.grid.axes) > 1}
+    if effects:
+        ranked = sorted(effects.items(), key=lambda one: -one[1])
+        texts = (f"{key} {'nothing' if ratio < 1.0005 else f'{ratio:.4g}x'}" for key, ratio in ranked)
+        name = comparison.quantity.title + (" a MAC" if comparison.by_mac else "")
+        yield "effect", f"at most, on {name}, the other keys unchanged: {', '.join(texts)}"
+    yield "verdict", _verdict(comparison, best, worst)
+
+
+def _verdict(comparison: Comparison, best: int, worst: int) -> str:
+    point, quantity = comparison.points[best], comparison.quantity
+    value = None if point.totals is None else quantity.of(point.totals)
+    cost = quantity.text(value or 0.0)
+    ratio = comparison.ratio(worst)
+    title = quantity.title + (" a MAC" if comparison.by_mac else "")
+    ties = sum(other == comparison.costs[best] for other in comparison.costs) - 1
+    if ratio is not None and ratio < 1.0005 and len(comparison.points) > 1:
+        return f"All points that fit have the same {title}, {cost}."
+    parts = [f"The least {title} is at {point_text(point.values)}: {cost}"]
+    if ties:
+        parts[0] += f", and at {ties:,} more"
+    if ratio is not None and worst != best:
+        parts.append(f"{ratio:.4g} times as much at {point_text(comparison.points[worst].values)}")
+    text = "; ".join(parts) + "."
+    near = comparison.near()
+    if near:
+        each = " or ".join(point_text({key: value}) for key, value in near.items())
+        text += f" {each} is enough for {NEAR - 1:.0%} more than that."
+    return text

@@ -1,0 +1,155 @@
+"""The file that grows: what it keeps of an earlier run, and what it says of files that are none or damaged."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typing_extensions import Unpack
+
+from npuc.compiler.errors import UsageError
+from npuc.compiler.options import CompileOptions
+from npuc.compiler.source import text_source
+from npuc.compiler.sweep.partial import HEAD, Partial
+from npuc.compiler.sweep.points import SweepPoint
+from npuc.compiler.sweep.sweep import Sweep
+from tests.unit.sweep.conftest import NET
+
+SWEEP = Sweep(text_source(NET, "dsl", "net.dsl"), {"memory.spm_kib": "0.004,1,64", "batch": [2, 4]}, None, {})
+POINTS = list(SWEEP.points())
+
+
+@contextmanager
+def stopped(path: str) -> Generator[None]:
+    """A file of two points that were scored before somebody stopped."""
+    with Partial(path, SWEEP.grid, "abc") as partial:
+        for point in POINTS[:3]:
+            partial.add(point)
+    yield
+
+
+def written(folder: str, change: Callable[[bytes], bytes]) -> bytes:
+    """The whole file, of a sweep that was stopped after three points, whose file was changed then."""
+    path = Path(folder) / "rows.csv"
+    with stopped(str(path)):
+        partial = Path(f"{path}.partial")
+        partial.write_bytes(change(partial.read_bytes()))
+    with Partial(str(path), SWEEP.grid, "abc") as file:
+        for point in POINTS[len(file.points) :]:
+            file.add(point)
+        file.finish()
+    return path.read_bytes()
+
+
+def test_points_come_back_as_they_were(tmp_path: Path) -> None:
+    path = str(tmp_path / "rows.csv")
+    with stopped(path), Partial(path, SWEEP.grid, "abc") as partial:
+        expected = [SweepPoint(p.index, p.values, p.totals, p.error) for p in POINTS[:3]]
+        assert partial.points == expected
+    assert [point.error is None for point in expected] == [False, False, True]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_damaged_file_is_one_clear_error_or_the_same_rows(data: st.DataObject) -> None:
+    """
+    Bytes of the file are replaced, removed or added: either that is said, or every point is there in the end, those
+    behind the damage as they were.
+    """
+    junk = data.draw(st.binary(max_size=20) | st.text(alphabet='0,."\n\r#-en', max_size=8).map(str.encode))
+
+    def change(text: bytes) -> bytes:
+        start, length = data.draw(st.integers(0, len(text))), data.draw(st.integers(0, 200))
+        return text[:start] + junk + text[start + length :]
+
+    with TemporaryDirectory() as folder:
+        whole = written(folder, lambda text: text).decode().split("\n")
+        error, found = None, whole
+        try:
+            found = written(folder, change).decode().split("\n")
+        except UsageError as raised:
+            error = raised
+    assert [line.split(",")[:2] for line in found] == [line.split(",")[:2] for line in whole]
+    assert found[4:] == whole[4:]
+    if error is not None:
+        assert "rows.csv.partial'" in error.message
+        assert "\n" not in error.message
+        assert "--restart begins anew" in (error.hint or "")
+
+
+@settings(max_examples=100, deadline=None)
+@given(cut=st.integers(0, 2000))
+def test_a_truncated_file_gives_the_same_rows(cut: int) -> None:
+    with TemporaryDirectory() as folder:
+        whole = written(folder, lambda text: text)
+        assert written(folder, lambda text: text[: max(0, len(text) - cut)]) == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "is no unfinished sweep"),
+        ("\n\n\n", "is no unfinished sweep"),
+        (f"{HEAD}xyz\nhead\nrow\n", "was begun with another source, other points or other options"),
+        (f"{HEAD}abc\nhead\nrow\n", "is damaged: line 2: it is not the header"),
+        ("=\nrow\n", "is damaged: line 3: it is no row of 24 cells"),
+        ("=\n\n", "is damaged: line 3: it is no row of 24 cells"),
+        ("=\n0.004,4" + 22 * "," + "\n", "is damaged: line 3: it is not the point 0.004, 2"),
+        ("=\n0.004,2" + 21 * ",x" + ",\n", "is damaged: line 3: its totals are no numbers"),
+        ("=\n0.004,2" + 21 * ",nan" + ",\n", "is damaged: line 3: its totals are no numbers"),
+        ("=\n" + 7 * "a\n", "is damaged: line 9: the sweep has 6 points"),
+    ],
+)
+def test_what_is_said_of_other_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "rows.csv"
+    begun = Path(f"{path}.partial")
+    with Partial(str(path), SWEEP.grid, "abc"):
+        start = begun.read_text().rstrip("\n")
+    begun.write_text(text.replace("=", start, 1))
+    before = begun.read_bytes()
+    with pytest.raises(UsageError) as caught:
+        Partial(str(path), SWEEP.grid, "abc").__enter__()
+    assert message in caught.value.message
+    assert begun.read_bytes() == before
+
+
+def test_a_file_without_rows_is_no_obstacle(tmp_path: Path) -> None:
+    """Nothing is lost when it is begun anew with other options."""
+    path = tmp_path / "rows.csv"
+    Path(f"{path}.partial").write_text(f"{HEAD}xyz\nhead\n")
+    with Partial(str(path), SWEEP.grid, "abc") as partial:
+        assert partial.points == []
+    assert not Path(f"{path}.partial").exists()
+
+
+def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "rows.csv")
+    with Partial(path, SWEEP.grid, "abc"), pytest.raises(UsageError, match="another sweep is writing"):
+        Partial(path, SWEEP.grid, "abc").__enter__()
+
+
+def test_what_depends_on_rows_is_hashed(tmp_path: Path) -> None:
+    machine = tmp_path / "machine.toml"
+    machine.write_text("clock_mhz = 100\n")
+
+    def digest(text: str = NET, vary: dict[str, str] | None = None, **more: Unpack[CompileOptions]) -> str:
+        options: CompileOptions = {"hardware": str(machine), "overrides": {"array.rows": 8}, **more}
+        return Sweep(text_source(text, "dsl", "net.dsl"), vary or {"batch": "1,2"}, None, options).digest()
+
+    same = digest()
+    assert digest() == digest(verify_each=True) == same
+    others = [
+        digest(vary={"batch": "1,3"}),
+        digest(vary={"hidden": "1,2"}),
+        digest(NET + "\n"),
+        digest(overrides={"array.rows": 9}),
+        digest(opt_level=2),
+        digest(objective="traffic"),
+        digest(only="h"),
+    ]
+    machine.write_text("clock_mhz = 200\n")
+    others.append(digest())
+    assert len({same, *others}) == len(others) + 1
