@@ -263,4 +263,11 @@ FIGURES: dict[str, Figures] = {
         extra_parameters=626,
     ),
     "transformer": Figures(176_357_376, 128 * 8_900_198_400, 128),
+    "transformer thesis_fit": Figures(
+        100_724_736,
+        128 * 5_125_324_800,
+        128,
+        (Published("100.7", 10**6, STUDY),),
+        defines={"variant": "thesis_fit"},
+    ),
 }

@@ -234,9 +234,21 @@ def test_gnmt_prototype_computes_unused_gates_for_nothing() -> None:
     assert {name for name, array in gradients.items() if not array.any()} >= {n for n in gradients if "forget" in n}
 
 
-def test_unknown_variant_of_gnmt() -> None:
-    with pytest.raises(SourceError, match="variant is standard or prototype"):
-        read_source(read_text("samples:gnmt"), filename="samples:gnmt", defines={"variant": "thesis"})
+@pytest.mark.parametrize(
+    ("name", "expected"), [("gnmt", "standard or prototype"), ("transformer", "standard or thesis_fit")]
+)
+def test_unknown_variant(name: str, expected: str) -> None:
+    with pytest.raises(SourceError, match=f"variant is {expected}"):
+        read_source(read_text(f"samples:{name}"), filename=f"samples:{name}", defines={"variant": "thesis"})
+
+
+def test_transformer_thesis_fit_has_steps_for_scale_and_mask() -> None:
+    """In all 18 attentions; relu on q, k and v of each beside the 12 of the feed-forward layers."""
+    text = read_text("samples:transformer")
+    module = read_source(text, filename="samples:transformer", defines={"variant": "thesis_fit"})
+    found = Counter(op.name for op in module.walk() if isinstance(op, TrainOp))
+    expected = {"train.affine": 18, "train.where": 18, "train.relu": 3 * 18 + 12, "train.dropout": 18 + 12 + 30}
+    assert {name: found[name] for name in expected} == expected
 
 
 def test_bert_classifies_by_the_first_token() -> None:
