@@ -149,14 +149,18 @@ def _run(sweep: Sweep, csv: str | None, *, restart: bool, jobs: int, quiet: bool
                     stream.write(text)
                     stream.flush()
 
+            def add(point: SweepPoint) -> None:
+                write(line(list(point.row().values())))
+
             write(line(header(sweep.grid)))
-            return _collect(sweep, [], lambda point: write(line(list(point.row().values()))), jobs=jobs, quiet=quiet)
+            mixed = csv == "-" and sys.stdout.isatty()  # rows and the bar on one terminal
+            return _collect(sweep, [], add, jobs=jobs, quiet=quiet, bar=not mixed)
     with Partial(csv, sweep.grid, sweep.digest(), restart=restart) as partial:
         if partial.points and not quiet:
             count = f"{len(partial.points):,} of {sweep.grid.count:,}"
             print(f"npuc: {partial.shown} has {count} points, continuing", file=sys.stderr)
         with _advice(partial, sweep, quiet=quiet):
-            points = _collect(sweep, partial.points, partial.add, jobs=jobs, quiet=quiet)
+            points = _collect(sweep, partial.points, partial.add, jobs=jobs, quiet=quiet, bar=True)
         partial.finish()
         return points
 
@@ -174,10 +178,10 @@ def _advice(partial: Partial, sweep: Sweep, *, quiet: bool) -> Generator[None]:
 
 
 def _collect(
-    sweep: Sweep, known: list[SweepPoint], write: Callable[[SweepPoint], None], *, jobs: int, quiet: bool
+    sweep: Sweep, known: list[SweepPoint], write: Callable[[SweepPoint], None], *, jobs: int, quiet: bool, bar: bool
 ) -> list[SweepPoint]:
     points, told = list(known), _Told(quiet)
-    with _progress(sweep.grid.count, len(known), quiet=quiet) as (advance, say):
+    with _progress(sweep.grid.count, len(known), bar=bar and not quiet) as (advance, say):
         for point in sweep.points(len(known), jobs=jobs):
             write(point)
             points.append(point)
@@ -216,9 +220,9 @@ class _Told:
 
 
 @contextmanager
-def _progress(count: int, done: int, *, quiet: bool) -> Generator[tuple[Callable[[], None], Callable[[str], None]]]:
+def _progress(count: int, done: int, *, bar: bool) -> Generator[tuple[Callable[[], None], Callable[[str], None]]]:
     """What advances a bar on standard error, where that is a terminal, and what writes a line there."""
-    if quiet or not sys.stderr.isatty():
+    if not bar or not sys.stderr.isatty():
         yield lambda: None, lambda text: print(f"npuc: {text}", file=sys.stderr)
         return
     from rich.console import Console
@@ -234,17 +238,17 @@ def _progress(count: int, done: int, *, quiet: bool) -> Generator[tuple[Callable
 
     columns = (TextColumn("sweep"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     # Without a thread of its own: one would be copied into the processes of --jobs.
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-    with bar:
-        task = bar.add_task("sweep", total=count, completed=done)
-        bar.refresh()
+    shown = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+    with shown:
+        task = shown.add_task("sweep", total=count, completed=done)
+        shown.refresh()
         last = time.monotonic()
 
         def advance() -> None:
             nonlocal last
-            bar.advance(task)
+            shown.advance(task)
             if time.monotonic() - last > REFRESH_SECONDS:
-                bar.refresh()
+                shown.refresh()
                 last = time.monotonic()
 
-        yield advance, lambda text: bar.console.print(escape(f"npuc: {text}"), highlight=False, soft_wrap=True)
+        yield advance, lambda text: shown.console.print(escape(f"npuc: {text}"), highlight=False, soft_wrap=True)

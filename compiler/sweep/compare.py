@@ -31,6 +31,8 @@ class Quantity:
                 return None if None in moved else sum(part or 0 for part in moved)
             case "energy":
                 return totals.energy_j
+            case "memory":
+                return totals.peak_bytes
             case "edp":
                 known = totals.energy_j is not None and totals.seconds is not None
                 return (totals.energy_j or 0.0) * (totals.seconds or 0.0) if known else None
@@ -51,6 +53,7 @@ _EDP_UNITS = tuple((scale, f"{name}·s") for scale, name in ENERGY_UNITS)
 TIME = Quantity("time", "time", TIME_UNITS)
 TRAFFIC = Quantity("traffic", "DRAM traffic", BYTE_UNITS)
 ENERGY = Quantity("energy", "energy", ENERGY_UNITS)
+MEMORY = Quantity("memory", "peak memory", BYTE_UNITS)
 EDP = Quantity("edp", "energy x delay", _EDP_UNITS)
 BY_OBJECTIVE = {"time": TIME, "latency": TIME, "traffic": TRAFFIC, "energy": ENERGY, "edp": EDP}
 
@@ -90,22 +93,22 @@ class Comparison:
         least = None if best is None else self.costs[best]
         return cost / least if cost is not None and least else None
 
-    def near(self) -> dict[str, object]:
+    def near(self) -> dict[str, tuple[float, float]]:
         """
-        The least value of each numeric hardware key that is nearly as good as the best point, the others as there;
-        where it is less than the best point's.
+        The least value of each numeric hardware key that is nearly as good as the best point, the others as there,
+        and its cost over the best; where it is less than the best point's.
         """
-        found: dict[str, object] = {}
+        found: dict[str, tuple[float, float]] = {}
         if self.best is None:
             return found
         for number, axis in enumerate(self.grid.axes):
             if axis.place != "hardware" or not axis.is_numeric:
                 continue
             line = self._line(self.best, number)
-            good = [axis.values[place] for place, one in enumerate(line) if (self.ratio(one) or NEAR + 1) <= NEAR]
-            least = min(good, default=None)
-            if least is not None and least < axis.values[_place(self.grid, self.best, number)]:
-                found[axis.key] = least
+            ratios = [(axis.values[place], self.ratio(one)) for place, one in enumerate(line)]
+            good = [(value, ratio) for value, ratio in ratios if ratio is not None and ratio <= NEAR]
+            if good and min(good)[0] < axis.values[_place(self.grid, self.best, number)]:
+                found[axis.key] = min(good)
         return found
 
     def effects(self) -> dict[str, float]:

@@ -11,7 +11,7 @@ time; one of level `npu` gets schedules for each machine.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 PROGRAMS_KEPT = 8
 """Programs that are kept as they were read; a sweep with the network's parameters last comes back to them."""
+MOST_MACHINES = 4096
+"""So many are described at once."""
 POINTS_BETWEEN_COLLECTIONS = 8
 """Modules are cycles of references: of so many at most the memory waits to be freed."""
 
@@ -61,6 +63,14 @@ class SweepPoint:
         return {**self.values, **totals, "error": self.error}
 
 
+class _Said(dict[str, None]):
+    """Messages in the order in which they were first said."""
+
+    def add(self, text: str) -> None:
+        """Keep a message, once."""
+        self[text] = None
+
+
 @dataclass(frozen=True)
 class _Program:
     """A program as it was read, and what its reader said."""
@@ -82,6 +92,7 @@ class Points:
     backend: str
     options: CompileOptions
     _programs: dict[tuple[object, ...], _Program] = field(default_factory=dict[tuple[object, ...], _Program])
+    _backends: dict[str, Backend] = field(default_factory=dict[str, Backend])
     _scored: int = 0
     _right: bool | None = None
 
@@ -93,13 +104,16 @@ class Points:
         """
         run = self.grid.run
         while indices:
-            end = min(indices.stop, (indices.start // run + 1) * run)
+            end = min(indices.stop, (indices.start // run + 1) * run, indices.start + MOST_MACHINES)
             yield from self._score_run(range(indices.start, end))
             indices = range(end, indices.stop)
 
     def backend_of(self, index: int) -> Backend:
         """The backend that scores a point."""
-        return get_backend(self._chosen(index).get("backend", self.backend))
+        name = str(self._chosen(index).get("backend", self.backend))
+        if name not in self._backends:  # installed ones are looked for each time
+            self._backends[name] = get_backend(name)
+        return self._backends[name]
 
     def _chosen(self, index: int) -> dict[str, Any]:
         """The options that a point varies, by keyword."""
@@ -130,17 +144,17 @@ class Points:
     def _score_alone(self, index: int) -> SweepPoint:
         """A point with a program that is lowered for its machine."""
         self._collect()
-        model, messages = self.backend_of(index), list[str]()
+        model, messages = self.backend_of(index), _Said()
         try:
             with without_cycle_collection():
                 options = self.options_of(index)
-                machine = machine_for(model, options, messages.append)
+                machine = machine_for(model, options, messages.add)
                 program = self._program(machine, options, index)
                 request = self._request(options, messages)
                 module, warnings = program.module.clone(), list(program.remarks)
                 lowered = lower_program(module, model, machine, request, warnings)
                 if (remark := forecast(model, module, machine)) is not None:
-                    messages.append(remark)
+                    messages.add(remark)
                 return self._point(index, model.score(module, machine), lowered, warnings, messages)
         except NpucError as error:
             return self._failed(index, error, messages)
@@ -148,9 +162,9 @@ class Points:
     def _score_together(self, indices: range) -> Iterator[SweepPoint]:
         """A run of points on a program that is lowered once."""
         self._collect()
-        model, messages = self.backend_of(indices.start), list[str]()
+        model, messages = self.backend_of(indices.start), _Said()
         try:
-            machines = [machine_for(model, self.options_of(index), messages.append) for index in indices]
+            machines = [machine_for(model, self.options_of(index), messages.add) for index in indices]
             with without_cycle_collection():
                 options = self.options_of(indices.start)
                 program = self._program(machines[0], options, indices.start)
@@ -181,17 +195,17 @@ class Points:
         self._programs[key] = program
         return program
 
-    def _request(self, options: CompileOptions, messages: list[str]) -> Request:
+    def _request(self, options: CompileOptions, messages: _Said) -> Request:
         texts = SourceTexts({self.source.filename: self.source.text})
-        return Request(self.source, lowering_options(self.source, options), texts, messages.append)
+        return Request(self.source, lowering_options(self.source, options), texts, messages.add)
 
     def _point(
-        self, index: int, report: Report, lowered: Lowered, warnings: Sequence[str], messages: Sequence[str]
+        self, index: int, report: Report, lowered: Lowered, warnings: Iterable[str], messages: Iterable[str]
     ) -> SweepPoint:
         said = (f"warning: {warning}" for warning in (*warnings, *report.warnings))
         return SweepPoint(index, self.grid.values(index), full_totals(report, lowered), None, (*messages, *said))
 
-    def _failed(self, index: int, error: NpucError, messages: Sequence[str]) -> SweepPoint:
+    def _failed(self, index: int, error: NpucError, messages: Iterable[str]) -> SweepPoint:
         """A point without totals. Raises the error again where it is one of the whole sweep."""
         values = self.grid.values(index)
         if isinstance(error, CapacityError) or (isinstance(error, SourceError) and self._is_right_elsewhere()):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from npuc.compiler.report.layers import MOST_LINES
 from npuc.compiler.report.verdict import MAC_UNITS
 from npuc.compiler.sweep.axes import Grid
-from npuc.compiler.sweep.compare import ENERGY, NEAR, TIME, TRAFFIC, Comparison, Quantity, axis_names
+from npuc.compiler.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names
 from npuc.compiler.sweep.points import point_text
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 SweepRows = Literal["folded", "all"]
 """What the table shows: many points folded, or every point."""
+
+
+HEADINGS = {TRAFFIC: "DRAM", MEMORY: "peak"}
 
 
 def print_sweep(
@@ -99,11 +102,11 @@ def value_text(value: Any) -> str:
 def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[tuple[str, list[str]]]:
     """The columns after the keys: a heading, and the cells of the lines that are shown."""
     totals = [comparison.points[number].totals for number in shown]
-    for quantity in dict.fromkeys((TIME, TRAFFIC, ENERGY, comparison.quantity)):
+    for quantity in dict.fromkeys((TIME, TRAFFIC, ENERGY, comparison.quantity, MEMORY)):
         values = [None if one is None else quantity.of(one) for one in totals]
-        if any(value is not None for value in values):
-            heading = "DRAM" if quantity is TRAFFIC else quantity.title
-            yield _column(heading, quantity, values)
+        varies = len({value for value in values if value is not None}) > 1
+        if any(value is not None for value in values) and (quantity is not MEMORY or varies):
+            yield _column(HEADINGS.get(quantity, quantity.title), quantity, values)
     if comparison.by_mac:
         yield _rates([(one.macs, one.seconds) if one is not None else (None, None) for one in totals])
     used = [None if one is None else one.utilization for one in totals]
@@ -161,7 +164,9 @@ def _verdict(comparison: Comparison, best: int, worst: int) -> str:
     ratio = comparison.ratio(worst)
     title = quantity.title + (" a MAC" if comparison.by_mac else "")
     ties = sum(other == comparison.costs[best] for other in comparison.costs) - 1
-    if ratio is not None and ratio < 1.0005 and len(comparison.points) > 1:
+    if sum(other is not None for other in comparison.costs) == 1:
+        return f"The only point that fits is {point_text(point.values)}: {cost}."
+    if ratio is not None and ratio < 1.0005:
         return f"All points that fit have the same {title}, {cost}."
     parts = [f"The least {title} is at {point_text(point.values)}: {cost}"]
     if ties:
@@ -169,8 +174,6 @@ def _verdict(comparison: Comparison, best: int, worst: int) -> str:
     if ratio is not None and worst != best:
         parts.append(f"{ratio:.4g} times as much at {point_text(comparison.points[worst].values)}")
     text = "; ".join(parts) + "."
-    near = comparison.near()
-    if near:
-        each = " or ".join(point_text({key: value}) for key, value in near.items())
-        text += f" {each} is enough for {NEAR - 1:.0%} more than that."
+    for key, (less, over) in comparison.near().items():
+        text += f" {key}={less} costs {over - 1:.1%} more." if over >= 1.0005 else f" {key}={less} costs the same."
     return text

@@ -124,6 +124,23 @@ def test_a_killed_sweep_continues(npuc: Npuc, jobs: str) -> None:
     assert Path("rows.csv").read_bytes() == Path("whole.csv").read_bytes()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_shows_progress(folder: Path) -> None:
+    code = "from npuc.compiler.cli import main; main()"
+    arguments = [sys.executable, "-c", code, "sweep", "net.dsl", "--vary", "memory.spm_kib=0.004,64"]
+    ours, theirs = os.openpty()
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=theirs) as process:
+        out, _ = process.communicate(timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert process.returncode == 3
+    assert "0/2" in shown
+    assert "2/2" in shown
+    assert "warning: memory.spm_kib=0.004: net.dsl:5:12" in shown
+    assert b"sweep" not in out
+
+
 def begin(npuc: Npuc, monkeypatch: pytest.MonkeyPatch, *arguments: str, after: int = 3) -> Path:
     """A sweep that ended after some points; its file."""
     add = Sweep.points

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from npuc.compiler.errors import CapacityError, NpucError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.provenance import layer_of, location_text, role_of
 
@@ -71,3 +73,24 @@ class NpuTickBackend(TickBackend):
             for i, op in enumerate(o for o in module.walk() if o.name.startswith("npu."))
         ]
         return make_report(self.name, hardware.as_dict(), rows)
+
+
+class ManyTickBackend(TickBackend):
+    """The same for many machines at once; those with less than 1 GB/s are too slow for it."""
+
+    name = "many-tick"
+    calls: ClassVar[list[int]] = []
+    """How many machines were asked for at once."""
+
+    def score_many(self, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:
+        """One report a machine."""
+        self.calls.append(len(machines))
+        for machine in machines:
+            if machine.require("dram.gb_per_s", float, backend=self.name) < 1:
+                yield CapacityError("too slow")
+            else:
+                yield super().score(module, machine)
+
+    def score(self, module: ModuleOp, hardware: Hardware) -> Report:
+        """Not what a sweep should call."""
+        raise AssertionError("one machine")
