@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from npuc.compiler.report.model import Totals
 from npuc.compiler.report.verdict import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS
@@ -72,12 +73,12 @@ class Comparison:
     by_mac: bool
     costs: tuple[float | None, ...]
 
-    @property
+    @cached_property
     def best(self) -> int | None:
         """The number of the first point that costs least; None without any."""
         return _least(range(len(self.costs)), self.costs)
 
-    @property
+    @cached_property
     def worst(self) -> int | None:
         """The number of the first point that costs most; None without any."""
         known = [number for number, cost in enumerate(self.costs) if cost is not None]

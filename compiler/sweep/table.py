@@ -151,10 +151,15 @@ def summary(comparison: Comparison, backend: str) -> Iterator[tuple[str, str]]:
     effects = {key: ratio for key, ratio in comparison.effects().items() if len(comparison.grid.axes) > 1}
     if effects:
         ranked = sorted(effects.items(), key=lambda one: -one[1])
-        texts = (f"{key} {'nothing' if ratio < 1.0005 else f'{ratio:.4g}x'}" for key, ratio in ranked)
+        texts = (f"{key} {'nothing' if ratio < 1.0005 else f'{_times(ratio)}x'}" for key, ratio in ranked)
         name = comparison.quantity.title + (" a MAC" if comparison.by_mac else "")
         yield "effect", f"at most, on {name}, the other keys unchanged: {', '.join(texts)}"
     yield "verdict", _verdict(comparison, best, worst)
+
+
+def _times(ratio: float) -> str:
+    """A ratio, four digits."""
+    return f"{ratio:,.0f}" if ratio >= 1000 else f"{ratio:.4g}"
 
 
 def _verdict(comparison: Comparison, best: int, worst: int) -> str:
@@ -172,7 +177,7 @@ def _verdict(comparison: Comparison, best: int, worst: int) -> str:
     if ties:
         parts[0] += f", and at {ties:,} more"
     if ratio is not None and worst != best:
-        parts.append(f"{ratio:.4g} times as much at {point_text(comparison.points[worst].values)}")
+        parts.append(f"{_times(ratio)} times as much at {point_text(comparison.points[worst].values)}")
     text = "; ".join(parts) + "."
     for key, (less, over) in comparison.near().items():
         text += f" {key}={less} costs {over - 1:.1%} more." if over >= 1.0005 else f" {key}={less} costs the same."
