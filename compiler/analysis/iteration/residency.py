@@ -1,0 +1,212 @@
+"""
+The residency plan: which tensors stay in the cache between two accesses, by Belady's rule.
+
+A tensor stays from one access to the next, or leaves: the one whose next use is farthest leaves first (L. A. Belady,
+"A study of replacement algorithms for a virtual-storage computer", 1966; here for tensors of unequal size, as in the
+study). A step whose tensors do not fit streams: rows of them pass through, each missing input once, and what remains
+afterwards is nothing (`flush`) or what is used nearest, as far as it fits (`retain`).
+
+The next use does not depend on the capacity, so the plans of many capacities, the lanes, are made in one walk: all
+arrays have a last axis of lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.iteration.trace import Bools, Ints, Trace
+
+BLOCK = 64
+"""Slots are counted in blocks of so many, and looked at so many in one go when something has to leave."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    Plans for `capacity`, in bytes: one a lane.
+
+    `kept[s, lane]`: the tensor of slot s was kept since its previous access. `offload[s, lane]`: what the step of
+    slot s has written is copied to memory afterwards. `peak` is the most that is resident, in bytes: the plan holds for
+    every capacity from there on.
+    """
+
+    trace: Trace
+    capacity: Ints
+    kept: Bools
+    offload: Bools
+    peak: Ints
+
+    @property
+    def bytes_in(self) -> Ints:
+        """Bytes read from memory, a lane each."""
+        return _weighted(self.trace.size, ~self.kept & self.trace.read[:, None])
+
+    @property
+    def bytes_out(self) -> Ints:
+        """Bytes written to memory, a lane each."""
+        return _weighted(self.trace.size, self.offload)
+
+    def lanes(self, chosen: Ints) -> Plan:
+        """The plans of some lanes."""
+        return Plan(
+            self.trace, self.capacity[chosen], self.kept[:, chosen], self.offload[:, chosen], self.peak[chosen]
+        )
+
+
+def _weighted(size: Ints, chosen: Bools) -> Ints:
+    """The sum of sizes of the slots that are chosen, for each lane."""
+    return np.einsum("s,sl->l", size, chosen, dtype=np.int64, casting="unsafe")
+
+
+def residency(trace: Trace, capacity: Ints, retain: bool | Bools = True) -> Plan:
+    """
+    Belady's plan for each capacity, in bytes.
+
+    `retain` says, for all or for each, what remains after a step that streams. Time is that of the number of steps and
+    of what leaves, for all capacities together.
+    """
+    return _Walk(trace, capacity, np.broadcast_to(np.asarray(retain), capacity.shape)).run()
+
+
+class _Walk:
+    """The walk over the steps, in all lanes at once."""
+
+    def __init__(self, trace: Trace, capacity: Ints, retain: Bools):
+        self.trace, self.capacity, self.retain = trace, capacity, retain
+        lanes = len(capacity)
+        self.kept = np.zeros((trace.slots, lanes), dtype=np.bool_)
+        self.used = np.zeros(lanes, dtype=np.int64)  # bytes that are resident
+        self.peak = np.zeros(lanes, dtype=np.int64)
+        self.top = np.full(lanes, -1, dtype=np.int64)  # no slot above it is resident
+        self.count = np.zeros((trace.slots // BLOCK + 1, lanes), dtype=np.int64)  # resident slots of each block
+        self.smallest = int(capacity.min()) if lanes else 0
+
+    def run(self) -> Plan:
+        trace = self.trace
+        first, following = trace.first.tolist(), trace.next.tolist()
+        size, footprint = trace.size.tolist(), trace.footprint.tolist()
+        for step in range(trace.steps):
+            start, end = first[step], first[step + 1]
+            for slot in range(start, end):
+                if trace.previous[slot] >= 0:
+                    self.used -= self.kept[slot] * size[slot]
+                    self.count[slot // BLOCK] -= self.kept[slot]
+            streams = self._make_room(end, footprint[step])
+            stays = [(following[slot], size[slot]) for slot in range(start, end) if following[slot] >= 0]
+            if streams is None:
+                for slot, _ in stays:
+                    self.kept[slot] = True
+                    self.count[slot // BLOCK] += 1
+                    np.maximum(self.top, slot, out=self.top)
+                self.used += sum(bytes for _, bytes in stays)
+            else:
+                self._stay(stays, ~streams)
+                self._after_streaming(end, stays, streams)
+        return Plan(trace, self.capacity, self.kept, _offloads(trace, self.kept), self.peak)
+
+    def _make_room(self, end: int, footprint: int) -> Bools | None:
+        """Let others than the step's tensors leave until these fit; where they cannot, None if nowhere."""
+        room = self.capacity - footprint
+        streams = room < 0 if footprint > self.smallest else None
+        excess = self.used - room
+        if streams is not None:
+            excess[streams] = 0
+        lanes = np.flatnonzero(excess > 0)
+        if len(lanes):
+            self._evict(end, lanes, excess[lanes])
+        now = self.used + footprint
+        if streams is not None:
+            now[streams] = 0
+        np.maximum(self.peak, now, out=self.peak)
+        return streams if streams is not None and streams.any() else None
+
+    def _evict(self, end: int, lanes: Ints, excess: Ints) -> None:
+        """Let slots from the top down to `end` leave in some lanes until so many bytes are free."""
+        size, kept = self.trace.size, self.kept
+        down = np.arange(BLOCK)[:, None]
+        while len(lanes):
+            top = self.top[lanes]
+            slots = top - down
+            found = kept[np.maximum(slots, end), lanes] & (slots >= end)
+            bytes_of = np.where(found, size[slots], 0)
+            freed = bytes_of.cumsum(axis=0)
+            leaves = found & (freed - bytes_of < excess)
+            rows, columns = np.nonzero(leaves)
+            kept[slots[rows, columns], lanes[columns]] = False
+            np.subtract.at(self.count, (slots[rows, columns] // BLOCK, lanes[columns]), 1)
+            gone = np.where(leaves, bytes_of, 0).sum(axis=0)
+            self.used[lanes] -= gone
+            done = gone >= excess
+            last = np.where(done, np.argmax(freed >= excess, axis=0), BLOCK - 1)
+            self.top[lanes] = top - last - 1
+            lanes, excess = lanes[~done], (excess - gone)[~done]
+            if len(lanes):
+                self._skip(lanes)
+
+    def _skip(self, lanes: Ints) -> None:
+        """Bring the top of some lanes down to the highest block in which something is resident."""
+        block = int(self.top[lanes].max()) // BLOCK
+        some = self.count[block::-1, lanes] > 0
+        highest = block - np.argmax(some, axis=0)
+        self.top[lanes] = np.minimum(self.top[lanes], highest * BLOCK + BLOCK - 1)
+
+    def _stay(self, stays: list[tuple[int, int]], where: Bools) -> None:
+        """Let tensors of a step stay in some lanes."""
+        for slot, bytes in stays:
+            self.kept[slot] = where
+            self.count[slot // BLOCK] += where
+            self.used += where * bytes
+            self.top[where] = np.maximum(self.top[where], slot)
+
+    def _after_streaming(self, end: int, stays: list[tuple[int, int]], streams: Bools) -> None:
+        """What is resident after a step that streams, in the lanes where it does."""
+        retains = np.flatnonzero(streams & self.retain)
+        flushes = np.flatnonzero(streams & ~self.retain)
+        if len(flushes):
+            self.kept[end:, flushes] = False
+            self.count[:, flushes] = 0
+            self.used[flushes], self.top[flushes] = 0, end - 1
+        if len(retains):
+            self._retain(end, stays, retains)
+
+    def _retain(self, end: int, stays: list[tuple[int, int]], lanes: Ints) -> None:
+        """Keep what is used nearest as far as it fits, of what was resident and of the step's own tensors."""
+        candidates = self.kept[end:, lanes]
+        for slot, _ in stays:
+            candidates[slot - end] = True
+        order = self.trace.nearest[self.trace.nearest >= end] - end
+        order = order[candidates.any(axis=1)[order]]
+        size, room = self.trace.size, self.capacity[lanes].copy()
+        for slot in order.tolist():
+            fits = candidates[slot] & (room >= size[slot + end])
+            candidates[slot] = fits
+            room -= fits * size[slot + end]
+        self.kept[end:, lanes] = candidates
+        blocks = (np.arange(end, self.trace.slots) // BLOCK) if len(candidates) else np.zeros(0, dtype=np.int64)
+        self.count[:, lanes] = 0
+        for slot in np.flatnonzero(candidates.any(axis=1)).tolist():
+            self.count[blocks[slot], lanes] += candidates[slot]
+        self.used[lanes] = self.capacity[lanes] - room
+        self.top[lanes] = self.trace.slots - 1
+        self.peak[lanes] = np.maximum(self.peak[lanes], self.used[lanes])
+
+
+def _offloads(trace: Trace, kept: Bools) -> Bools:
+    """Which slots' values are copied to memory after their step: those newer than memory's, with a future, that leave."""
+    dirty = np.zeros_like(kept)
+    offload = np.zeros_like(kept)
+    write, following, previous = trace.write.tolist(), trace.next.tolist(), trace.previous.tolist()
+    final = trace.final.tolist()
+    for slot in range(trace.slots):
+        before = previous[slot]
+        if write[slot]:
+            dirty[slot] = True
+        elif before >= 0:
+            dirty[slot] = dirty[before] & kept[slot]
+        if final[slot]:
+            offload[slot] = dirty[slot]
+        elif following[slot] >= 0:
+            offload[slot] = dirty[slot] & ~kept[following[slot]]
+    return offload

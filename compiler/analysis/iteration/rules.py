@@ -1,0 +1,164 @@
+"""
+What the forward and backward of an operation read, and how many operations they take.
+
+The published table says it for the layers it names. For every other layer of the language it is read off its
+derivative: what the operations that autodiff would emit for it read and take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import Block, Operation
+
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import Kind, NotDifferentiable, elements
+from npuc.dialects.alike import likeness
+from npuc.dialects.train.activation import ClipOp, ReluOp
+from npuc.dialects.train.arithmetic import AddOp, MulOp
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.conv import Conv1dOp, Conv2dOp, Conv3dOp
+from npuc.dialects.train.dropout import DropoutOp
+from npuc.dialects.train.loss import CrossEntropyOp
+from npuc.dialects.train.matmul import MatmulOp
+from npuc.dialects.train.norm import BatchNormOp, LayerNormOp
+from npuc.dialects.train.pool import AvgPoolOp, MaxPoolOp
+from npuc.dialects.train.smooth import SigmoidOp, TanhOp
+from npuc.dialects.train.softmax import SoftmaxOp
+
+
+@dataclass(frozen=True)
+class Work:
+    """MACs and vector operations."""
+
+    macs: int = 0
+    vector_ops: int = 0
+
+    def __add__(self, other: Work) -> Work:
+        return Work(self.macs + other.macs, self.vector_ops + other.vector_ops)
+
+
+@dataclass(frozen=True)
+class Backward:
+    """
+    The backward of an operation: which operands and results of the forward it reads, and its work.
+
+    `reads_gradient` is false where it needs nothing of what comes behind it.
+    """
+
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    work: Work
+    reads_gradient: bool = True
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of the published table: whether backward reads the operands or the result, and steps an element."""
+
+    operands: bool
+    result: bool
+    steps: int | None = None  # vector operations an element of the result; None: twice those of the forward
+    same: bool = False  # as many operations as the forward
+
+
+_PRODUCT = _Row(operands=True, result=False)
+_FROM_RESULT = _Row(operands=False, result=True, steps=1)
+TABLE: dict[type[TrainOp], _Row] = {
+    **dict.fromkeys((Conv1dOp, Conv2dOp, Conv3dOp, MatmulOp), _PRODUCT),
+    **dict.fromkeys((BatchNormOp, LayerNormOp), _Row(operands=True, result=False)),
+    **dict.fromkeys((ReluOp, ClipOp, SigmoidOp, TanhOp, DropoutOp), _FROM_RESULT),
+    SoftmaxOp: _Row(operands=False, result=True, same=True),
+    MulOp: _Row(operands=True, result=False),
+    AddOp: _Row(operands=False, result=False, steps=1),
+    MaxPoolOp: _Row(operands=True, result=True, same=True),
+    AvgPoolOp: _Row(operands=False, result=False, same=True),
+}
+"""
+Section 2 of the model: the layers whose backward the study states, or that were chosen to fit it.
+
+A softmax in front of the loss is one layer with it, see `LOSS_STEPS`.
+"""
+STATISTICS = (BatchNormOp, LayerNormOp)
+"""Layers whose further results are statistics, as small as their weights: no tensors of their own."""
+LOSS_STEPS = (5, 2)
+"""Operations an element of a cross entropy, which is the softmax in front of it: forward and backward."""
+
+
+def is_product(op: TrainOp) -> bool:
+    """Whether the table treats an operation as a product: of type I."""
+    return TABLE.get(type(op)) is _PRODUCT
+
+
+def forward_work(op: TrainOp) -> Work:
+    """The work of the forward of an operation."""
+    if isinstance(op, CrossEntropyOp):
+        return Work(0, LOSS_STEPS[0] * elements(op.operands[0]))
+    work = get_layer(op).work(op)
+    return Work(work.macs, work.vector_ops)
+
+
+def table_backward(op: TrainOp) -> Backward | None:
+    """The backward of an operation as the published table has it; None for a layer that it does not name."""
+    if isinstance(op, CrossEntropyOp):
+        work = Work(0, LOSS_STEPS[1] * elements(op.operands[0]))
+        return Backward((), (0,), work, reads_gradient=False)
+    row = TABLE.get(type(op))
+    if row is None:
+        return None
+    forward = forward_work(op)
+    if row.steps is not None:
+        work = Work(0, row.steps * elements(op.results[0]))
+    elif row.same:
+        work = forward
+    else:
+        work = forward + forward
+    operands = tuple(range(len(op.operands))) if row.operands else ()
+    return Backward(operands, (0,) if row.result else (), work)
+
+
+def derived_backward(op: TrainOp, needs: Sequence[bool]) -> Backward | None:
+    """
+    The backward of an operation as its derivative has it, for the operands that need a gradient.
+
+    None where no gradient comes out.
+    """
+    block = Block(arg_types=[value.type for value in (*op.operands, *op.results)])
+    operands, grads = block.args[: len(op.operands)], block.args[len(op.operands) :]
+    again = op.clone(dict(zip(op.operands, operands, strict=True)))
+    emitted: list[Operation] = []
+
+    def emit(new: Operation) -> Any:
+        emitted.append(new)
+        return new
+
+    try:
+        given = get_layer(op).vjp(again, list(grads), list(needs), emit)
+    except NotDifferentiable:
+        return None
+    wanted = [value for value, need in zip(given, needs, strict=True) if need and value is not None]
+    if not wanted:
+        return None
+    read = {*wanted, *(value for new in emitted for value in new.operands)}
+    work = sum((_work(new) for new in emitted if isinstance(new, TrainOp)), Work())
+    return Backward(
+        tuple(i for i, value in enumerate(operands) if value in read),
+        tuple(i for i, value in enumerate(again.results) if value in read),
+        work,
+        reads_gradient=any(value in read for value in grads),
+    )
+
+
+def _work(op: TrainOp) -> Work:
+    if get_layer(op).kind in (Kind.VIEW, Kind.CONSTANT):
+        return Work()
+    work = get_layer(op).work(op)
+    return Work(work.macs, work.vector_ops)
+
+
+def kind_key(op: Operation, needs: Sequence[bool]) -> Hashable:
+    """Equal for operations with the same backward."""
+    same = likeness(op)
+    return None if same is None else (same, tuple(needs))
