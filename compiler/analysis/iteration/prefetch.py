@@ -29,17 +29,17 @@ def prefetches(plan: Plan, compute: Floats, gb_per_s: float) -> Ints:
     issue = np.full(plan.kept.shape, ON_DEMAND, dtype=np.int64)
     room = capacity - occupancy(plan)
     earliest = _earliest(trace, compute, gb_per_s)
-    missed = (trace.read[:, None] & ~plan.kept & (trace.footprint[trace.step][:, None] <= capacity)).any(axis=1)
+    fitting = ~plan.streams
+    missed = (trace.read[:, None] & ~plan.kept & fitting[trace.step]).any(axis=1)
     missed &= earliest < trace.step
     steps, size = trace.step.tolist(), trace.size.tolist()
-    footprint = trace.footprint.tolist()
     for slot in trace.listed[missed[trace.listed]].tolist():
         step, low, bytes = steps[slot], int(earliest[slot]), size[slot]
         window = room[low:step]
         fits = window >= bytes
         # from the step back, as long as there is room
         reached = np.logical_and.accumulate(fits[::-1], axis=0)[::-1]
-        reached &= ~plan.kept[slot] & (capacity >= footprint[step])
+        reached &= ~plan.kept[slot] & fitting[step]
         window -= reached * bytes
         count = reached.sum(axis=0)
         issue[slot] = np.where(count > 0, step - count, ON_DEMAND)
@@ -54,8 +54,10 @@ def occupancy(plan: Plan) -> Ints:
         held = plan.kept[slot] * trace.size[slot]
         change[trace.step[trace.previous[slot]] + 1] += held
         change[trace.step[slot]] -= held
-    own = np.minimum(trace.footprint[:, None], plan.capacity)
-    return own + change.cumsum(axis=0)[:-1]
+    across = change.cumsum(axis=0)[:-1]
+    # a step that streams takes what is left, were it but rows
+    own = np.where(plan.streams, plan.capacity - across, trace.footprint[:, None])
+    return across + own
 
 
 def _earliest(trace: Trace, compute: Floats, gb_per_s: float) -> Ints:

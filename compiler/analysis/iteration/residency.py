@@ -4,7 +4,8 @@ The residency plan: which tensors stay in the cache between two accesses, by Bel
 A tensor stays from one access to the next, or leaves: the one whose next use is farthest leaves first (L. A. Belady,
 "A study of replacement algorithms for a virtual-storage computer", 1966; here for tensors of unequal size, as in the
 study). A step whose tensors do not fit streams: rows of them pass through, each missing input once, and what remains
-afterwards is nothing (`flush`) or what is used nearest, as far as it fits (`retain`).
+afterwards is nothing (`flush`) or what is used nearest, as far as it fits (`retain`). A step that would fit may stream
+as well rather than let others leave (`bypass`), which is often the better plan.
 
 The next use does not depend on the capacity, so the plans of many capacities, the lanes, are made in one walk: all
 arrays have a last axis of lanes.
@@ -28,14 +29,15 @@ class Plan:
     Plans for `capacity`, in bytes: one a lane.
 
     `kept[s, lane]`: the tensor of slot s was kept since its previous access. `offload[s, lane]`: what the step of
-    slot s has written is copied to memory afterwards. `peak` is the most that is resident, in bytes: the plan holds for
-    every capacity from there on.
+    slot s has written is copied to memory afterwards. `streams[i, lane]`: step i streams. `peak` is the most that is
+    resident, in bytes: the plan holds for every capacity from there on.
     """
 
     trace: Trace
     capacity: Ints
     kept: Bools
     offload: Bools
+    streams: Bools
     peak: Ints
 
     @property
@@ -51,7 +53,12 @@ class Plan:
     def lanes(self, chosen: Ints) -> Plan:
         """The plans of some lanes."""
         return Plan(
-            self.trace, self.capacity[chosen], self.kept[:, chosen], self.offload[:, chosen], self.peak[chosen]
+            self.trace,
+            self.capacity[chosen],
+            self.kept[:, chosen],
+            self.offload[:, chosen],
+            self.streams[:, chosen],
+            self.peak[chosen],
         )
 
 
@@ -60,22 +67,25 @@ def _weighted(size: Ints, chosen: Bools) -> Ints:
     return np.einsum("s,sl->l", size, chosen, dtype=np.int64, casting="unsafe")
 
 
-def residency(trace: Trace, capacity: Ints, retain: bool | Bools = True) -> Plan:
+def residency(trace: Trace, capacity: Ints, retain: bool | Bools = True, bypass: bool | Bools = False) -> Plan:
     """
     Belady's plan for each capacity, in bytes.
 
-    `retain` says, for all or for each, what remains after a step that streams. Time is that of the number of steps and
-    of what leaves, for all capacities together.
+    `retain` says, for all or for each, what remains after a step that streams; `bypass` whether steps that fit may
+    stream. Time is that of the number of steps and of what leaves, for all capacities together.
     """
-    return _Walk(trace, capacity, np.broadcast_to(np.asarray(retain), capacity.shape)).run()
+    rules = [np.broadcast_to(np.asarray(rule), capacity.shape) for rule in (retain, bypass)]
+    return _Walk(trace, capacity, *rules).run()
 
 
 class _Walk:
     """The walk over the steps, in all lanes at once."""
 
-    def __init__(self, trace: Trace, capacity: Ints, retain: Bools):
+    def __init__(self, trace: Trace, capacity: Ints, retain: Bools, bypass: Bools):
         self.trace, self.capacity, self.retain = trace, capacity, retain
+        self.bypass = bypass if bypass.any() else None
         lanes = len(capacity)
+        self.streams = np.zeros((trace.steps, lanes), dtype=np.bool_)
         self.kept = np.zeros((trace.slots, lanes), dtype=np.bool_)
         self.used = np.zeros(lanes, dtype=np.int64)  # bytes that are resident
         self.peak = np.zeros(lanes, dtype=np.int64)
@@ -94,6 +104,8 @@ class _Walk:
                     self.used -= self.kept[slot] * size[slot]
                     self.count[slot // BLOCK] -= self.kept[slot]
             streams = self._make_room(end, footprint[step])
+            if streams is not None:
+                self.streams[step] = streams
             stays = [(following[slot], size[slot]) for slot in range(start, end) if following[slot] >= 0]
             if streams is None:
                 for slot, _ in stays:
@@ -104,13 +116,16 @@ class _Walk:
             else:
                 self._stay(stays, ~streams)
                 self._after_streaming(end, stays, streams)
-        return Plan(trace, self.capacity, self.kept, _offloads(trace, self.kept), self.peak)
+        return Plan(trace, self.capacity, self.kept, _offloads(trace, self.kept), self.streams, self.peak)
 
     def _make_room(self, end: int, footprint: int) -> Bools | None:
         """Let others than the step's tensors leave until these fit; where they cannot, None if nowhere."""
         room = self.capacity - footprint
-        streams = room < 0 if footprint > self.smallest else None
         excess = self.used - room
+        streams = room < 0 if footprint > self.smallest else None
+        if self.bypass is not None:
+            crowded = self.bypass & (excess > 0)
+            streams = crowded if streams is None else streams | crowded
         if streams is not None:
             excess[streams] = 0
         lanes = np.flatnonzero(excess > 0)

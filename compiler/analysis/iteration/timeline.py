@@ -64,14 +64,13 @@ def timeline(plan: Plan, tflops: float, gb_per_s: float) -> Timeline:
     missed = trace.read[:, None] & ~plan.kept
     demanded = _by_step(plan, missed & (issue == ON_DEMAND)) / (gb_per_s * 1e9)
     written = _by_step(plan, plan.offload) / (gb_per_s * 1e9)
-    streams = trace.footprint[:, None] > plan.capacity
     shape = (trace.steps, lanes)
     start, ready, end = np.empty(shape), np.empty(shape), np.empty(shape)
     bus, now = _Bus(np.zeros(lanes)), np.zeros(lanes)
     first = trace.first.tolist()
     for step in range(trace.steps):
         start[step] = now
-        streaming = streams[step]
+        streaming = plan.streams[step]
         bus.queue(now, demanded[step])
         ready[step] = np.where(demanded[step] > 0, bus.free, now)
         for slot in range(first[step], first[step + 1]):
