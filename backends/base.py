@@ -50,6 +50,7 @@ class Backend(Protocol):
     and a method `score_many(module, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]` where the reports of
     one program on many machines cost less together: they come in the order of the machines, each as soon as it is
     known, with the error that `score` would raise in the place of a report.
+    `derives_backward: bool` says that it wants the forward graph of a training step and derives the rest by itself.
     """
 
     name: str
@@ -77,6 +78,7 @@ class _Outside:
     name: str
     level: Level
     default_hardware: str
+    derives_backward: bool
 
     def supports(self, op: Operation) -> str | None:
         """See `Backend`."""
@@ -122,7 +124,7 @@ def _load(name: str, path: str) -> Backend:
         raise UsageError(f"backend '{name}' scores level '{level}', expected {' or '.join(LEVELS)}")
     if built_in().get(name) == path:
         return backend
-    return _Outside(backend, name, level, default_hardware(backend))
+    return _Outside(backend, name, level, default_hardware(backend), derives_backward(backend))
 
 
 @cache
@@ -206,6 +208,11 @@ def _score_or_error(backend: Backend, module: ModuleOp, machine: Hardware) -> Re
         return backend.score(module, machine)
     except NpucError as error:
         return error
+
+
+def derives_backward(backend: Backend) -> bool:
+    """Whether a backend wants a forward graph, from which it derives the training step itself."""
+    return bool(getattr(backend, "derives_backward", False))
 
 
 def default_hardware(backend: Backend) -> str:

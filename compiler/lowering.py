@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from npuc.backends.base import derives_backward
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.liveness import Memory, memory_of_module
 from npuc.compiler.analysis.machine import machine_of
@@ -36,6 +37,7 @@ from npuc.compiler.selection import keep_layers, patterns_of
 from npuc.compiler.trace import Trace, cost_of, work_of
 from npuc.compiler.verify import SourceTexts, location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.train.signature import training_functions
 from npuc.frontends.mlir import make_context
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def lower(
     verify_each = options.get("verify_each", False)
     patterns = patterns_of(options.get("only"))
     memory: Memory | None = None
-    if patterns:
+    if patterns and not derives_backward(model):
         whole = _through_autodiff(passes)
         run_pipeline(module, passes[:whole], context, sources, verify_each=verify_each, observe=trace)
         keep_layers(module, patterns)
@@ -88,6 +90,16 @@ def lower(
         run_pipeline(module, [last], context, sources, verify_each=verify_each, observe=trace)
         passes.append(last)
     return Lowered(passes, memory)
+
+
+def without_loss(module: ModuleOp) -> None:
+    """Make the losses of a module mere results, so that nothing is trained."""
+    for func in training_functions(module):
+        if func.res_attrs is not None:
+            kept = [
+                {key: value for key, value in attrs.data.items() if key != "train.loss"} for attrs in func.res_attrs
+            ]
+            func.res_attrs = ArrayAttr(DictionaryAttr(attrs) for attrs in kept)
 
 
 def _through_autodiff(passes: Sequence[ModulePass]) -> int:
@@ -130,6 +142,10 @@ def _preset(
             raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
         warnings.append("the program has no loss: forward pass only")
         training = False
+    if derives_backward(model):
+        if not training:
+            without_loss(module)
+        return []
     if not _wants_schedules(model, machine):
         return [name for name in preset(state, model.level, training=training, opt_level=0) if name != SCHEDULE]
     level = options.get("opt_level")

@@ -222,6 +222,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     totals: Totals
     memory: StepMemory | None = None
     ops: list[OpRow]
+    native: dict[str, Scalar] = msgspec.field(default_factory=dict[str, Scalar])
     certificates: list[LayerCertificate] | None = None
     parallel: Parallel | None = None
 

@@ -6,13 +6,23 @@ none of them has one: then the backend does not model that quantity. Ratios are 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
 from msgspec.structs import astuple
 
 from npuc.compiler.errors import InternalError
-from npuc.compiler.report.model import HardwareDict, Kind, LayerCertificate, OpRow, Parallel, Phase, Report, Totals
+from npuc.compiler.report.model import (
+    HardwareDict,
+    Kind,
+    LayerCertificate,
+    OpRow,
+    Parallel,
+    Phase,
+    Report,
+    Scalar,
+    Totals,
+)
 
 Number = int | float
 
@@ -94,6 +104,7 @@ def make_report(
     *,
     network: str = "",
     warnings: Sequence[str] = (),
+    native: Mapping[str, Scalar] | None = None,
     certificates: Sequence[LayerCertificate] | None = None,
     parallel: Parallel | None = None,
 ) -> Report:
@@ -112,6 +123,7 @@ def make_report(
         warnings=list(warnings),
         totals=total(rows),
         ops=list(rows),
+        native=dict(native or {}),
         certificates=None if certificates is None else list(certificates),
         parallel=parallel,
     )

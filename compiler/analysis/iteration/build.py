@@ -179,7 +179,15 @@ class _Builder:
         main = layer.main
         ops = self.conventions.ops_per_mac * work.macs + work.vector_ops
         return Step(
-            layer.name, main.name, phase, reads, writes, work.macs, work.vector_ops, ops, layer.matrix,
+            layer.name,
+            main.name,
+            phase,
+            reads,
+            writes,
+            work.macs,
+            work.vector_ops,
+            ops,
+            layer.matrix,
             location_text(main),
         )
 

@@ -1,8 +1,8 @@
 """
 Values as parts of memory: what a view of a value is.
 
-Reshaping, transposing and cutting move nothing: whoever reads a part of a value, or several values one behind the other,
-reads these. A `Part` is a piece of memory that may have been cut into smaller ones; a value is a tuple of parts.
+Reshaping, transposing and cutting move nothing: whoever reads a part of a value, or several values one behind the
+other, reads these. A `Part` is a piece of memory that may have been cut into smaller ones; a value is a tuple of parts.
 """
 
 from __future__ import annotations

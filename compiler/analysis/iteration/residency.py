@@ -173,7 +173,7 @@ class _Walk:
             self.kept[slot] = where
             self.count[slot // BLOCK] += where
             self.used += where * bytes
-            self.top[where] = np.maximum(self.top[where], slot)
+            np.maximum(self.top, slot, out=self.top, where=where)
 
     def _after_streaming(self, end: int, stays: list[tuple[int, int]], streams: Bools) -> None:
         """What is resident after a step that streams, in the lanes where it does."""
@@ -195,7 +195,7 @@ class _Walk:
         order = order[candidates.any(axis=1)[order]]
         size, room = self.trace.size, self.capacity[lanes].copy()
         for slot in order.tolist():
-            fits = candidates[slot] & (room >= size[slot + end])
+            fits: Bools = np.logical_and(candidates[slot], room >= size[slot + end])
             candidates[slot] = fits
             room -= fits * size[slot + end]
         self.kept[end:, lanes] = candidates
@@ -209,7 +209,7 @@ class _Walk:
 
 
 def _offloads(trace: Trace, kept: Bools) -> Bools:
-    """Which slots' values are copied to memory after their step: those newer than memory's, with a future, that leave."""
+    """Which slots' values are copied to memory after their step: those that memory lacks and that leave too early."""
     dirty = np.zeros_like(kept)
     offload = np.zeros_like(kept)
     write, following, previous = trace.write.tolist(), trace.next.tolist(), trace.previous.tolist()

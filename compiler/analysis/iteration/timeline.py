@@ -97,9 +97,10 @@ def timeline(plan: Plan, tflops: float, gb_per_s: float) -> Timeline:
 
 def _loads(issue: Ints, seconds: Floats, steps: int) -> list[list[_Load]]:
     """The prefetches that are issued at each step, in the order of the slots that they are for."""
-    found: list[list[_Load]] = [[] for _ in range(steps)]
+    found = [list[_Load]() for _ in range(steps)]
     for slot in np.flatnonzero((issue != ON_DEMAND).any(axis=1)).tolist():
-        for step in np.unique(issue[slot]).tolist():
+        issued: list[int] = np.unique(issue[slot]).tolist()
+        for step in issued:
             if step != ON_DEMAND:
                 found[step].append(_Load(slot, issue[slot] == step, float(seconds[slot])))
     return found

@@ -29,8 +29,9 @@ class Trace:
 
     `tensor` and `size` (bytes), whether it `read`s and `write`s, `next` and `previous`: the slots of the tensor's next
     and last access, -1 where there is none. The next of a value that is overwritten before it is read is -1. `final`:
-    the value must be in memory at the end. `nearest` lists the slots by step, the smaller first, then by name: the order
-    in which a step that streams keeps what it can; `listed` lists them as the steps do. `footprint` is in bytes, a step each.
+    the value must be in memory at the end. `nearest` lists the slots by step, the smaller first, then by name: the
+    order in which a step that streams keeps what it can; `listed` lists them as the steps do. `footprint` is in bytes,
+    a step each.
     """
 
     iteration: Iteration

@@ -1,5 +1,5 @@
 """
-The optimizer's steps: for each tensor of weights one that reads weights, gradient and states and writes weights and states.
+The optimizer's steps: one for each tensor of weights, which reads them, gradient and states and writes them and states.
 
 An optimizer whose copies and states have wider elements than the weights (`master_bytes`) keeps a copy of the weights
 of its own: it reads and writes that and writes the weights beside it.
@@ -19,7 +19,7 @@ from npuc.compiler.analysis.iteration.memory import Memory
 from npuc.compiler.analysis.iteration.steps import Conventions, Step
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.optimizer import OPTIMIZERS, Option
-from npuc.dialects.provenance import Role, location_text, role_of
+from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.tensors import tensor_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of

@@ -1,0 +1,87 @@
+"""The backend `roofline`: one row a step, a layer's forward or its backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
+
+from npuc.backends.hardware import Hardware
+from npuc.backends.roofline.options import NAME, Options, check_rows, read_options, resolved
+from npuc.backends.roofline.planning import Planner, least_rows
+from npuc.backends.roofline.rows import plan_rows
+from npuc.backends.roofline.summary import lane_totals, native_totals
+from npuc.compiler.errors import CapacityError
+from npuc.compiler.report import Report, make_report
+from npuc.dialects.train.base import TrainOp
+
+
+class RooflineBackend:
+    """A whole iteration under a near-optimal software-managed cache: Belady plan, prefetch, one bus to memory."""
+
+    name = NAME
+    level = "train"
+    default_hardware = "rtx2080ti"
+    derives_backward = True
+
+    def supports(self, op: Operation) -> str | None:
+        """None for operations of the train level."""
+        if isinstance(op, (TrainOp, FuncOp, ReturnOp, ModuleOp)):
+            return None
+        return "it is not an operation of the train level"
+
+    def score(self, module: ModuleOp, hardware: Hardware) -> Report:
+        """
+        The report of a forward graph, whose backward the model derives itself; a step that has one is read as well.
+
+        Raises `UsageError` for a missing key and `CapacityError` for a cache that does not hold a row of each tensor
+        of a layer.
+        """
+        options, planner = read_options(hardware), Planner(module)
+        trace = planner.trace(options.conventions)
+        check_rows(*least_rows(trace.iteration), options.capacity, hardware.name)
+        ((plan, times),) = planner.planned(options, [options.capacity])
+        (native,) = native_totals(plan, times, options)
+        return make_report(NAME, resolved(hardware).as_dict(), plan_rows(plan, times, options), native=native)
+
+    def score_many(self, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | CapacityError]:
+        """
+        The totals on many machines, without rows, in their order: an iteration and its plans are made once.
+
+        A machine whose cache is too small gives the error. Raises as `score` for the rest.
+        """
+        planner = Planner(module)
+        choices = [read_options(machine) for machine in machines]
+        found: dict[int, Report | CapacityError] = {}
+        groups: dict[Options, list[int]] = {}
+        for number, options in enumerate(choices):
+            groups.setdefault(options.without_capacity(), []).append(number)
+        for options, numbers in groups.items():
+            least = least_rows(planner.trace(options.conventions).iteration)
+            fitting: list[int] = []
+            for number in numbers:
+                try:
+                    check_rows(*least, choices[number].capacity, machines[number].name)
+                    fitting.append(number)
+                except CapacityError as error:
+                    found[number] = error
+            reports = self._reports(planner, options, [machines[n] for n in fitting], [choices[n] for n in fitting])
+            found.update(zip(fitting, reports, strict=True))
+        return (found[number] for number in range(len(machines)))
+
+    def _reports(
+        self, planner: Planner, options: Options, machines: Sequence[Hardware], choices: Sequence[Options]
+    ) -> Iterator[Report]:
+        """The reports of machines that differ in capacity alone."""
+        waiting = iter(machines)
+        capacities = [choice.capacity for choice in choices]
+        for plan, times in planner.planned(options, capacities) if capacities else ():
+            totals, native = lane_totals(plan, times, options), native_totals(plan, times, options)
+            for one, more in zip(totals, native, strict=True):
+                hardware = resolved(next(waiting)).as_dict()
+                yield Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=more)
+
+
+BACKEND = RooflineBackend

@@ -1,0 +1,61 @@
+"""From a module and machines to plans and their timelines, many capacities at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.backends.roofline.options import Options
+from npuc.compiler.analysis.iteration.best import Ladder, choose, in_chunks, ladder_of
+from npuc.compiler.analysis.iteration.build import iteration_of
+from npuc.compiler.analysis.iteration.residency import Plan, residency
+from npuc.compiler.analysis.iteration.steps import Conventions, Iteration
+from npuc.compiler.analysis.iteration.timeline import Timeline, timeline
+from npuc.compiler.analysis.iteration.trace import Ints, Trace, trace_of
+from npuc.dialects.train.signature import training_functions
+
+
+@dataclass
+class Planner:
+    """The iterations of a module and their plans, which are made once for all machines that share them."""
+
+    module: ModuleOp
+    traces: dict[Conventions, Trace] = field(default_factory=dict[Conventions, Trace])
+    ladders: dict[tuple[Conventions, bool], Ladder] = field(default_factory=dict[tuple[Conventions, bool], Ladder])
+
+    def trace(self, conventions: Conventions) -> Trace:
+        """The accesses of the module's iteration by these conventions."""
+        if conventions not in self.traces:
+            func = next(iter(training_functions(self.module)), None)
+            iteration = Iteration((), ()) if func is None else iteration_of(func, conventions)
+            self.traces[conventions] = trace_of(iteration)
+        return self.traces[conventions]
+
+    def planned(self, options: Options, capacities: Sequence[int]) -> Iterator[tuple[Plan, Timeline]]:
+        """Plans and timelines of a machine with each of these capacities, in bytes, some lanes at a time."""
+        trace = self.trace(options.conventions)
+        sizes = np.array(capacities, dtype=np.int64)
+        for chunk in in_chunks(trace, len(sizes)):
+            plan = self._plan(trace, options, sizes[chunk], int(sizes.max()))
+            yield plan, timeline(plan, options.tflops, options.gb_per_s)
+
+    def _plan(self, trace: Trace, options: Options, capacities: Ints, most: int) -> Plan:
+        if not options.best or not trace.slots:
+            return residency(trace, capacities, options.retain)
+        key = (options.conventions, options.retain)
+        if key not in self.ladders or self.ladders[key].rungs[-1] < most:
+            self.ladders[key] = ladder_of(trace, most, retain=options.retain)
+        choice = choose(self.ladders[key], capacities, options.tflops, options.gb_per_s)
+        return residency(trace, choice.capacity, options.retain, choice.bypass)
+
+
+def least_rows(iteration: Iteration) -> tuple[int, str]:
+    """The most that a step needs for one row of each of its tensors, in bytes, and its layer."""
+    rows = [
+        (sum(iteration.tensors[t].row_bytes for t in {*step.reads, *step.writes}), step.name)
+        for step in iteration.steps
+    ]
+    return max(rows, key=lambda row: row[0], default=(0, ""))

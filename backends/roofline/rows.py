@@ -1,0 +1,135 @@
+"""Rows and totals of a report from a plan and its timeline."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npuc.backends.roofline.options import Options
+from npuc.compiler.analysis.iteration.prefetch import occupancy
+from npuc.compiler.analysis.iteration.residency import Plan
+from npuc.compiler.analysis.iteration.steps import Step, Tensor
+from npuc.compiler.analysis.iteration.timeline import Timeline
+from npuc.compiler.analysis.iteration.trace import Bools, Ints, Trace
+from npuc.compiler.report import OpRow, Scalar, TensorBytes
+
+_GRADIENTS = {"gradient": "dY", "weight_gradient": "dW"}
+_NAMES = {"weight": "W", "input": "X", "state": "state"}
+
+
+def plan_rows(plan: Plan, times: Timeline, options: Options) -> list[OpRow]:
+    """A row for each step of a plan of one lane; the bus's tail is billed to the last."""
+    trace = plan.trace
+    resident = occupancy(plan)[:, 0]
+    loaded, written = trace.read & ~plan.kept[:, 0], plan.offload[:, 0]
+    compulsory = compulsory_bytes(trace)
+    start, ready, end = times.start[:, 0].tolist(), times.ready[:, 0].tolist(), times.end[:, 0].tolist()
+    rows: list[OpRow] = []
+    for number in range(trace.steps):
+        slots = range(int(trace.first[number]), int(trace.first[number + 1]))
+        done = float(times.total[0]) if number == trace.steps - 1 else end[number]
+        rows.append(
+            _row(
+                plan,
+                options,
+                number,
+                (start[number], ready[number], done),
+                _tensors(trace, slots, loaded, written),
+                sum(int(compulsory[slot]) for slot in slots),
+                int(resident[number]),
+            )
+        )
+    return rows
+
+
+def _row(
+    plan: Plan,
+    options: Options,
+    number: int,
+    times: tuple[float, float, float],
+    tensors: dict[str, TensorBytes],
+    compulsory: int,
+    resident: int,
+) -> OpRow:
+    trace = plan.trace
+    step, footprint = trace.iteration.steps[number], int(trace.footprint[number])
+    start, ready, end = times
+    compute = step.ops / (options.tflops * 1e12)
+    streams = bool(plan.streams[number, 0])
+    stall = max(end - start - compute, 0.0) if streams else ready - start
+    bytes_in = sum(moved.read_bytes for moved in tensors.values())
+    bytes_out = sum(moved.write_bytes for moved in tensors.values())
+    reuse = step.ops / footprint if footprint else 0.0
+    native: dict[str, Scalar | list[Scalar]] = {
+        "bytes_in": bytes_in,
+        "bytes_out": bytes_out,
+        "start_seconds": start,
+        "end_seconds": end,
+        "stall_seconds": stall,
+        "resident_bytes": resident,
+        "footprint_bytes": footprint,
+        "reuse_frequency": reuse,
+        "attainable_tops": min(reuse * options.gb_per_s / 1e3, options.tflops),
+        "layer_type": "I" if step.matrix else "II",
+        "streams": streams,
+    }
+    return OpRow(
+        index=number,
+        name=step.name,
+        op=step.op,
+        loc=step.loc,
+        phase=step.phase,
+        kind="matrix" if step.matrix else "vector",
+        macs=step.macs,
+        vector_ops=step.vector_ops,
+        seconds=end - start,
+        utilization=compute / (end - start) if end > start else 0.0,
+        dram_read_bytes=bytes_in,
+        dram_write_bytes=bytes_out,
+        limit="dram" if end - start > 2 * compute else "compute",
+        lower_bound_bytes=compulsory,
+        lower_bound_seconds=compute,
+        tensors=tensors,
+        native=native,
+    )
+
+
+def _tensors(trace: Trace, slots: range, loaded: Bools, written: Bools) -> dict[str, TensorBytes]:
+    """Traffic of a step by the part that its tensors play."""
+    moved: dict[str, list[int]] = {}
+    for slot in slots:
+        step = trace.iteration.steps[int(trace.step[slot])]
+        tensor = trace.iteration.tensors[int(trace.tensor[slot])]
+        size = int(trace.size[slot])
+        own = moved.setdefault(_part(tensor, bool(trace.write[slot]), step), [0, 0])
+        own[0] += size if loaded[slot] else 0
+        own[1] += size if written[slot] else 0
+    return {name: TensorBytes(read, write) for name, (read, write) in moved.items()}
+
+
+def _part(tensor: Tensor, write: bool, step: Step) -> str:
+    """The part a tensor plays in a step: X, W, Y, dY, dX, dW or state."""
+    if tensor.kind == "gradient":
+        return "dX" if write else "dY"
+    if tensor.kind == "weight_gradient":
+        return "dW"
+    if tensor.kind == "value":
+        return "Y" if write and step.phase == "forward" else "X"
+    return _NAMES[tensor.kind]
+
+
+def compulsory_bytes(trace: Trace) -> Ints:
+    """Bytes each slot has to move whatever the cache: what nobody produced is read once, what is kept is written."""
+    fresh = trace.read & (trace.previous < 0)
+    return trace.size * (fresh.astype(np.int64) + _last_written(trace))
+
+
+def _last_written(trace: Trace) -> Ints:
+    """1 for the slots at whose end a tensor that must be in memory has its final value."""
+    written = np.zeros(trace.slots, dtype=np.int64)
+    changed: dict[int, int] = {}
+    for slot in np.flatnonzero(trace.write).tolist():
+        changed[int(trace.tensor[slot])] = slot
+    for tensor, slot in changed.items():
+        if tensor in trace.iteration.kept:
+            written[slot] = 1
+    return written

@@ -1,0 +1,75 @@
+"""What is said of a whole iteration, for each lane of a plan."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+import numpy as np
+
+from npuc.backends.roofline.options import Options
+from npuc.backends.roofline.rows import compulsory_bytes
+from npuc.compiler.analysis.iteration.residency import Plan
+from npuc.compiler.analysis.iteration.timeline import Timeline
+from npuc.compiler.report import Kind, Phase, Scalar, Totals
+
+
+def lane_totals(plan: Plan, times: Timeline, options: Options) -> list[Totals]:
+    """The totals of each lane: what the rows of a report of it add up to."""
+    trace = plan.trace
+    steps = trace.iteration.steps
+    seconds = times.end - times.start
+    if len(seconds):
+        seconds[-1] = times.total - times.start[-1]
+    masks = {phase: np.array([step.phase == phase for step in steps], dtype=np.bool_) for phase in get_args(Phase)}
+    matrix = np.array([step.matrix for step in steps], dtype=np.bool_)
+    kinds = {kind: matrix if kind == "matrix" else ~matrix & (kind == "vector") for kind in get_args(Kind)}
+    macs, vector = sum(step.macs for step in steps), sum(step.vector_ops for step in steps)
+    compute = math.fsum(step.ops / (options.tflops * 1e12) for step in steps)
+    least = int(compulsory_bytes(trace).sum())
+    read, written = plan.bytes_in.tolist(), plan.bytes_out.tolist()
+    found: list[Totals] = []
+    for lane in range(len(plan.capacity)):
+        column = seconds[:, lane]
+        total = math.fsum(column)
+        found.append(
+            Totals(
+                cycles=None,
+                seconds=total,
+                macs=macs,
+                vector_ops=vector,
+                dram_read_bytes=read[lane],
+                dram_write_bytes=written[lane],
+                energy_j=None,
+                utilization=compute / total if total > 0 else None,
+                lower_bound_seconds=compute,
+                lower_bound_bytes=least,
+                seconds_by_phase={name: math.fsum(column[mask]) for name, mask in masks.items()},
+                seconds_by_kind={name: math.fsum(column[mask]) for name, mask in kinds.items()},
+            )
+        )
+    return found
+
+
+def native_totals(plan: Plan, times: Timeline, options: Options) -> list[dict[str, Scalar]]:
+    """What the model says beside the totals, for each lane."""
+    iteration = plan.trace.iteration
+    moved = (plan.bytes_in + plan.bytes_out).tolist()
+    streamed = plan.streams.sum(axis=0).tolist()
+    found: list[dict[str, Scalar]] = []
+    for lane, total in enumerate(times.total.tolist()):
+        bandwidth = moved[lane] / total / 1e9 if total > 0 else 0.0
+        found.append(
+            {
+                "ops": iteration.ops,
+                "average_gb_per_s": bandwidth,
+                "active_time": bandwidth / options.gb_per_s,
+                "samples_per_second": iteration.samples / total if total > 0 else 0.0,
+                "plan_mib": int(plan.capacity[lane]) / (1 << 20),
+                "peak_bytes": int(plan.peak[lane]),
+                "largest_footprint_bytes": int(plan.trace.footprint.max(initial=0)),
+                "streamed_steps": streamed[lane],
+                "ridge_ops_per_byte": options.ridge,
+            }
+        )
+    return found

@@ -1,0 +1,100 @@
+"""
+The best plan of any capacity up to the given one.
+
+Belady's plan for whole tensors can be worse with more capacity. Here the plans of a fixed ladder of capacities are
+made, by each rule, and each rung takes one of its own only if that moves no more bytes and takes no more time than the
+plan of the rung below, which it can use as well. So neither ever rises with the capacity, whatever it is, and a capacity
+uses the rung below it. The ladder depends on the network alone; its rungs are within 1.6 % of each other, or within
+6.3 % for iterations of many thousand accesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.iteration.residency import Plan, residency
+from npuc.compiler.analysis.iteration.timeline import timeline
+from npuc.compiler.analysis.iteration.trace import Bools, Ints, Trace
+
+RUNGS = ((4096, 64), (16384, 32))
+"""Rungs an octave for iterations of up to so many accesses."""
+FEWEST_RUNGS = 16
+FINE_OCTAVES = 8
+"""How far below the capacity in which everything fits the ladder is fine; below that it has COARSE_RUNGS an octave."""
+COARSE_RUNGS = 4
+COARSE_OCTAVES = 24
+ENTRIES = 1 << 23
+"""The most accesses times capacities that are looked at in one go, for the sake of memory."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Plans of a network for rungs of capacity, in bytes, ascending, by each rule: rungs by rule, rule by rule."""
+
+    rungs: Ints
+    rules: int
+    plans: tuple[Plan, ...]
+
+    @property
+    def moved(self) -> Ints:
+        """Bytes that each plan moves, a row a rule."""
+        found = np.concatenate([plan.bytes_in + plan.bytes_out for plan in self.plans])
+        return found.reshape(self.rules, -1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen for each of some capacities: the capacity whose plan it is, and whether steps may stream."""
+
+    capacity: Ints
+    bypass: Bools
+
+
+def in_chunks(trace: Trace, count: int) -> Iterator[slice]:
+    """Slices of so many capacities that are looked at in one go."""
+    size = max(1, ENTRIES // max(trace.slots, 1))
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))
+
+
+def everything(trace: Trace) -> int:
+    """The capacity in bytes from which on nothing has to leave the cache."""
+    return int(residency(trace, np.array([1 << 62], dtype=np.int64)).peak[0])
+
+
+def rungs_of(trace: Trace, most: int) -> Ints:
+    """The rungs of a network's ladder up to a capacity, in bytes, ascending; at least one."""
+    top = everything(trace)
+    fine = next((rungs for slots, rungs in RUNGS if trace.slots <= slots), FEWEST_RUNGS)
+    rungs = {top}
+    for octave in range(max(top.bit_length() - COARSE_OCTAVES, 0), top.bit_length()):
+        low = 1 << octave
+        count = fine if 2 * low > top >> FINE_OCTAVES else COARSE_RUNGS
+        rungs.update(low + low * i // count for i in range(count))
+    return np.array(sorted(rung for rung in rungs if rung <= min(most, top)) or [most], dtype=np.int64)
+
+
+def ladder_of(trace: Trace, most: int, *, retain: bool) -> Ladder:
+    """The ladder up to a capacity; where steps that stream `retain` something, steps that fit may stream as well."""
+    rungs = rungs_of(trace, most)
+    rules = (False, True) if retain else (False,)
+    capacity, bypass = np.tile(rungs, len(rules)), np.repeat(rules, len(rungs))
+    plans = tuple(residency(trace, capacity[c], retain, bypass[c]) for c in in_chunks(trace, len(capacity)))
+    return Ladder(rungs, len(rules), plans)
+
+
+def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float) -> Choice:
+    """The best plans for capacities in bytes on a machine: never more bytes, nor more time, with more capacity."""
+    moved = ladder.moved
+    seconds = np.concatenate([timeline(plan, tflops, gb_per_s).total for plan in ladder.plans]).reshape(moved.shape)
+    chosen: list[tuple[int, int]] = []
+    for rung in range(len(ladder.rungs)):
+        own = [(rule, rung) for rule in range(ladder.rules)]
+        if chosen:
+            own = [one for one in own if moved[one] <= moved[chosen[-1]] and seconds[one] <= seconds[chosen[-1]]]
+        chosen.append(min(own, key=lambda one: (seconds[one], moved[one])) if own else chosen[-1])
+    place = np.maximum(np.searchsorted(ladder.rungs, capacities, side="right") - 1, 0)
+    rule, rung = np.array(chosen, dtype=np.int64)[place].T
+    return Choice(np.minimum(ladder.rungs[rung], capacities), rule > 0)
