@@ -3,9 +3,9 @@ The best plan of any capacity up to the given one.
 
 Belady's plan for whole tensors can be worse with more capacity. Here the plans of a fixed ladder of capacities are
 made, by each rule, and each rung takes one of its own only if that moves no more bytes and takes no more time than the
-plan of the rung below, which it can use as well. So neither ever rises with the capacity, whatever it is, and a capacity
-uses the rung below it. The ladder depends on the network alone; its rungs are within 1.6 % of each other, or within
-6.3 % for iterations of many thousand accesses.
+plan of the rung below, which it can use as well. So neither ever rises with the capacity, whatever it is, and a
+capacity uses the rung below it. The ladder depends on the network alone; its rungs are within 1.6 % of each other, or
+within 6.3 % for iterations of many thousand accesses.
 """
 
 from __future__ import annotations

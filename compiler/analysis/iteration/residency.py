@@ -14,6 +14,7 @@ arrays have a last axis of lanes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -144,8 +145,9 @@ class _Walk:
         while len(lanes):
             top = self.top[lanes]
             slots = top - down
-            found = kept[np.maximum(slots, end), lanes] & (slots >= end)
-            bytes_of = np.where(found, size[slots], 0)
+            inside = np.maximum(slots, end)
+            found = kept[inside, lanes] & (slots >= end)
+            bytes_of = np.where(found, size[inside], 0)
             freed = bytes_of.cumsum(axis=0)
             leaves = found & (freed - bytes_of < excess)
             rows, columns = np.nonzero(leaves)
@@ -192,7 +194,8 @@ class _Walk:
         for slot, _ in stays:
             candidates[slot - end] = True
         order = self.trace.nearest[self.trace.nearest >= end] - end
-        order = order[candidates.any(axis=1)[order]]
+        some = cast(Bools, candidates.any(axis=1))
+        order = order[some[order]]
         size, room = self.trace.size, self.capacity[lanes].copy()
         for slot in order.tolist():
             fits: Bools = np.logical_and(candidates[slot], room >= size[slot + end])
