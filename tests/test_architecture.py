@@ -71,5 +71,5 @@ def test_the_page_names_every_analysis() -> None:
     """So that a new one is placed where a reader looks for it."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     table = text[text.index("The analyses, by the question") : text.index("## What a change touches")]
-    names = {path.stem for path in (ROOT / "compiler" / "analysis").glob("*.py")} - {"__init__"}
+    names = {path.stem for path in (ROOT / "compiler" / "analysis").rglob("*.py")} - {"__init__"}
     assert names == {name for name in names if f"`{name}`" in table}
