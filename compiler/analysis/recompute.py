@@ -108,10 +108,23 @@ class Problem:
 
     def outcome(self, plan: Plan) -> Outcome:
         """What a plan costs."""
+        work, live = self.course(plan)
+        return Outcome(work, max(live, default=self.resident))
+
+    def course(self, plan: Plan) -> tuple[int, list[int]]:
+        """The work of a plan, and the bytes in memory during each operation of its sequence."""
         order = self.sequence(plan)
         live = live_bytes(self._slots_of(order, plan), (*self.sizes, *self.sizes), self.returned)
-        work = sum(self.works[~op] for op in order if op < 0)
-        return Outcome(work, self.resident + max(live, default=0))
+        return sum(self.works[~op] for op in order if op < 0), [self.resident + count for count in live]
+
+    def idle(self, plan: Plan, at: int) -> list[int]:
+        """The candidates that are not in a plan, of which values lie in memory during a slot that does not use them."""
+        slots = self._slots_of(self.sequence(plan), plan)
+        before = {b for _, makes in slots[:at] for b in makes}
+        after = {b for reads, _ in slots[at + 1 :] for b in reads}
+        kept = before.intersection(after).difference(slots[at][0])
+        found = {self.producer[b] for b in kept if b in self.producer}
+        return sorted(op for op in found if op in self.candidates and op not in plan)
 
     def _slots_of(self, order: Sequence[int], plan: Plan) -> list[Slot]:
         """The slots of a sequence; the second values of a plan are buffers of their own."""

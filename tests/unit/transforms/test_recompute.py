@@ -1,5 +1,7 @@
 """The pass `recompute`: what runs again, where, and what it refuses."""
 
+import sys
+
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f64
@@ -7,8 +9,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.liveness import memory_of_module
+from npuc.compiler.analysis.recompute_exact import Unsolved
 from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import UsageError
+from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.pipeline import STEPS, available_passes, read_pipeline, write_pipeline
 from npuc.compiler.run import stamp_default_target
@@ -16,7 +19,7 @@ from npuc.compiler.transforms._together import together
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
-from npuc.compiler.transforms.recompute import RecomputePass
+from npuc.compiler.transforms.recompute import EXACT, RecomputePass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.provenance import Role, derive, is_recomputed, layer_of, role_of
@@ -185,7 +188,10 @@ def test_vector_work_that_runs_again_is_not_fused_with_a_product_that_does_not()
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("policy=all", "policy is 'all', expected none, every-k"),
+        ("policy=all", "policy is 'all', expected none, every-k, optimal"),
+        ("policy=optimal", "expected a budget_mib with policy=optimal"),
+        ("budget_mib=3", "expected a budget_mib with policy=optimal, and with no other policy"),
+        ("policy=optimal budget_mib=0", "budget_mib is 0, expected more than 0"),
         ("policy=none k=3", "k is 3, expected at least 1, with policy=every-k"),
         ("k=0", "k is 0, expected at least 1"),
     ],
@@ -193,6 +199,56 @@ def test_vector_work_that_runs_again_is_not_fused_with_a_product_that_does_not()
 def test_wrong_options_are_refused(options: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read_pipeline(f"recompute{{{options}}}", available_passes())
+
+
+def in_mib(count: float) -> float:
+    return count / (1 << 20)
+
+
+def test_optimal_stays_within_the_budget_and_runs_as_little_as_possible() -> None:
+    work: list[int] = []
+    for share in (1.0, 0.95, 0.87):
+        module = step(12)
+        budget = int(peak(module) * share)
+        RecomputePass(policy="optimal", budget_mib=in_mib(budget)).apply(Context(), module)
+        assert peak(module) <= budget
+        work.append(len(again(module)))
+    assert work[0] == 0
+    assert 0 < work[1] < work[2]
+
+
+@pytest.mark.parametrize("exact", [0, EXACT])
+def test_a_budget_that_cannot_be_met_names_one_that_can(exact: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("npuc.compiler.transforms.recompute.EXACT", exact)
+    with pytest.raises(CapacityError, match=r"no plan keeps the memory of tensors within 0\.001 MiB") as caught:
+        RecomputePass(policy="optimal", budget_mib=0.001).apply(Context(), step(12))
+    assert caught.value.exit_code == 3
+    assert caught.value.hint is not None
+    least = float(caught.value.hint.partition("budget_mib=")[2])
+    module = step(12)
+    RecomputePass(policy="optimal", budget_mib=least).apply(Context(), module)
+    assert in_mib(peak(module)) <= least
+    if exact:
+        with pytest.raises(CapacityError):
+            RecomputePass(policy="optimal", budget_mib=least - 0.001).apply(Context(), step(12))
+
+
+def test_without_scipy_small_networks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(UsageError, match="needs SciPy") as caught:
+        RecomputePass(policy="optimal", budget_mib=0.001).apply(Context(), step(12))
+    assert caught.value.hint == 'pip install "npuc[solver]"'
+
+
+def test_where_the_proof_takes_too_long_it_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsolved(*_: object) -> None:
+        raise Unsolved
+
+    monkeypatch.setattr("npuc.compiler.transforms.recompute.least_work", unsolved)
+    module = step(12)
+    budget = int(0.9 * peak(module))
+    RecomputePass(policy="optimal", budget_mib=in_mib(budget)).apply(Context(), module)
+    assert peak(module) <= budget
 
 
 def test_without_a_backward_pass_it_is_an_error() -> None:
@@ -209,7 +265,15 @@ def test_after_the_lowering_it_is_an_error() -> None:
         RecomputePass().apply(Context(), module)
 
 
-@pytest.mark.parametrize("text", ["recompute", "recompute{policy=every-k k=4}", 'recompute{policy="none"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recompute",
+        "recompute{policy=every-k k=4}",
+        'recompute{policy="none"}',
+        'recompute{policy=optimal budget_mib=1.5 only="stage1.*"}',
+    ],
+)
 def test_the_text_of_the_pass_reads_back(text: str) -> None:
     passes = read_pipeline(text, available_passes())
     assert read_pipeline(write_pipeline(passes), available_passes()) == passes
