@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from npuc.backends.base import get_backend
 from npuc.backends.hardware import load_hardware, parse_setting
@@ -20,6 +20,9 @@ from npuc.compiler.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions
 from npuc.compiler.source import Source
 from npuc.compiler.sweep.values import MOST_POINTS, read_values, too_many
+
+if TYPE_CHECKING:
+    from npuc.frontends.dsl.elaborate import Parameters
 
 Vary = Mapping[str, "str | Iterable[object]"]
 """The values of each key: as the command line takes them (`1024:8192:1024`), or themselves."""
@@ -114,7 +117,8 @@ def make_grid(source: Source, vary: Vary, options: CompileOptions, backends: Seq
     """
     if not vary:
         raise UsageError("there is nothing to vary", hint="for example --vary memory.spm_kib=1024:8192:1024")
-    names = _parameters(source)
+    parameters = read_parameters(source)
+    names = parameters.names if parameters is not None else ()
     axes: list[Axis] = []
     for key, given in vary.items():
         place, target = _meaning(key, names, source)
@@ -127,16 +131,18 @@ def make_grid(source: Source, vary: Vary, options: CompileOptions, backends: Seq
     for axis in axes:
         _check_unset(axis, options, backends)
     _check_options(axes, options)
-    _check_defines(axes, options, source)
+    if parameters is not None:
+        _check_defines(axes, options, parameters)
     return Grid(tuple(axes))
 
 
-def _parameters(source: Source) -> tuple[str, ...]:
+def read_parameters(source: Source) -> Parameters | None:
+    """The parameters of a network; None for a source that has none. Raises `SourceError`s."""
     if source.format != "dsl":
-        return ()
+        return None
     from npuc.frontends.dsl.elaborate import Parameters
 
-    return Parameters(source.text, source.filename).names
+    return Parameters(source.text, source.filename)
 
 
 def _meaning(key: str, names: Sequence[str], source: Source) -> tuple[Place, str]:
@@ -233,14 +239,9 @@ def _check_options(axes: Sequence[Axis], options: CompileOptions) -> None:
             load_hardware(machine, {**(options.get("overrides") or {}), **first})
 
 
-def _check_defines(axes: Sequence[Axis], options: CompileOptions, source: Source) -> None:
+def _check_defines(axes: Sequence[Axis], options: CompileOptions, parameters: Parameters) -> None:
     """Raise `UsageError` for values that a parameter of the network does not take."""
     varied = [axis for axis in axes if axis.place == "define"]
-    if not varied:
-        return
-    from npuc.frontends.dsl.elaborate import Parameters
-
-    parameters = Parameters(source.text, source.filename)
     first = {**(options.get("defines") or {}), **{axis.target: axis.values[0] for axis in varied}}
     for axis in varied:
         for value in axis.values:

@@ -14,7 +14,7 @@ from npuc.compiler.errors import UsageError
 from npuc.compiler.options import CompileOptions
 from npuc.compiler.scoring import machine_for, version
 from npuc.compiler.source import Source
-from npuc.compiler.sweep.axes import Grid, Vary, make_grid
+from npuc.compiler.sweep.axes import Grid, Vary, make_grid, read_parameters
 from npuc.compiler.sweep.compare import Comparison, compare
 from npuc.compiler.sweep.points import Points, SweepPoint
 
@@ -84,7 +84,9 @@ class Sweep:
     def digest(self) -> str:
         """A hash of everything that the rows depend on: the source, the points, the machine, the options, npuc."""
         said: dict[str, Any] = {name: value for name, value in self.options.items() if name not in _NO_RESULT}
-        said["source"] = [self.source.shown, self.source.format, self.source.text]
+        parameters = read_parameters(self.source)
+        texts = () if parameters is None else parameters.texts
+        said["source"] = [self.source.shown, self.source.format, self.source.text, *texts]
         said["backend"] = self.backend
         said["axes"] = [[axis.key, axis.target, [repr(v) for v in axis.values]] for axis in self.grid.axes]
         said["machines"] = [dict(load_hardware(name).values) for name in self._machines()]

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from npuc.compiler.report.layers import MOST_LINES
+from npuc.compiler.report.table import UNLIMITED
 from npuc.compiler.report.verdict import MAC_UNITS
 from npuc.compiler.sweep.axes import Grid
 from npuc.compiler.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names
@@ -25,6 +27,7 @@ SweepRows = Literal["folded", "all"]
 """What the table shows: many points folded, or every point."""
 
 
+SPARE = {TRAFFIC: 1, ENERGY: 5, MEMORY: 2}
 HEADINGS = {TRAFFIC: "DRAM", MEMORY: "peak"}
 
 
@@ -38,7 +41,7 @@ def print_sweep(
     shown, note = (list(range(grid.count)), "") if rows == "all" else fold(comparison)
     heading = f"{title}: {grid.count:,} point{'s' * (grid.count > 1)} of {axis_names(grid.axes)}"
     console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
-    console.print(_table(comparison, shown))
+    console.print(_fitting_table(comparison, shown, console))
     if note:
         console.print(escape(note), style="dim", soft_wrap=True)
     for name, text in summary(comparison, backend):
@@ -72,7 +75,22 @@ def fold(comparison: Comparison, most: int = MOST_LINES) -> tuple[list[int], str
     return shown, f"{len(shown)} of {len(lines.values):,} values of {lines.key}{note}: --rows all shows every point"
 
 
-def _table(comparison: Comparison, shown: Sequence[int]) -> Table:
+def _fitting_table(comparison: Comparison, shown: Sequence[int], console: Console) -> Table:
+    """The table without the columns for which the console has no room; numbers are never cut."""
+    from rich.measure import Measurement
+
+    columns = list(_columns(comparison, shown))
+    unlimited = console.options.update(width=UNLIMITED, max_width=UNLIMITED)
+    while True:
+        table = _table(comparison, shown, columns)
+        spare = max(columns, key=lambda column: column.spare, default=None)
+        needed = Measurement.get(console, unlimited, table).maximum
+        if needed <= console.width or spare is None or not spare.spare:
+            return table
+        columns.remove(spare)
+
+
+def _table(comparison: Comparison, shown: Sequence[int], columns: Sequence[_Column]) -> Table:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -81,14 +99,13 @@ def _table(comparison: Comparison, shown: Sequence[int]) -> Table:
     for axis in comparison.grid.axes:
         side = "right" if axis.is_numeric else "left"
         table.add_column(escape(axis.key.replace(".", ".\n", 1)), justify=side, no_wrap=True, vertical="bottom")
-    columns = list(_columns(comparison, shown))
-    for heading, _ in columns:
-        table.add_column(heading, justify="right", no_wrap=True)
+    for column in columns:
+        table.add_column(column.heading, justify="right", no_wrap=True)
     for row, number in enumerate(shown):
         point = comparison.points[number]
         style = "bold green" if number == comparison.best else "dim" if point.error is not None else None
         cells = [escape(value_text(value)) for value in point.values.values()]
-        table.add_row(*cells, *(texts[row] for _, texts in columns), style=style)
+        table.add_row(*cells, *(column.texts[row] for column in columns), style=style)
     return table
 
 
@@ -99,41 +116,53 @@ def value_text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
-def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[tuple[str, list[str]]]:
-    """The columns after the keys: a heading, and the cells of the lines that are shown."""
+@dataclass(frozen=True)
+class _Column:
+    """A heading, and the cells of the lines that are shown; where there is no room the most `spare` one goes first."""
+
+    heading: str
+    texts: list[str]
+    spare: int = 0
+
+
+def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[_Column]:
+    """The columns after the keys."""
     totals = [comparison.points[number].totals for number in shown]
     for quantity in dict.fromkeys((TIME, TRAFFIC, ENERGY, comparison.quantity, MEMORY)):
         values = [None if one is None else quantity.of(one) for one in totals]
         varies = len({value for value in values if value is not None}) > 1
         if any(value is not None for value in values) and (quantity is not MEMORY or varies):
-            yield _column(HEADINGS.get(quantity, quantity.title), quantity, values)
+            spare = 0 if quantity is comparison.quantity else SPARE.get(quantity, 0)
+            yield _column(HEADINGS.get(quantity, quantity.title), quantity, values, spare)
     if comparison.by_mac:
         yield _rates([(one.macs, one.seconds) if one is not None else (None, None) for one in totals])
     used = [None if one is None else one.utilization for one in totals]
     if any(value is not None for value in used):
-        yield "util\n%", ["" if value is None else f"{100 * value:.1f}" for value in used]
+        texts = ["" if value is None else f"{100 * value:.1f}" for value in used]
+        yield _Column("util\n%", texts, spare=4)
     ratios = [comparison.ratio(number) for number in shown]
     if any(ratio is not None for ratio in ratios):
         what = f"{comparison.quantity.title}{' a MAC' if comparison.by_mac else ''}"
-        yield f"{what}\nover best", ["" if ratio is None else f"{ratio:.3f}" for ratio in ratios]
+        yield _Column(f"{what}\nover best", ["" if ratio is None else f"{ratio:.3f}" for ratio in ratios])
     if any(one is None for one in totals):
-        yield "\nfits", ["yes" if one is not None else "no" for one in totals]
+        yield _Column("\nfits", ["yes" if one is not None else "no" for one in totals])
 
 
-def _column(heading: str, quantity: Quantity, values: Sequence[float | None]) -> tuple[str, list[str]]:
+def _column(heading: str, quantity: Quantity, values: Sequence[float | None], spare: int) -> _Column:
     """Values in one unit, with as many digits as the smallest needs."""
     known = [value for value in values if value]
     scale, unit = quantity.unit(max(known, default=0.0))
     least = min(known, default=scale) / scale
     digits = min(4, max(0, 3 - math.floor(math.log10(least)))) if least else 3
-    return f"{heading}\n{unit}", ["" if value is None else f"{value / scale:,.{digits}f}" for value in values]
+    texts = ["" if value is None else f"{value / scale:,.{digits}f}" for value in values]
+    return _Column(f"{heading}\n{unit}", texts, spare)
 
 
-def _rates(work: Sequence[tuple[int | None, float | None]]) -> tuple[str, list[str]]:
+def _rates(work: Sequence[tuple[int | None, float | None]]) -> _Column:
     """MACs a second."""
     rates = [macs / seconds if macs is not None and seconds else None for macs, seconds in work]
     scale, unit = next((u for u in MAC_UNITS if max((r for r in rates if r), default=0.0) >= u[0]), MAC_UNITS[-1])
-    return f"MACs\n{unit}/s", ["" if rate is None else f"{rate / scale:,.1f}" for rate in rates]
+    return _Column(f"MACs\n{unit}/s", ["" if rate is None else f"{rate / scale:,.1f}" for rate in rates], spare=3)
 
 
 def summary(comparison: Comparison, backend: str) -> Iterator[tuple[str, str]]:

@@ -188,6 +188,9 @@ class Parameters:
         """Raises the SourceErrors of a text that is no program."""
         self._program = load_program(text, filename)
         self.names = tuple(p.name for p in self._program.network.definition.parameters)
+        routines = (self._program.network, *self._program.blocks.values())
+        self.texts = tuple(sorted({(routine.source.filename, routine.source.text) for routine in routines}))
+        """The files that the program is made of, but for those that ship with npuc."""
 
     def check(self, defines: Mapping[str, Value]) -> None:
         """Raise UsageError for names and values that `-D` refuses; the network itself is not looked at."""

@@ -1,5 +1,6 @@
 """Comparing, folding and drawing points."""
 
+import io
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -169,3 +170,31 @@ def test_a_table_names_units_and_marks_what_does_not_fit(capsys: pytest.CaptureF
     assert lines[3].split() == ["spm_kib", "gb_per_s", "ms", "MiB", "%", "over", "best", "fits"]
     assert lines[5].split() == ["64", "75", "no"]
     assert lines[7].split() == ["128", "75", "3.000", "1.000", "50.0", "1.200", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("width", "headings"),
+    [
+        (100, ["time", "DRAM", "energy", "peak", "util", "time"]),
+        (60, ["time", "DRAM", "peak", "util", "time"]),
+        (50, ["time", "DRAM", "peak", "time"]),
+        (40, ["time", "DRAM", "time"]),
+        (33, ["time", "time"]),
+    ],
+)
+def test_a_narrow_table_leaves_columns_out(width: int, headings: list[str]) -> None:
+    from rich.console import Console
+
+    more: dict[str, Any] = {
+        "utilization": [0.5, 0.25],
+        "peak_bytes": [1 << 20, 1 << 21],
+        "energy_j": [1.0, 1.5],
+        "dram_read_bytes": [5000, 6000],
+    }
+    console = Console(width=width, file=io.StringIO(), highlight=False)
+    with console.capture() as capture:
+        print_sweep("net", compared((RATE,), [1.0, 2.0], **more), console, backend="cycle")
+    lines = capture.get().splitlines()
+    first = next(number for number, line in enumerate(lines) if number and "dram." in line)
+    assert lines[first].split()[1:] == headings
+    assert lines[first + 3].split()[1] == "1.000"

@@ -153,3 +153,14 @@ def test_what_depends_on_rows_is_hashed(tmp_path: Path) -> None:
     machine.write_text("clock_mhz = 200\n")
     others.append(digest())
     assert len({same, *others}) == len(others) + 1
+
+
+def test_imported_files_are_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = 'import "blocks.dsl"\n' + NET.replace("relu(linear(x, hidden))", "layer(x, hidden)")
+
+    def digest(body: str) -> str:
+        Path("blocks.dsl").write_text(f"block layer(x, n) {{\n  return {body}\n}}\n")
+        return Sweep(text_source(text, "dsl", "net.dsl"), {"batch": "1"}, None, {}).digest()
+
+    assert digest("relu(linear(x, n))") == digest("relu(linear(x, n))") != digest("linear(x, n)")

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from npuc.backends.base import get_backend, score_many
 from npuc.backends.hardware import Hardware, load_hardware
-from npuc.compiler import sweep_source
+from npuc.compiler import compile_source, sweep_source
 from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.compiler.source import text_source
@@ -127,3 +127,14 @@ def test_processes_share_a_run() -> None:
 def test_a_key_that_the_machine_lacks_stops_the_sweep() -> None:
     with pytest.raises(UsageError, match=r"memory\.cache_mib=1: hardware 'custom' has no dram\.gb_per_s"):
         list(sweep_source(NET, vary={"memory.cache_mib": [1, 2]}, backend="tick", hardware={"clock_mhz": 1}))
+
+
+@pytest.mark.usefixtures("outside")
+def test_totals_are_those_of_compile() -> None:
+    """Also those that a backend does not say, for each machine of a run."""
+    sizes = (1, 2, 4)
+    points = list(sweep_source(NET, vary={"memory.element_bytes": sizes}, backend="tick"))
+    reports = [compile_source(NET, backend="tick", overrides={"memory.element_bytes": size}) for size in sizes]
+    assert [point.totals for point in points] == [report.totals for report in reports]
+    assert points[0].totals is not None
+    assert points[0].totals.peak_bytes
