@@ -59,8 +59,8 @@ class SweepPoint:
 
     def row(self) -> dict[str, Any]:
         """The row of a CSV file: the varied keys, all totals, nested ones dotted, the error; None is an empty cell."""
-        totals = dict.fromkeys(total_names()) if self.totals is None else flat_totals(self.totals)
-        return {**self.values, **totals, "error": self.error}
+        known = {} if self.totals is None else flat_totals(self.totals)
+        return {**self.values, **{name: known.get(name) for name in total_names()}, "error": self.error}
 
 
 class _Said(dict[str, None]):
