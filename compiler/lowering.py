@@ -82,7 +82,9 @@ def lower(
     else:
         above = next((i for i, p in enumerate(passes) if p.name == LOWER), len(passes))
         run_pipeline(module, passes[:above], context, sources, verify_each=verify_each, observe=trace)
-        memory = memory_of_module(module)
+        state = state_of(module)
+        whole_step = not derives_backward(model) or state.is_step or not state.has_loss
+        memory = memory_of_module(module) if whole_step else None
         run_pipeline(module, passes[above:], context, sources, verify_each=verify_each, observe=trace)
     if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
         (last,) = read_pipeline(with_objective(SCHEDULE, objective), available)

@@ -46,12 +46,39 @@ def iteration_of(func: FuncOp, conventions: Conventions, *, training: bool = Tru
     training = training and graph.loss is not None
     backward = [builder.backward(layer) for layer in reversed(layers)] if training else []
     forward = [builder.forward(layer) for layer in layers]
-    steps = [step for step in (*forward, *backward) if step.reads or step.writes]
+    again = {step.name for step in forward} & graph.recomputed
+    steps = [*forward, *with_recomputed(backward, [step for step in forward if step.name in again])]
+    steps = [step for step in steps if step.reads or step.writes]
     if training:
         steps, kept = update_steps(func, memory, steps, conventions)
     else:
         kept = {number for part in graph.outputs for number in memory.known(part)}
     return Iteration(memory.tensors(), tuple(steps), frozenset(kept), graph.samples)
+
+
+def with_recomputed(backward: Sequence[Step], again: Sequence[Step]) -> list[Step]:
+    """
+    Backward steps with the forward steps that run a second time, each before the first step that reads its results.
+
+    What such a step reads may itself have to be computed again before. The first results then die with their last use
+    in the forward pass, since they are overwritten before they are read.
+    """
+    makers = {tensor: step for step in again for tensor in step.writes}
+    steps: list[Step] = []
+    done: set[str] = set()
+
+    def make(tensors: Sequence[int]) -> None:
+        for tensor in tensors:
+            maker = makers.get(tensor)
+            if maker is not None and maker.name not in done:
+                done.add(maker.name)
+                make(maker.reads)
+                steps.append(maker)
+
+    for step in backward:
+        make(step.reads)
+        steps.append(step)
+    return steps
 
 
 @dataclass

@@ -17,7 +17,7 @@ from npuc.compiler.analysis.iteration.parts import Part, Value, leaves, view_of,
 from npuc.compiler.analysis.iteration.rules import STATISTICS
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
-from npuc.dialects.provenance import Role, layer_of, role_of
+from npuc.dialects.provenance import Role, is_recomputed, layer_of, role_of
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
@@ -60,7 +60,8 @@ class Graph:
     Layers in source order, and of what parts of memory their values are made.
 
     `made_by` is the layer that writes a part, `read_by` those that read it; `active` are the values that depend on a
-    trained parameter, `constants` those of none of the arguments; `outputs` what the program returns beside its loss.
+    trained parameter, `constants` those of none of the arguments; `outputs` what the program returns beside its loss;
+    `recomputed` the layers of which something runs again in the backward pass.
     """
 
     layers: list[Layer] = field(default_factory=list[Layer])
@@ -75,6 +76,7 @@ class Graph:
     constants: set[SSAValue] = field(default_factory=set[SSAValue])
     outputs: list[Part] = field(default_factory=list[Part])
     output_parts: set[Part] = field(default_factory=set[Part])
+    recomputed: set[str] = field(default_factory=set[str])
     loss: SSAValue | None = None
     samples: int = 0
 
@@ -96,6 +98,9 @@ def read_graph(func: FuncOp, float_bytes: int | None) -> Graph:
         if isinstance(op, ReturnOp):
             _read_results(graph, func, op)
         elif isinstance(op, TrainOp) and role_of(op) is Role.FORWARD:
+            if is_recomputed(op):
+                graph.recomputed.add(layer_of(op))
+                continue
             _read_operation(graph, op, reads, float_bytes)
     for layer, value in reads:
         for part in graph.parts(value):
