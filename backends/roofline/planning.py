@@ -50,12 +50,3 @@ class Planner:
             self.ladders[key] = ladder_of(trace, most, retain=options.retain)
         choice = choose(self.ladders[key], capacities, options.tflops, options.gb_per_s)
         return residency(trace, choice.capacity, options.retain, choice.bypass)
-
-
-def least_rows(iteration: Iteration) -> tuple[int, str]:
-    """The most that a step needs for one row of each of its tensors, in bytes, and its layer."""
-    rows = [
-        (sum(iteration.tensors[t].row_bytes for t in {*step.reads, *step.writes}), step.name)
-        for step in iteration.steps
-    ]
-    return max(rows, key=lambda row: row[0], default=(0, ""))

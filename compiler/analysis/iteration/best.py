@@ -16,16 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from npuc.compiler.analysis.iteration.residency import Plan, residency
+from npuc.compiler.analysis.iteration.steps import least_rows
 from npuc.compiler.analysis.iteration.timeline import timeline
 from npuc.compiler.analysis.iteration.trace import Bools, Ints, Trace
 
-RUNGS = ((4096, 64), (16384, 32))
-"""Rungs an octave for iterations of up to so many accesses."""
-FEWEST_RUNGS = 16
-FINE_OCTAVES = 8
-"""How far below the capacity in which everything fits the ladder is fine; below that it has COARSE_RUNGS an octave."""
-COARSE_RUNGS = 4
+RUNGS = ((4096, 64, 8), (16384, 32, 7))
+"""For iterations of up to so many accesses: rungs an octave, and for how many octaves below the capacity in which
+everything fits the ladder is that fine; below that it has COARSE_RUNGS an octave."""
+FEWEST_RUNGS = (16, 6)
+COARSE_RUNGS = 2
 COARSE_OCTAVES = 24
+"""The ladder begins there, or where a row of each tensor of a step fits."""
 ENTRIES = 1 << 23
 """The most accesses times capacities that are looked at in one go, for the sake of memory."""
 
@@ -60,26 +61,35 @@ def in_chunks(trace: Trace, count: int) -> Iterator[slice]:
 
 
 def everything(trace: Trace) -> int:
-    """The capacity in bytes from which on nothing has to leave the cache."""
-    return int(residency(trace, np.array([1 << 62], dtype=np.int64)).peak[0])
+    """The capacity in bytes from which on nothing has to leave the cache: the most that is wanted again, or in use."""
+    kept = np.flatnonzero(trace.previous >= 0)
+    kept = kept[trace.next[trace.previous[kept]] == kept]
+    change = np.zeros(trace.steps + 1, dtype=np.int64)
+    np.add.at(change, trace.step[trace.previous[kept]] + 1, trace.size[kept])
+    np.subtract.at(change, trace.step[kept], trace.size[kept])
+    return int((trace.footprint + change.cumsum()[:-1]).max(initial=0))
 
 
 def rungs_of(trace: Trace, most: int) -> Ints:
     """The rungs of a network's ladder up to a capacity, in bytes, ascending; at least one."""
-    top = everything(trace)
-    fine = next((rungs for slots, rungs in RUNGS if trace.slots <= slots), FEWEST_RUNGS)
+    top, floor = everything(trace), least_rows(trace.iteration)[0]
+    fine, octaves = next(((rungs, far) for slots, rungs, far in RUNGS if trace.slots <= slots), FEWEST_RUNGS)
     rungs = {top}
     for octave in range(max(top.bit_length() - COARSE_OCTAVES, 0), top.bit_length()):
         low = 1 << octave
-        count = fine if 2 * low > top >> FINE_OCTAVES else COARSE_RUNGS
+        count = fine if 2 * low > top >> octaves else COARSE_RUNGS
         rungs.update(low + low * i // count for i in range(count))
-    return np.array(sorted(rung for rung in rungs if rung <= min(most, top)) or [most], dtype=np.int64)
+    return np.array(sorted(rung for rung in rungs if floor <= rung <= min(most, top)) or [most], dtype=np.int64)
 
 
 def ladder_of(trace: Trace, most: int, *, retain: bool) -> Ladder:
-    """The ladder up to a capacity; where steps that stream `retain` something, steps that fit may stream as well."""
+    """
+    The ladder up to a capacity; where steps that stream `retain` something, steps that fit may stream as well.
+
+    They may not in iterations of more accesses than RUNGS names, where that would take most of the time.
+    """
     rungs = rungs_of(trace, most)
-    rules = (False, True) if retain else (False,)
+    rules = (False, True) if retain and trace.slots <= RUNGS[-1][0] else (False,)
     capacity, bypass = np.tile(rungs, len(rules)), np.repeat(rules, len(rungs))
     plans = tuple(residency(trace, capacity[c], retain, bypass[c]) for c in in_chunks(trace, len(capacity)))
     return Ladder(rungs, len(rules), plans)

@@ -63,20 +63,19 @@ def with_recomputed(backward: Sequence[Step], again: Sequence[Step]) -> list[Ste
     What such a step reads may itself have to be computed again before. The first results then die with their last use
     in the forward pass, since they are overwritten before they are read.
     """
-    makers = {tensor: step for step in again for tensor in step.writes}
+    makers = {tensor: number for number, step in enumerate(again) for tensor in step.writes}
     steps: list[Step] = []
-    done: set[str] = set()
-
-    def make(tensors: Sequence[int]) -> None:
-        for tensor in tensors:
-            maker = makers.get(tensor)
-            if maker is not None and maker.name not in done:
-                done.add(maker.name)
-                make(maker.reads)
-                steps.append(maker)
-
+    done: set[int] = set()
     for step in backward:
-        make(step.reads)
+        wanted, found = list(step.reads), set[int]()
+        while wanted:
+            maker = makers.get(wanted.pop())
+            if maker is not None and maker not in done and maker not in found:
+                found.add(maker)
+                wanted += again[maker].reads
+        done |= found
+        # the order of the forward pass has what each reads before it
+        steps += [again[number] for number in sorted(found)]
         steps.append(step)
     return steps
 

@@ -22,6 +22,8 @@ from npuc.compiler.analysis.iteration.trace import Bools, Ints, Trace
 
 BLOCK = 64
 """Slots are counted in blocks of so many, and looked at so many in one go when something has to leave."""
+FIRST_LOOK = 8
+"""Most of what leaves is found among so many slots."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class _Walk:
         self.top = np.full(lanes, -1, dtype=np.int64)  # no slot above it is resident
         self.count = np.zeros((trace.slots // BLOCK + 1, lanes), dtype=np.int64)  # resident slots of each block
         self.smallest = int(capacity.min()) if lanes else 0
+        self.place = np.empty(trace.slots, dtype=np.int64)  # of each slot in the order of what is kept first
+        self.place[trace.nearest] = np.arange(trace.slots)
 
     def run(self) -> Plan:
         trace = self.trace
@@ -138,11 +142,12 @@ class _Walk:
         np.maximum(self.peak, now, out=self.peak)
         return streams if streams is not None and streams.any() else None
 
-    def _evict(self, end: int, lanes: Ints, excess: Ints) -> None:
-        """Let slots from the top down to `end` leave in some lanes until so many bytes are free."""
-        size, kept = self.trace.size, self.kept
-        down = np.arange(BLOCK)[:, None]
+    def _evict(self, end: int, lanes: Ints, excess: Ints) -> list[tuple[Ints, Ints]]:
+        """Let slots from the top down to `end` leave in some lanes until so many bytes are free; which, and where."""
+        size, kept, gone_from = self.trace.size, self.kept, list[tuple[Ints, Ints]]()
+        window = FIRST_LOOK
         while len(lanes):
+            down = np.arange(window)[:, None]
             top = self.top[lanes]
             slots = top - down
             inside = np.maximum(slots, end)
@@ -151,20 +156,24 @@ class _Walk:
             freed = bytes_of.cumsum(axis=0)
             leaves = found & (freed - bytes_of < excess)
             rows, columns = np.nonzero(leaves)
-            kept[slots[rows, columns], lanes[columns]] = False
-            np.subtract.at(self.count, (slots[rows, columns] // BLOCK, lanes[columns]), 1)
+            out, where = slots[rows, columns], lanes[columns]
+            kept[out, where] = False
+            np.subtract.at(self.count, (out // BLOCK, where), 1)
+            gone_from.append((out, where))
             gone = np.where(leaves, bytes_of, 0).sum(axis=0)
             self.used[lanes] -= gone
             done = gone >= excess
-            last = np.where(done, np.argmax(freed >= excess, axis=0), BLOCK - 1)
+            last = np.where(done, np.argmax(freed >= excess, axis=0), window - 1)
+            window = BLOCK
             self.top[lanes] = top - last - 1
             lanes, excess = lanes[~done], (excess - gone)[~done]
             if len(lanes):
                 self._skip(lanes)
+        return gone_from
 
     def _skip(self, lanes: Ints) -> None:
         """Bring the top of some lanes down to the highest block in which something is resident."""
-        block = int(self.top[lanes].max()) // BLOCK
+        block = max(int(self.top[lanes].max()), 0) // BLOCK
         some = self.count[block::-1, lanes] > 0
         highest = block - np.argmax(some, axis=0)
         self.top[lanes] = np.minimum(self.top[lanes], highest * BLOCK + BLOCK - 1)
@@ -172,42 +181,68 @@ class _Walk:
     def _stay(self, stays: list[tuple[int, int]], where: Bools) -> None:
         """Let tensors of a step stay in some lanes."""
         for slot, bytes in stays:
-            self.kept[slot] = where
+            self.kept[slot] |= where
             self.count[slot // BLOCK] += where
             self.used += where * bytes
             np.maximum(self.top, slot, out=self.top, where=where)
 
     def _after_streaming(self, end: int, stays: list[tuple[int, int]], streams: Bools) -> None:
         """What is resident after a step that streams, in the lanes where it does."""
-        retains = np.flatnonzero(streams & self.retain)
         flushes = np.flatnonzero(streams & ~self.retain)
         if len(flushes):
             self.kept[end:, flushes] = False
             self.count[:, flushes] = 0
             self.used[flushes], self.top[flushes] = 0, end - 1
-        if len(retains):
-            self._retain(end, stays, retains)
+        retains = streams & self.retain
+        if self.bypass is not None:
+            crowded = retains & self.bypass
+            self._stay(stays, crowded)
+            lanes = np.flatnonzero(crowded & (self.used > self.capacity))
+            self._refill(self._evict(end, lanes, self.used[lanes] - self.capacity[lanes]))
+            np.maximum(self.peak, self.used, out=self.peak, where=crowded)
+            retains &= ~self.bypass
+        if retains.any():
+            self._retain(end, stays, np.flatnonzero(retains))
+
+    def _refill(self, gone: list[tuple[Ints, Ints]]) -> None:
+        """Take back what has left and fits all the same, since something larger has left: the nearest use first."""
+        if not gone:
+            return
+        slots, lanes = (np.concatenate(parts) for parts in zip(*gone, strict=True))
+        sizes = self.trace.size[slots]
+        maybe = self.used[lanes] + sizes <= self.capacity[lanes]
+        for slot in np.unique(slots[maybe]).tolist():
+            own = lanes[slots == slot]
+            own = own[self.used[own] + self.trace.size[slot] <= self.capacity[own]]
+            self.kept[slot, own] = True
+            self.count[slot // BLOCK, own] += 1
+            self.used[own] += self.trace.size[slot]
+            self.top[own] = np.maximum(self.top[own], slot)
 
     def _retain(self, end: int, stays: list[tuple[int, int]], lanes: Ints) -> None:
-        """Keep what is used nearest as far as it fits, of what was resident and of the step's own tensors."""
-        candidates = self.kept[end:, lanes]
-        for slot, _ in stays:
-            candidates[slot - end] = True
-        order = self.trace.nearest[self.trace.nearest >= end] - end
-        some = cast(Bools, candidates.any(axis=1))
-        order = order[some[order]]
-        size, room = self.trace.size, self.capacity[lanes].copy()
-        for slot in order.tolist():
-            fits: Bools = np.logical_and(candidates[slot], room >= size[slot + end])
-            candidates[slot] = fits
-            room -= fits * size[slot + end]
-        self.kept[end:, lanes] = candidates
-        blocks = (np.arange(end, self.trace.slots) // BLOCK) if len(candidates) else np.zeros(0, dtype=np.int64)
+        """
+        Keep what is used nearest as far as it fits, of what was resident and of the step's own tensors.
+
+        Ties as in the reference data: what leaves last elsewhere is kept first here.
+        """
+        blocks = np.flatnonzero(cast(Bools, self.count[:, lanes].any(axis=1)))
+        slots = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+        own = np.array([slot for slot, _ in stays], dtype=np.int64)
+        slots = np.union1d(slots[(slots >= end) & (slots < self.trace.slots)], own)
+        slots = slots[np.argsort(self.place[slots])]
+        candidates = self.kept[np.ix_(slots, lanes)]
+        candidates[np.isin(slots, own)] = True
+        room = self.capacity[lanes].copy()
         self.count[:, lanes] = 0
-        for slot in np.flatnonzero(candidates.any(axis=1)).tolist():
-            self.count[blocks[slot], lanes] += candidates[slot]
+        for row in np.flatnonzero(cast(Bools, candidates.any(axis=1))).tolist():
+            bytes = self.trace.size[slots[row]]
+            fits: Bools = np.logical_and(candidates[row], room >= bytes)
+            candidates[row] = fits
+            room -= fits * bytes
+            self.count[slots[row] // BLOCK, lanes] += fits
+        self.kept[np.ix_(slots, lanes)] = candidates
         self.used[lanes] = self.capacity[lanes] - room
-        self.top[lanes] = self.trace.slots - 1
+        self.top[lanes] = slots.max(initial=end - 1)
         self.peak[lanes] = np.maximum(self.peak[lanes], self.used[lanes])
 
 

@@ -82,3 +82,12 @@ class Iteration:
     def footprint(self, step: Step) -> int:
         """Bytes of all tensors that a step touches."""
         return sum(self.tensors[t].bytes for t in {*step.reads, *step.writes})
+
+
+def least_rows(iteration: Iteration) -> tuple[int, str]:
+    """The most that a step needs for one row of each of its tensors, in bytes, and its layer."""
+    rows = [
+        (sum(iteration.tensors[t].row_bytes for t in {*step.reads, *step.writes}), step.name)
+        for step in iteration.steps
+    ]
+    return max(rows, key=lambda row: row[0], default=(0, ""))
