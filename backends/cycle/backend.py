@@ -32,7 +32,7 @@ from npuc.dialects.npu import (
     ViewOp,
     YieldOp,
 )
-from npuc.dialects.provenance import SPARSITY, layer_of, location_text, repeat_of
+from npuc.dialects.provenance import RECOMPUTE, SPARSITY, is_recomputed, layer_of, location_text, repeat_of
 
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without work: no row."""
@@ -103,7 +103,12 @@ def _rows(
             own = {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
             row = replace(row, index=len(rows), **own)
         rows.append(row)
-    return rows
+    return [_marked(row) if is_recomputed(op) else row for op, row in zip(ops, rows, strict=True)]
+
+
+def _marked(row: OpRow) -> OpRow:
+    """The row of forward work that runs a second time."""
+    return replace(row, native=row.native | {RECOMPUTE: True})
 
 
 def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:

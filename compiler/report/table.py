@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from npuc.compiler.report.again import again_text
 from npuc.compiler.report.certified import certified_text, gap_text
 from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.fused import fused_text
@@ -163,6 +164,9 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
         yield "traffic", text
     if report.memory is not None:
         yield "memory", memory_text(report.memory)
+    again = again_text(report)
+    if again is not None:
+        yield "again", again
     certified = certified_text(report)
     if certified is not None:
         yield "optimal", certified

@@ -31,6 +31,7 @@ from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.npu.syntax import schedule_text
 from npuc.dialects.npu.vector import fused_with
+from npuc.dialects.provenance import is_recomputed
 
 Table = tuple[tuple[str, ...], ...]
 
@@ -56,7 +57,8 @@ class Explanation:
 def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
     """The explanation of an operation and its row; without a machine (SCALE-Sim's model) there is no schedule."""
     runs = f", {row.repeat:,} runs, of which this is one" if row.repeat > 1 else ""
-    title = f"{row.name} {row.phase}: {row.op}{f' at {row.loc}' if row.loc else ''}{runs}"
+    again = ", again" if is_recomputed(op) else ""
+    title = f"{row.name} {row.phase}{again}: {row.op}{f' at {row.loc}' if row.loc else ''}{runs}"
     if isinstance(op, ContractOp) and machine is not None:
         nest, schedule = op.nest, op.schedule
         widths = contract_widths(op, machine.element_bytes)

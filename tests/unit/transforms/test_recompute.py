@@ -1,6 +1,7 @@
 """The pass `recompute`: what runs again, where, and what it refuses."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from xdsl.context import Context
@@ -10,10 +11,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.liveness import memory_of_module
 from npuc.compiler.analysis.recompute_exact import Unsolved
+from npuc.compiler.cli import run_command
 from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.pipeline import STEPS, available_passes, read_pipeline, write_pipeline
+from npuc.compiler.report.again import again_text
 from npuc.compiler.run import stamp_default_target
 from npuc.compiler.transforms._together import together
 from npuc.compiler.transforms.autodiff import AutodiffPass
@@ -173,6 +176,35 @@ def test_every_level_keeps_the_copies_apart(level: int) -> None:
     assert forward > before
     others = {phase: s for phase, s in report.totals.seconds_by_phase.items() if phase != "forward"}
     assert others == pytest.approx({phase: plain.totals.seconds_by_phase[phase] for phase in others})
+
+
+def test_the_report_tells_what_runs_again() -> None:
+    passes = "autodiff,recompute{k=4},lower-to-npu,interleave{mode=best},schedule"
+    plain = compile_source(SOURCE, backend="cycle", pipeline=passes.replace("recompute{k=4},", ""))
+    report = compile_source(SOURCE, backend="cycle", pipeline=passes)
+    rows = [row for row in report.ops if "recompute" in row.native]
+    assert rows
+    assert {row.phase for row in rows} == {"forward"}
+    assert again_text(plain) is None
+    macs = sum(row.macs or 0 for row in rows)
+    assert macs == (report.totals.macs or 0) - (plain.totals.macs or 0)
+    assert f"{len(rows):,} operations run again in the backward pass: {macs:,} MACs" in (again_text(report) or "")
+    seconds = sum(row.seconds or 0.0 for row in rows)
+    forward, before = (r.totals.seconds_by_phase["forward"] or 0.0 for r in (report, plain))
+    assert seconds == pytest.approx(forward - before)
+    assert report.certificates is not None
+    once = {one.layer: len(one.products) for one in plain.certificates or ()}
+    twice = {one.layer: len(one.products) for one in report.certificates}
+    products = [row.name for row in rows if row.kind == "matrix"]
+    assert twice == {layer: count + products.count(layer) for layer, count in once.items()}
+
+
+def test_explain_shows_both_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "net.dsl").write_text(SOURCE, encoding="utf-8")
+    passes = "autodiff,recompute{k=4},lower-to-npu,schedule"
+    assert run_command(["explain", str(tmp_path / "net.dsl"), "0.h.linear", "-p", passes]) == 0
+    titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("0.h.linear forward")]
+    assert [title.partition(":")[0] for title in titles] == ["0.h.linear forward", "0.h.linear forward, again"]
 
 
 def test_vector_work_that_runs_again_is_not_fused_with_a_product_that_does_not() -> None:
