@@ -65,7 +65,7 @@ def every_outcome(problem: Problem) -> Iterator[Outcome]:
         yield problem.outcome(problem.bound | set(chosen))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(seed=SEEDS)
 def test_the_integer_program_is_optimal(seed: int) -> None:
     r = Random(seed)

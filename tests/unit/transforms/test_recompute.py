@@ -138,7 +138,7 @@ def test_what_reads_memory_that_is_written_before_the_backward_pass_is_kept() ->
     block.insert_op_after(derive(relu, reader), relu)
     relu.results[0].replace_uses_with_if(reader.out, lambda use: use.operation is not reader)
     module.verify()
-    RecomputePass(k=2).apply(Context(), module)
+    RecomputePass(k=4).apply(Context(), module)
     copies = [op for op in block.ops if is_recomputed(op)]
     assert copies
     assert not any(isinstance(op, AddOp) for op in copies)
