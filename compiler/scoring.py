@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from npuc.backends.base import default_hardware, forecast, needs_schedules
+from npuc.backends.base import default_hardware, derives_backward, forecast, needs_schedules
 from npuc.backends.hardware import Hardware, load_hardware, machine_target
 from npuc.compiler.errors import SourceError, UsageError
 from npuc.compiler.options import CompileOptions, Say
@@ -55,10 +55,32 @@ def score_program(module: ModuleOp, model: Backend, machine: Hardware, request: 
     lowered = lower_program(module, model, machine, request, warnings)
     if (remark := forecast(model, module, machine)) is not None:
         request.say(remark)
-    report = complete(model.score(module, machine), module, request, lowered, warnings)
+    scored = _selected(model.score(module, machine), model, request, warnings)
+    report = complete(scored, module, request, lowered, warnings)
     for warning in report.warnings:
         request.say(f"warning: {warning}")
     return report
+
+
+def _selected(report: Report, model: Backend, request: Request, warnings: list[str]) -> Report:
+    """
+    The rows of the layers that were asked for, where a backend takes the iteration as a whole.
+
+    The other layers are scored with them, since they share the cache; that is said.
+    """
+    from npuc.compiler.report import total
+    from npuc.compiler.selection import patterns_of, select
+
+    patterns = patterns_of(request.options.get("only"))
+    if not patterns or not derives_backward(model):
+        return report
+    import msgspec
+
+    names = list(dict.fromkeys(row.name for row in report.ops if row.phase != "update"))
+    chosen = {names[number] for number in select(names, patterns)}
+    rows = [row for row in report.ops if row.name in chosen or row.name.rpartition(".")[0] in chosen]
+    warnings.append("--only: rows of these layers; the whole iteration runs, and `native` is said of all of it")
+    return msgspec.structs.replace(report, ops=rows, totals=total(rows))
 
 
 def lower_program(

@@ -13,6 +13,7 @@ from npuc.compiler.report.again import again_text
 from npuc.compiler.report.certified import certified_text, gap_text
 from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.fused import fused_text
+from npuc.compiler.report.iteration import iteration_text
 from npuc.compiler.report.layers import Line, by_layer, folded
 from npuc.compiler.report.memory import memory_text
 from npuc.compiler.report.model import LayerCertificate, Report
@@ -173,6 +174,9 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
     fused = fused_text(report)
     if fused is not None:
         yield "fused", fused
+    iteration = iteration_text(report)
+    if iteration is not None:
+        yield "iteration", iteration
     staying = staying_text(report)
     if staying is not None:
         yield "resident", staying

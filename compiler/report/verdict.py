@@ -110,7 +110,10 @@ def _traffic_advice(report: Report) -> str:
     moved = (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
     bound = report.totals.lower_bound_bytes
     if bound and moved > 1.25 * bound:
-        return f"a larger SPM (--set memory.spm_kib=N): traffic is {moved / bound:.2g} times the least possible"
+        larger = "a larger SPM (--set memory.spm_kib=N)"
+        if report.backend == "roofline":
+            larger = "a larger cache (--set memory.cache_mib=N)"
+        return f"{larger}: traffic is {moved / bound:,.3g} times the least possible"
     return "more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least possible"
 
 
