@@ -81,6 +81,26 @@ def residency(trace: Trace, capacity: Ints, retain: bool | Bools = True, bypass:
     return _Walk(trace, capacity, *rules).run()
 
 
+def plan_of(trace: Trace, capacity: Ints, kept: Bools) -> Plan:
+    """
+    The plan that keeps these tensors, where a step streams only if its tensors do not fit beside what is kept.
+
+    What is kept between two steps must not exceed the capacity, in bytes.
+    """
+    change = np.zeros((trace.steps + 1, len(capacity)), dtype=np.int64)
+    ends = np.flatnonzero(trace.previous >= 0)
+    held = kept[ends] * trace.size[ends, None]
+    np.add.at(change, trace.step[trace.previous[ends]], held)
+    np.subtract.at(change, trace.step[ends], held)
+    after = change.cumsum(axis=0)[:-1]
+    starts = np.zeros_like(after)
+    np.add.at(starts, trace.step[trace.previous[ends]], held)
+    during = after - starts + trace.footprint[:, None]
+    streams = during > capacity
+    peak = np.maximum(after, np.where(streams, 0, during)).max(axis=0, initial=0)
+    return Plan(trace, capacity, kept, _offloads(trace, kept), streams, peak)
+
+
 class _Walk:
     """The walk over the steps, in all lanes at once."""
 

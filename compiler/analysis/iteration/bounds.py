@@ -1,0 +1,139 @@
+"""
+How little an iteration can move, whatever plan the cache follows, and how little time it can take.
+
+The plans are those of `intervals`: the steps run in their order, each touches its tensors once, and between two
+accesses a value stays or does not. What stays between two steps is at most the capacity, for a step that streams needs
+no room of its own. So the least traffic is an integer program with one variable an interval. With variables between 0
+and 1 it is that of plans that keep any share of each tensor, its tiles: they keep the same first part throughout, so
+that a value's copy has its largest missing share. Derivations are in docs/roofline.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.iteration.intervals import Intervals
+from npuc.compiler.analysis.iteration.trace import Bools, Ints
+from npuc.compiler.analysis.linear import Program, Solution, solve
+
+MOST_ACCESSES = 4096
+"""Iterations of more accesses are bounded by tiles alone."""
+NODES = 2000
+SECONDS = 60.0
+"""The integer program's search ends after so many nodes, or seconds: the first is met by the same point each time."""
+UNIT = 1 << 18
+"""Bytes that count as 1, at most: the solver's tolerance is then far less than a byte."""
+PURPOSE = "roofline.bound, or roofline.policy = \"optimal\","
+
+
+@dataclass(frozen=True)
+class Least:
+    """
+    The least traffic of plans of whole tensors: no plan moves fewer than `bound` bytes.
+
+    `kept` is the best plan known, by intervals, which moves `moved` bytes; `exact`: no plan moves fewer than it.
+    """
+
+    bound: int
+    moved: int
+    kept: Bools
+
+    @property
+    def exact(self) -> bool:
+        """Whether the search has ended."""
+        return self.bound == self.moved
+
+
+def tile_bound(intervals: Intervals, capacity: int) -> int:
+    """Bytes that no plan of tiles or whole tensors goes below, by the linear program."""
+    unit = _unit(intervals)
+    program = Program()
+    _tiles(program, intervals, capacity / unit, unit, cost=1.0)
+    found = solve(program, purpose=PURPOSE)
+    assert found is not None
+    # a byte for the rounding of the sum
+    return max(math.ceil(intervals.fixed + found.bound * unit - 1.0), 0)
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """Numbers of variables, in units: what stays of each interval, of each value's copy, and in all after each step."""
+
+    stays: Ints
+    copies: Ints
+    resident: Ints
+
+
+def _tiles(program: Program, intervals: Intervals, capacity: float, unit: float, cost: float) -> _Tiles:
+    """The program of shares that stay; what stays in all is that of the step before, and what starts, less what ends."""
+    size, steps = intervals.size / unit, intervals.trace.steps
+    stays = program.variables(len(size), size, -cost)
+    copies = program.variables(len(intervals.value_size), intervals.value_size / unit, cost)
+    resident = program.variables(steps, capacity)
+    depends = np.flatnonzero(intervals.value >= 0)
+    needs = program.rows(len(depends), size[depends], np.inf)
+    program.put(needs, stays[depends], 1.0)
+    program.put(needs, copies[intervals.value[depends]], 1.0)
+    change = program.rows(steps, 0.0, 0.0)
+    program.put(change, resident, 1.0)
+    program.put(change[1:], resident[:-1], -1.0)
+    program.put(change[intervals.start], stays, -1.0)
+    program.put(change[intervals.end], stays, 1.0)
+    return _Tiles(stays, copies, resident)
+
+
+def least_traffic(intervals: Intervals, capacity: int, known: Bools) -> Least:
+    """
+    The least traffic of whole tensors in a cache of so many bytes; `known` is a plan to begin with, by intervals.
+
+    The search ends when it is proved or its limits are met. Raises `UsageError` without HiGHS.
+    """
+    best, moved = known, intervals.moved(known)
+    bound, room = 0, capacity
+    while True:
+        found = _whole(intervals, room, known)
+        if room == capacity:
+            bound = math.ceil(intervals.fixed + found.bound * _unit(intervals) - 0.5)
+        if found.values is None:
+            break
+        kept = found.values[: len(intervals.slot)] > 0.5
+        over = int(intervals.resident(kept).max(initial=0)) - capacity
+        if over <= 0:
+            if intervals.moved(kept) < moved:
+                best, moved = kept, intervals.moved(kept)
+            break
+        room -= over  # the solver's tolerance has been a few bytes
+    return Least(min(bound, moved), moved, best)
+
+
+def _unit(intervals: Intervals) -> float:
+    """Bytes that count as 1 for the solver."""
+    return float(min(UNIT, max(int(intervals.size.max(initial=1)), 1)))
+
+
+def _whole(intervals: Intervals, capacity: int, known: Bools) -> Solution:
+    """The solution of the integer program: a variable an interval, whole, and one a written value, its copy."""
+    count, unit = len(intervals.slot), _unit(intervals)
+    program = Program()
+    stays = program.variables(count, 1.0, -intervals.size / unit, whole=True)
+    copies = program.variables(len(intervals.value_size), 1.0, intervals.value_size / unit)
+    depends = np.flatnonzero(intervals.value >= 0)
+    needs = program.rows(len(depends), 1.0, np.inf)
+    program.put(needs, stays[depends], 1.0)
+    program.put(needs, copies[intervals.value[depends]], 1.0)
+    crowded = intervals.resident(np.ones(count, dtype=np.bool_)) > capacity
+    # where nothing starts, what stays stayed before as well
+    crowded &= np.bincount(intervals.start, minlength=len(crowded)) > 0
+    for step in np.flatnonzero(crowded).tolist():
+        across = np.flatnonzero((intervals.start <= step) & (step < intervals.end))
+        (row,) = program.rows(1, -np.inf, capacity / unit)
+        program.put(np.full(len(across), row), across, intervals.size[across] / unit)
+    copied = np.zeros(len(copies))
+    copied[intervals.value[~known & (intervals.value >= 0)]] = 1.0
+    start = np.concatenate([known.astype(np.float64), copied])
+    found = solve(program, purpose=PURPOSE, nodes=NODES, seconds=SECONDS, start=start)
+    assert found is not None
+    return found
