@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 @dataclass
 class Program:
     """
-    Minimise the cost of variables between 0 and a limit that satisfy rows: low <= sum of factors times variables <= high.
+    Minimise the cost of variables between 0 and a limit, under rows: low <= sum of factors times variables <= high.
 
     Variables and rows are added some at a time and known by their numbers.
     """
@@ -39,9 +39,7 @@ class Program:
     size: int = 0
     height: int = 0
 
-    def variables(
-        self, count: int, upper: npt.ArrayLike, cost: npt.ArrayLike = 0.0, *, whole: bool = False
-    ) -> Ints:
+    def variables(self, count: int, upper: npt.ArrayLike, cost: npt.ArrayLike = 0.0, *, whole: bool = False) -> Ints:
         """New variables with their limits and costs, one for all or one each; `whole` ones take whole numbers only."""
         for values, value in ((self.upper, upper), (self.cost, cost), (self.whole, float(whole))):
             values.append(_each(value, count))
@@ -91,7 +89,12 @@ class Solution:
 
 
 def solve(
-    program: Program, *, purpose: str, nodes: int | None = None, seconds: float | None = None, start: Floats | None = None
+    program: Program,
+    *,
+    purpose: str,
+    nodes: int | None = None,
+    seconds: float | None = None,
+    start: Floats | None = None,
 ) -> Solution | None:
     """
     The solution of a program, None if it has none.
@@ -101,6 +104,8 @@ def solve(
     weak duality, so that no tolerance enters it. Raises `UsageError` without HiGHS.
     """
     highs = _highs(purpose)
+    if not program.size:
+        return Solution(np.zeros(0), 0.0, proved=True)
     solver = highs.Highs()
     solver.setOptionValue("output_flag", False)
     options = {"mip_rel_gap": 0.0, "primal_feasibility_tolerance": TOLERANCE, "mip_feasibility_tolerance": TOLERANCE}
@@ -139,7 +144,11 @@ def _model(highs: Any, program: Program) -> Any:
     row, variable, factor = program.matrix()
     model = highs.HighsLp()
     model.num_col_, model.num_row_ = program.size, program.height
-    model.col_cost_, model.col_lower_, model.col_upper_ = _joined(program.cost), np.zeros(program.size), _joined(program.upper)
+    model.col_cost_, model.col_lower_, model.col_upper_ = (
+        _joined(program.cost),
+        np.zeros(program.size),
+        _joined(program.upper),
+    )
     model.row_lower_, model.row_upper_ = _joined(program.low), _joined(program.high)
     model.a_matrix_.format_ = highs.MatrixFormat.kRowwise
     model.a_matrix_.start_ = np.searchsorted(row, np.arange(program.height + 1))
@@ -159,5 +168,5 @@ def dual_bound(program: Program, multipliers: Floats) -> float:
     there = np.isfinite(limit)
     multipliers, limit = np.where(there, multipliers, 0.0), np.where(there, limit, 0.0)
     reduced = _joined(program.cost) - np.bincount(variable, multipliers[row] * factor, program.size)
-    gained = np.where(reduced < 0, reduced * _joined(program.upper), 0.0)
-    return float(multipliers @ limit + gained.sum())
+    below = reduced < 0
+    return float(multipliers @ limit + reduced[below] @ _joined(program.upper)[below])

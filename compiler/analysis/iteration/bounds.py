@@ -26,7 +26,7 @@ SECONDS = 60.0
 """The integer program's search ends after so many nodes, or seconds: the first is met by the same point each time."""
 UNIT = 1 << 18
 """Bytes that count as 1, at most: the solver's tolerance is then far less than a byte."""
-PURPOSE = "roofline.bound, or roofline.policy = \"optimal\","
+PURPOSE = "roofline.bound, or roofline.policy=optimal,"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class _Tiles:
 
 
 def _tiles(program: Program, intervals: Intervals, capacity: float, unit: float, cost: float) -> _Tiles:
-    """The program of shares that stay; what stays in all is that of the step before, and what starts, less what ends."""
+    """The program of shares that stay; in all, what stayed at the step before, and what starts, less what ends."""
     size, steps = intervals.size / unit, intervals.trace.steps
     stays = program.variables(len(size), size, -cost)
     copies = program.variables(len(intervals.value_size), intervals.value_size / unit, cost)
@@ -95,7 +95,7 @@ def least_traffic(intervals: Intervals, capacity: int, known: Bools) -> Least:
     bound, room = 0, capacity
     while True:
         found = _whole(intervals, room, known)
-        if room == capacity:
+        if room == capacity and math.isfinite(found.bound):
             bound = math.ceil(intervals.fixed + found.bound * _unit(intervals) - 0.5)
         if found.values is None:
             break

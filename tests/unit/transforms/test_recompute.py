@@ -265,9 +265,9 @@ def test_a_budget_that_cannot_be_met_names_one_that_can(exact: int, monkeypatch:
             RecomputePass(policy="optimal", budget_mib=least - 0.001).apply(Context(), step(12))
 
 
-def test_without_scipy_small_networks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(UsageError, match="needs SciPy") as caught:
+def test_without_a_solver_small_networks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(UsageError, match="needs HiGHS") as caught:
         RecomputePass(policy="optimal", budget_mib=0.001).apply(Context(), step(12))
     assert caught.value.hint == 'pip install "npuc[solver]"'
 
