@@ -33,13 +33,7 @@ from npuc.compiler.errors import CapacityError
 from npuc.compiler.transforms._remake import remake
 from npuc.compiler.verify import location_of
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.signature import (
-    ArgumentKind,
-    arguments_of,
-    has_loss,
-    is_differentiated,
-    training_functions,
-)
+from npuc.dialects.train.signature import training_functions
 
 POLICIES = ("none", "every-k", "optimal")
 MIB = 1 << 20
@@ -83,8 +77,7 @@ class RecomputePass(ModulePass):
 
     def _check_level(self, func: FuncOp) -> None:
         """Refuse what is to be differentiated still, and what is lowered already."""
-        trained = any(a.kind is ArgumentKind.PARAM and not a.frozen for a in arguments_of(func))
-        if trained and has_loss(func) and not is_differentiated(func):
+        if "train.optimizer" in func.attributes:  # autodiff takes it away
             raise PassFailedException(f"{self.name}: there is no backward pass: run it after autodiff")
         lowered = next((op.name for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
         if lowered is not None:

@@ -285,7 +285,7 @@ def test_where_the_proof_takes_too_long_it_is_searched(monkeypatch: pytest.Monke
 
 def test_without_a_backward_pass_it_is_an_error() -> None:
     net = Net()
-    module = net.finish(dot_loss(net, net.call("linear", net.input("x", 2, 3), 4)), None)
+    module = net.finish(dot_loss(net, net.call("linear", net.input("x", 2, 3), 4)), Optimizer("sgd", {"lr": 0.5}))
     with pytest.raises(PassFailedException, match="run it after autodiff"):
         RecomputePass().apply(Context(), module)
 
