@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import Debug, Quiet, Verb, check_target, write_bytes, write_result
+from npuc.compiler.cli.shared import (
+    Debug,
+    Defines,
+    Quiet,
+    Verb,
+    check_target,
+    make_console,
+    parse_defines,
+    write_bytes,
+    write_result,
+)
 from npuc.compiler.errors import UsageError, did_you_mean
 
-if TYPE_CHECKING:
-    from npuc.compiler.study.igo.study import Study
 
-STUDIES = ("igo",)
+@dataclass(frozen=True)
+class Asked:
+    """The options; None or empty where they were not given."""
+
+    preset: str | None
+    json: str | None
+    csv: str | None
+    plot: str | None
+    networks: list[str]
+    defines: list[str]
+    settings: list[str]
+    figures: list[str]
+    quiet: bool
 
 
 def register(app: typer.Typer) -> None:
@@ -22,8 +45,26 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="igo", help="The study: igo, interleaved gradient orders.")],
-    preset: Annotated[str, typer.Option("--preset", metavar="NAME", help="Assumptions: lru, paper, explicit.")] = "lru",
+    name: Annotated[
+        str,
+        typer.Argument(metavar="igo|thesis", help="The study: igo, interleaved gradient orders; thesis, the roofline."),
+    ],
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="Assumptions: lru, paper, explicit; of thesis: thesis, retain, networks, default.",
+        ),
+    ] = None,
+    network: Annotated[
+        list[str] | None,
+        typer.Option("--network", metavar="NAME|SOURCE", help="A network in place of the study's; repeatable."),
+    ] = None,
+    define: Defines = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
+    ] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")] = None,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
     plot: Annotated[
@@ -34,49 +75,92 @@ def command(
 ) -> None:
     """Repeat a published study: its numbers and ours side by side."""
     with Verb(debug):
-        from npuc.compiler.figure import check_format
-        from npuc.compiler.study.igo.plot import draw
-        from npuc.compiler.study.igo.study import PRESETS
-        from npuc.compiler.study.igo.view import to_csv, to_json, to_text
-
         if name not in STUDIES:
-            raise UsageError(f"there is no study '{name}'", hint=did_you_mean(name, STUDIES))
-        if preset not in PRESETS:
-            raise UsageError(f"--preset {preset}: there is no such preset", hint=did_you_mean(preset, list(PRESETS)))
+            raise UsageError(f"there is no study '{name}'", hint=did_you_mean(name, list(STUDIES)))
         if json == "-" and csv == "-":
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
-        for target in (json, csv, plot):
+        for target in (json, csv):
             check_target(target)
-        kind = None if plot is None else check_format(plot)
-        study = _run(preset, quiet=quiet)
-        for target, text in ((json, to_json), (csv, to_csv)):
-            if target is not None:
-                write_result(target, text(study))
-        if plot is not None and kind is not None:
-            write_bytes(plot, draw(study, kind))
-        if "-" not in (json, csv):
-            print(to_text(study), end="")
+        STUDIES[name](Asked(preset, json, csv, plot, network or [], define or [], setting or [], [], quiet))
 
 
-def _run(preset: str, *, quiet: bool) -> Study:
-    """The study, with its progress on standard error where that is a terminal."""
+def _preset(asked: Asked, known: Mapping[str, object]) -> str:
+    """The preset that was asked for, the first one by default."""
+    preset = asked.preset or next(iter(known))
+    if preset not in known:
+        raise UsageError(f"--preset {preset}: there is no such preset", hint=did_you_mean(preset, list(known)))
+    return preset
+
+
+def _igo(asked: Asked) -> None:
+    """Interleaved gradient orders."""
+    from npuc.compiler.figure import check_format
+    from npuc.compiler.study.igo.networks import MODELS
+    from npuc.compiler.study.igo.plot import draw
+    from npuc.compiler.study.igo.settings import SETTINGS, Setting
+    from npuc.compiler.study.igo.study import PRESETS, run_study
+    from npuc.compiler.study.igo.view import to_csv, to_json, to_text
+
+    preset = _preset(asked, PRESETS)
+    for option, given in (("--network", asked.networks), ("-D", asked.defines), ("--set", asked.settings)):
+        if given:
+            raise UsageError(f"{option} is an option of the study thesis")
+    check_target(asked.plot)
+    kind = None if asked.plot is None else check_format(asked.plot)
+    if not asked.quiet:
+        text = f"npuc: preset {preset}, {len(SETTINGS)} settings of {len(MODELS)} networks; this takes minutes"
+        print(text, file=sys.stderr)
+    with _progress("study igo", len(SETTINGS) * len(MODELS), quiet=asked.quiet) as advance:
+
+        def done(setting: Setting, model: str) -> None:
+            advance(f"{setting.title}: {model}", 1)
+
+        study = run_study(preset, SETTINGS, tuple(MODELS), done)
+    _write(asked, lambda: to_json(study), lambda: to_csv(study))
+    if asked.plot is not None and kind is not None:
+        write_bytes(asked.plot, draw(study, kind))
+    if "-" not in (asked.json, asked.csv):
+        print(to_text(study), end="")
+
+
+def _thesis(asked: Asked) -> None:
+    """The roofline study."""
+    from npuc.backends.hardware import parse_setting
+    from npuc.compiler.study.thesis.settings import PRESETS
+    from npuc.compiler.study.thesis.study import plan_study, run_study
+    from npuc.compiler.study.thesis.view import print_study, to_csv, to_json
+
+    preset = _preset(asked, PRESETS)
+    overrides = dict(parse_setting(item) for item in asked.settings)
+    plan = plan_study(preset, asked.networks, parse_defines(asked.defines), overrides)
+    with _progress("study thesis", len(plan.points), quiet=asked.quiet) as advance:
+        study = run_study(plan, (), advance)
+    _write(asked, lambda: to_json(study), lambda: to_csv(study))
+    if "-" not in (asked.json, asked.csv):
+        print_study(study, make_console())
+
+
+def _write(asked: Asked, json: Callable[[], str], csv: Callable[[], str]) -> None:
+    """The rows in the forms that were asked for."""
+    for target, text in ((asked.json, json), (asked.csv, csv)):
+        if target is not None:
+            write_result(target, text())
+
+
+@contextmanager
+def _progress(title: str, total: int, *, quiet: bool) -> Generator[Callable[[str, int], None]]:
+    """A bar on standard error where that is a terminal; it is told what is done, and how many of `total`."""
     from rich.console import Console
     from rich.progress import Progress
 
-    from npuc.compiler.study.igo.networks import MODELS
-    from npuc.compiler.study.igo.settings import SETTINGS, Setting
-    from npuc.compiler.study.igo.study import run_study
-
-    if not quiet:
-        print(
-            f"npuc: preset {preset}, {len(SETTINGS)} settings of {len(MODELS)} networks; this takes minutes",
-            file=sys.stderr,
-        )
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
-        task = progress.add_task("study igo", total=len(SETTINGS) * len(MODELS))
+        task = progress.add_task(title, total=total)
 
-        def advance(setting: Setting, model: str) -> None:
-            progress.update(task, advance=1, description=f"{setting.title}: {model}")
+        def advance(description: str, count: int) -> None:
+            progress.update(task, advance=count, description=description)
 
-        return run_study(preset, SETTINGS, tuple(MODELS), advance)
+        yield advance
+
+
+STUDIES: Mapping[str, Callable[[Asked], None]] = {"igo": _igo, "thesis": _thesis}

@@ -1,16 +1,13 @@
 """The study as a table, as JSON (schema `npuc.study/1`) and as CSV."""
 
-import csv
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
-from io import StringIO
 
 from npuc.compiler.study.igo.networks import MODELS
 from npuc.compiler.study.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.compiler.study.igo.study import Row, Study
+from npuc.compiler.study.rows import rows_csv, rows_json
 
-SCHEMA = "npuc.study/1"
 LABEL = 26
 """Characters of a table's first column."""
 CELL = 7
@@ -22,26 +19,13 @@ PUBLISHED = "published"
 
 def to_json(study: Study) -> str:
     """The rows, the lines that say what the gain is made of, and the predictor."""
-    data: dict[str, object] = {
-        "schema": SCHEMA,
-        "study": "igo",
-        "preset": study.preset,
-        "rows": [asdict(row) for row in study.rows],
-    }
-    data["lines"] = [asdict(line) for line in study.lines]
-    data["predictor"] = [asdict(row) for row in study.predictor]
-    return json.dumps(data, indent=2) + "\n"
+    tables = {"rows": study.rows, "lines": study.lines, "predictor": study.predictor}
+    return rows_json("igo", study.preset, {name: [asdict(row) for row in rows] for name, rows in tables.items()})
 
 
 def to_csv(study: Study) -> str:
     """The rows, a line each; an empty cell where the paper gives no number."""
-    out = StringIO()
-    names = [field.name for field in fields(Row)]
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    for row in study.rows:
-        writer.writerow(asdict(row))
-    return out.getvalue()
+    return rows_csv([field.name for field in fields(Row)], [asdict(row) for row in study.rows])
 
 
 def to_text(study: Study) -> str:
