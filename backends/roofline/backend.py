@@ -55,34 +55,42 @@ class RooflineBackend:
         """
         planner = Planner(module)
         choices = [read_options(machine) for machine in machines]
-        found: dict[int, Report | CapacityError] = {}
         groups: dict[Options, list[int]] = {}
         for number, options in enumerate(choices):
             groups.setdefault(options.without_capacity(), []).append(number)
-        for options, numbers in groups.items():
-            least = least_rows(planner.trace(options.conventions).iteration)
-            fitting: list[int] = []
-            for number in numbers:
-                try:
-                    check_rows(*least, choices[number].capacity, machines[number].name)
-                    fitting.append(number)
-                except CapacityError as error:
-                    found[number] = error
-            reports = self._reports(planner, options, [machines[n] for n in fitting], [choices[n] for n in fitting])
-            found.update(zip(fitting, reports, strict=True))
-        return (found[number] for number in range(len(machines)))
+        answers = {
+            options: self._group(planner, options, numbers, machines, choices) for options, numbers in groups.items()
+        }
+        found: dict[int, Report | CapacityError] = {}
+        for number, options in enumerate(choices):
+            while number not in found:
+                found.update([next(answers[options.without_capacity()])])
+            yield found.pop(number)
 
-    def _reports(
-        self, planner: Planner, options: Options, machines: Sequence[Hardware], choices: Sequence[Options]
-    ) -> Iterator[Report]:
-        """The reports of machines that differ in capacity alone."""
-        waiting = iter(machines)
-        capacities = [choice.capacity for choice in choices]
-        for plan, times in planner.planned(options, capacities) if capacities else ():
+    def _group(
+        self,
+        planner: Planner,
+        options: Options,
+        numbers: Sequence[int],
+        machines: Sequence[Hardware],
+        choices: Sequence[Options],
+    ) -> Iterator[tuple[int, Report | CapacityError]]:
+        """The answers for machines, by their numbers, that differ in capacity alone."""
+        rows, layer = least_rows(planner.trace(options.conventions).iteration)
+        fitting: list[int] = []
+        for number in numbers:
+            try:
+                check_rows(rows, layer, choices[number].capacity, machines[number].name)
+                fitting.append(number)
+            except CapacityError as error:
+                yield number, error
+        waiting = iter(fitting)
+        for plan, times in planner.planned(options, [choices[number].capacity for number in fitting]):
             totals, native = lane_totals(plan, times, options), native_totals(plan, times, options)
             for one, more in zip(totals, native, strict=True):
-                hardware = resolved(next(waiting)).as_dict()
-                yield Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=more)
+                number = next(waiting)
+                hardware = resolved(machines[number]).as_dict()
+                yield number, Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=more)
 
 
 BACKEND = RooflineBackend

@@ -14,7 +14,7 @@ from npuc.compiler.analysis.iteration.build import iteration_of
 from npuc.compiler.analysis.iteration.residency import Plan, residency
 from npuc.compiler.analysis.iteration.steps import Conventions, Iteration
 from npuc.compiler.analysis.iteration.timeline import Timeline, timeline
-from npuc.compiler.analysis.iteration.trace import Ints, Trace, trace_of
+from npuc.compiler.analysis.iteration.trace import Trace, trace_of
 from npuc.dialects.train.signature import training_functions
 
 
@@ -24,7 +24,9 @@ class Planner:
 
     module: ModuleOp
     traces: dict[Conventions, Trace] = field(default_factory=dict[Conventions, Trace])
-    ladders: dict[tuple[Conventions, bool], Ladder] = field(default_factory=dict[tuple[Conventions, bool], Ladder])
+    ladders: dict[tuple[Conventions, bool], tuple[int, Ladder]] = field(
+        default_factory=dict[tuple[Conventions, bool], tuple[int, Ladder]]
+    )
 
     def trace(self, conventions: Conventions) -> Trace:
         """The accesses of the module's iteration by these conventions."""
@@ -38,15 +40,22 @@ class Planner:
         """Plans and timelines of a machine with each of these capacities, in bytes, some lanes at a time."""
         trace = self.trace(options.conventions)
         sizes = np.array(capacities, dtype=np.int64)
+        if not len(sizes):
+            return
+        bypass = np.zeros(len(sizes), dtype=np.bool_)
+        if options.best and trace.slots:
+            ladder = self._ladder(trace, options, int(sizes.max()))
+            choice = choose(ladder, sizes, options.tflops, options.gb_per_s)
+            sizes, bypass = choice.capacity, choice.bypass
         for chunk in in_chunks(trace, len(sizes)):
-            plan = self._plan(trace, options, sizes[chunk], int(sizes.max()))
+            plan = residency(trace, sizes[chunk], options.retain, bypass[chunk])
             yield plan, timeline(plan, options.tflops, options.gb_per_s)
 
-    def _plan(self, trace: Trace, options: Options, capacities: Ints, most: int) -> Plan:
-        if not options.best or not trace.slots:
-            return residency(trace, capacities, options.retain)
+    def _ladder(self, trace: Trace, options: Options, most: int) -> Ladder:
+        """The ladder up to a capacity, kept for other machines."""
         key = (options.conventions, options.retain)
-        if key not in self.ladders or self.ladders[key].rungs[-1] < most:
-            self.ladders[key] = ladder_of(trace, most, retain=options.retain)
-        choice = choose(self.ladders[key], capacities, options.tflops, options.gb_per_s)
-        return residency(trace, choice.capacity, options.retain, choice.bypass)
+        known, ladder = self.ladders.get(key, (-1, None))
+        if ladder is None or known < most:
+            ladder = ladder_of(trace, most, retain=options.retain)
+            self.ladders[key] = (most, ladder)
+        return ladder

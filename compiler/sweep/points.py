@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
 PROGRAMS_KEPT = 8
 """Programs that are kept as they were read; a sweep with the network's parameters last comes back to them."""
-MOST_TOGETHER = 16
-"""So many machines are scored at once: a backend may answer when it knows all, and rows are to come soon."""
 MOST_MACHINES = 4096
-"""So many are described at once."""
+"""So many are described and scored in one call; a backend answers as it gets to know them."""
 POINTS_BETWEEN_COLLECTIONS = 8
 """Modules are cycles of references: of so many at most the memory waits to be freed."""
 
@@ -176,13 +174,11 @@ class Points:
         except NpucError as error:
             yield from (self._failed(index, error, messages) for index in indices)
             return
-        for start in range(0, len(indices), MOST_TOGETHER):
-            part = slice(start, start + MOST_TOGETHER)
-            for index, found in zip(indices[part], score_many(model, module, machines[part]), strict=True):
-                if isinstance(found, Report):
-                    yield self._point(index, found, lowered, warnings, messages)
-                else:
-                    yield self._failed(index, found, messages)
+        for index, found in zip(indices, score_many(model, module, machines), strict=True):
+            if isinstance(found, Report):
+                yield self._point(index, found, lowered, warnings, messages)
+            else:
+                yield self._failed(index, found, messages)
 
     def _program(self, machine: Hardware, options: CompileOptions, index: int) -> _Program:
         """The program of a point, from those that are kept."""
