@@ -45,7 +45,12 @@ class RooflineBackend:
         check_rows(*least_rows(trace.iteration), options.capacity, hardware.name)
         ((plan, times),) = planner.planned(options, [options.capacity])
         (native,) = native_totals(plan, times, options)
-        return make_report(NAME, resolved(hardware).as_dict(), plan_rows(plan, times, options), native=native)
+        nearness = planner.nearness(options.conventions)
+        if options.bound:
+            native |= nearness.totals(plan, times, 0, options.capacity, options)
+        warnings = nearness.remarks(options.capacity) if options.optimal else ()
+        rows = plan_rows(plan, times, options)
+        return make_report(NAME, resolved(hardware).as_dict(), rows, native=native, warnings=warnings)
 
     def score_many(self, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | CapacityError]:
         """
@@ -84,13 +89,17 @@ class RooflineBackend:
                 fitting.append(number)
             except CapacityError as error:
                 yield number, error
-        waiting = iter(fitting)
+        waiting, nearness = iter(fitting), planner.nearness(options.conventions)
         for plan, times in planner.planned(options, [choices[number].capacity for number in fitting]):
             totals, native = lane_totals(plan, times, options), native_totals(plan, times, options)
-            for one, more in zip(totals, native, strict=True):
+            for lane, (one, more) in enumerate(zip(totals, native, strict=True)):
                 number = next(waiting)
-                hardware = resolved(machines[number]).as_dict()
-                yield number, Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=more)
+                hardware, capacity = resolved(machines[number]).as_dict(), choices[number].capacity
+                if options.bound:
+                    more |= nearness.totals(plan, times, lane, capacity, options)
+                warnings = nearness.remarks(capacity) if options.optimal else []
+                report = Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=more, warnings=warnings)
+                yield number, report
 
 
 BACKEND = RooflineBackend

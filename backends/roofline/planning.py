@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from npuc.backends.roofline.nearness import Nearness
 from npuc.backends.roofline.options import Options
 from npuc.compiler.analysis.iteration.best import Ladder, choose, in_chunks, ladder_of
 from npuc.compiler.analysis.iteration.build import iteration_of
@@ -27,6 +28,7 @@ class Planner:
     ladders: dict[tuple[Conventions, bool], tuple[int, Ladder]] = field(
         default_factory=dict[tuple[Conventions, bool], tuple[int, Ladder]]
     )
+    bounds: dict[Conventions, Nearness] = field(default_factory=dict[Conventions, Nearness])
 
     def trace(self, conventions: Conventions) -> Trace:
         """The accesses of the module's iteration by these conventions."""
@@ -36,11 +38,22 @@ class Planner:
             self.traces[conventions] = trace_of(iteration)
         return self.traces[conventions]
 
+    def nearness(self, conventions: Conventions) -> Nearness:
+        """The bounds of the module's iteration by these conventions."""
+        if conventions not in self.bounds:
+            self.bounds[conventions] = Nearness(self.trace(conventions))
+        return self.bounds[conventions]
+
     def planned(self, options: Options, capacities: Sequence[int]) -> Iterator[tuple[Plan, Timeline]]:
         """Plans and timelines of a machine with each of these capacities, in bytes, some lanes at a time."""
         trace = self.trace(options.conventions)
         sizes = np.array(capacities, dtype=np.int64)
         if not len(sizes):
+            return
+        if options.optimal and trace.slots:
+            for capacity in capacities:
+                plan = self.nearness(options.conventions).best(capacity)
+                yield plan, timeline(plan, options.tflops, options.gb_per_s)
             return
         bypass = np.zeros(len(sizes), dtype=np.bool_)
         if options.best and trace.slots:

@@ -13,7 +13,7 @@ from npuc.compiler.report.again import again_text
 from npuc.compiler.report.certified import certified_text, gap_text
 from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.fused import fused_text
-from npuc.compiler.report.iteration import iteration_text
+from npuc.compiler.report.iteration import iteration_text, nearness_text
 from npuc.compiler.report.layers import Line, by_layer, folded
 from npuc.compiler.report.memory import memory_text
 from npuc.compiler.report.model import LayerCertificate, Report
@@ -177,6 +177,9 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
     iteration = iteration_text(report)
     if iteration is not None:
         yield "iteration", iteration
+    nearness = nearness_text(report)
+    if nearness is not None:
+        yield "nearness", nearness
     staying = staying_text(report)
     if staying is not None:
         yield "resident", staying

@@ -21,8 +21,10 @@ from npuc.compiler.analysis.linear import Program, Solution, solve
 
 MOST_ACCESSES = 4096
 """Iterations of more accesses are bounded by tiles alone."""
+MOST_TIMED = 16384
+"""For those of more accesses no time is known but that of the operations and that of the bytes."""
 NODES = 2000
-SECONDS = 60.0
+SECONDS = 120.0
 """The integer program's search ends after so many nodes, or seconds: the first is met by the same point each time."""
 UNIT = 1 << 18
 """Bytes that count as 1, at most: the solver's tolerance is then far less than a byte."""
@@ -83,6 +85,49 @@ def _tiles(program: Program, intervals: Intervals, capacity: float, unit: float,
     program.put(change[intervals.start], stays, -1.0)
     program.put(change[intervals.end], stays, 1.0)
     return _Tiles(stays, copies, resident)
+
+
+def time_bound(intervals: Intervals, capacity: int, tflops: float, gb_per_s: float, least: int = 0) -> float:
+    """
+    Seconds that no plan's iteration goes below, on a machine of so many 10^12 operations and 10^9 bytes a second.
+
+    A step lasts as long as it computes and, if that is more, as the bus transfers meanwhile. What a step reads has been
+    loaded by its end; what is loaded ahead takes room beside what stays. What a step writes is copied to memory after
+    its start. `least` are bytes that are known to move: those of `least_traffic`, for plans of whole tensors.
+    """
+    steps, unit = intervals.trace.steps, _unit(intervals)
+    compute = np.array([step.ops for step in intervals.trace.iteration.steps], dtype=np.float64) / (tflops * 1e12)
+    if intervals.trace.slots > MOST_TIMED or not steps:
+        return max(math.fsum(compute), least / (gb_per_s * 1e9))
+    rate = gb_per_s * 1e9 / unit
+    most = (intervals.fixed + int(intervals.value_size.sum())) / unit
+    program = Program()
+    tiles = _tiles(program, intervals, capacity / unit, unit, cost=0.0)
+    loads, copies = program.variables(steps, most), program.variables(steps, most)
+    stalls = program.variables(steps, most, 1.0)
+    ahead = program.variables(steps, capacity / unit)
+    behind = program.variables(steps, most, np.arange(steps) == steps - 1)
+    # what is loaded ahead, and what is still to be copied, after each step
+    stock = program.rows(steps, -intervals.loads / unit, -intervals.loads / unit)
+    backlog = program.rows(steps, intervals.copies / unit, intervals.copies / unit)
+    for rows, level, flow in ((stock, ahead, -1.0), (backlog, behind, 1.0)):
+        program.put(rows, level, 1.0)
+        program.put(rows[1:], level[:-1], -1.0)
+        program.put(rows, loads if level is ahead else copies, flow)
+    program.put(stock[intervals.end], tiles.stays, -1.0)
+    program.put(backlog[intervals.value_step], tiles.copies, -1.0)
+    bus = program.rows(steps, -np.inf, compute * rate)
+    for variables, factor in ((loads, 1.0), (copies, 1.0), (stalls, -1.0)):
+        program.put(bus, variables, factor)
+    room = program.rows(steps, -np.inf, capacity / unit)
+    program.put(room, ahead, 1.0)
+    program.put(room, tiles.resident, 1.0)
+    moved = program.rows(1, (least - intervals.fixed) / unit, np.inf)
+    for variables, factor in ((tiles.copies, 1.0), (tiles.stays, -1.0)):
+        program.put(np.broadcast_to(moved, variables.shape), variables, factor)
+    found = solve(program, purpose=PURPOSE)
+    assert found is not None
+    return math.fsum(compute) + max(found.bound, 0.0) / rate
 
 
 def least_traffic(intervals: Intervals, capacity: int, known: Bools) -> Least:
