@@ -25,7 +25,9 @@ def lane_totals(plan: Plan, times: Timeline, options: Options) -> list[Totals]:
     matrix = np.array([step.matrix for step in steps], dtype=np.bool_)
     kinds = {kind: matrix if kind == "matrix" else ~matrix & (kind == "vector") for kind in get_args(Kind)}
     macs, vector = sum(step.macs for step in steps), sum(step.vector_ops for step in steps)
-    compute = math.fsum(step.ops / (options.tflops * 1e12) for step in steps)
+    compute = np.array([step.ops / (options.tflops * 1e12) for step in steps], dtype=np.float64)
+    # a row's share first, as the totals of rows are made
+    busy = seconds * np.divide(compute[:, None], seconds, out=np.zeros_like(seconds), where=seconds > 0)
     least = int(compulsory_bytes(trace).sum())
     read, written = plan.bytes_in.tolist(), plan.bytes_out.tolist()
     found: list[Totals] = []
@@ -41,8 +43,8 @@ def lane_totals(plan: Plan, times: Timeline, options: Options) -> list[Totals]:
                 dram_read_bytes=read[lane],
                 dram_write_bytes=written[lane],
                 energy_j=None,
-                utilization=compute / total if total > 0 else None,
-                lower_bound_seconds=compute,
+                utilization=math.fsum(busy[:, lane]) / total if total > 0 else None,
+                lower_bound_seconds=math.fsum(compute),
                 lower_bound_bytes=least,
                 seconds_by_phase={name: math.fsum(column[mask]) for name, mask in masks.items()},
                 seconds_by_kind={name: math.fsum(column[mask]) for name, mask in kinds.items()},

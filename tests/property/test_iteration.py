@@ -1,10 +1,14 @@
 """An iteration under a cache: the plans of many capacities equal a plain walk; invariants of any plan."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npuc.backends.hardware import Hardware, load_hardware
+from npuc.backends.roofline import RooflineBackend
 from npuc.compiler.analysis.iteration.best import choose, everything, ladder_of
 from npuc.compiler.analysis.iteration.bounds import time_bound
 from npuc.compiler.analysis.iteration.intervals import intervals_of
@@ -12,6 +16,8 @@ from npuc.compiler.analysis.iteration.residency import Plan, residency
 from npuc.compiler.analysis.iteration.steps import Iteration
 from npuc.compiler.analysis.iteration.timeline import timeline
 from npuc.compiler.analysis.iteration.trace import Trace, trace_of
+from npuc.compiler.report import Report
+from npuc.frontends import read_source
 from tests.iterations import Walk, iterations
 
 TERA, GIGA = 1e-12, 1e-9
@@ -89,15 +95,9 @@ def test_where_everything_fits_only_the_compulsory_moves(iteration: Iteration, r
     for step in iteration.steps:
         for tensor in (*step.reads, *step.writes):
             first.setdefault(tensor, tensor in step.reads)
-    dead = first_reads_after_overwrites(iteration)
     written = {tensor for step in iteration.steps for tensor in step.writes}
-    assert plan.bytes_in.tolist() == [sum(size[t] for t, read in first.items() if read) + dead] * 2
+    assert plan.bytes_in.tolist() == [sum(size[t] for t, read in first.items() if read)] * 2
     assert plan.bytes_out.tolist() == [sum(size[t] for t in written & iteration.kept)] * 2
-
-
-def first_reads_after_overwrites(iteration: Iteration) -> int:
-    """Nothing: a value that is overwritten before it is read is never read."""
-    return 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -120,3 +120,73 @@ def test_the_best_plan_never_gets_worse_with_capacity(
         assert now[0] <= before[0]
         assert now[1] <= before[1]
         before = (now[0], now[1] * (1 + 2e-12))
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> str:
+    """A few layers, some of which read the result of an earlier one, or share a weight."""
+    width = 4 * draw(st.integers(1, 8))
+    lines = [f"network net(batch={draw(st.integers(1, 16))}) {{", f"  input x: f32[batch, {width}]"]
+    lines += ["  h0 = linear(x, WIDTH)", "  w = param([WIDTH, WIDTH])"]
+    count = draw(st.integers(0, 6))
+    for number in range(count):
+        kind = draw(
+            st.sampled_from(("linear(h{0}, WIDTH)", "relu(h{0})", "h{0} + h{1}", "tanh(h{0})", "matmul(h{0}, w)"))
+        )
+        earlier = draw(st.integers(0, number))
+        lines.append(f"  h{number + 1} = " + kind.format(number, earlier))
+    return "\n".join([*lines, f"  loss mean(matmul(h{count}, w) ** 2)", "  optimizer adam(lr=0.01)", "}"]).replace(
+        "WIDTH", str(width)
+    )
+
+
+def machine(kib: float, keys: dict[str, Any]) -> Hardware:
+    found = {"name": "m", "memory.cache_mib": kib / 1024, "compute.tflops": 0.01, "dram.gb_per_s": 2.0}
+    return load_hardware(found | {"roofline.bound": True} | keys)
+
+
+def moved(report: Report) -> int:
+    return (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
+
+
+def number(report: Report, name: str) -> float:
+    value = report.native[name]
+    assert isinstance(value, int | float)
+    return value
+
+
+POLICIES: list[dict[str, Any]] = [
+    {"roofline.policy": "optimal"},
+    {},
+    {"roofline.plan": "single"},
+    {"roofline.plan": "single", "roofline.oversize": "flush"},
+    {"roofline.profile": "thesis"},
+]
+SIZES = (1.0, 2.0, 3.5, 6.0, 9.0, 14.0, 40.0)
+
+
+@settings(max_examples=12, deadline=None)
+@given(networks(), st.lists(st.sampled_from(SIZES), min_size=1, max_size=2, unique=True).map(sorted))
+def test_reports_of_networks(text: str, sizes: list[float]) -> None:
+    """Rows add up to the totals, the same among many machines; no policy is below the bounds or the optimum."""
+    module = read_source(text, filename="net.dsl")
+    machines = [machine(kib, keys) for keys in POLICIES for kib in sizes]
+    found: list[Report] = []
+    for hardware, many in zip(machines, RooflineBackend().score_many(module, machines), strict=True):
+        assert isinstance(many, Report)
+        report = RooflineBackend().score(module, hardware)
+        assert many.totals == report.totals
+        assert many.native == report.native
+        assert moved(report) == sum((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0) for row in report.ops)
+        assert report.totals.seconds == pytest.approx(sum(row.seconds or 0.0 for row in report.ops), rel=1e-12)
+        assert report.native["traffic_bound_exact"]
+        assert number(report, "tile_bound_bytes") <= number(report, "traffic_bound_bytes") <= moved(report)
+        assert number(report, "time_ratio") >= 1 - 1e-9
+        found.append(report)
+    optimal, best, *others = (found[i : i + len(sizes)] for i in range(0, len(found), len(sizes)))
+    for lane in range(len(sizes)):
+        assert moved(optimal[lane]) == optimal[lane].native["traffic_bound_bytes"]
+        assert moved(optimal[lane]) <= min(moved(plans[lane]) for plans in (best, *others[:2]))
+    assert moved(optimal[-1]) <= moved(optimal[0])
+    assert moved(best[-1]) <= moved(best[0])
+    assert (best[-1].totals.seconds or 0.0) <= (best[0].totals.seconds or 0.0) * (1 + 1e-12)
