@@ -191,7 +191,7 @@ class Walk:
         """The step at which each miss is loaded ahead, by step and tensor; without those loaded on demand."""
         room = [self.capacity - held for held in self.occupancy()]
         found: dict[tuple[int, int], int] = {}
-        for number, step in enumerate(self.iteration.steps):
+        for number in range(len(self.iteration.steps)):
             for tensor in self.misses[number]:
                 hidden, at = 0.0, number
                 while not self.streams[number] and hidden < self._size(tensor) / bandwidth and at > 0:
