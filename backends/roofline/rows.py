@@ -72,6 +72,8 @@ def _row(
         "layer_type": "I" if step.matrix else "II",
         "streams": streams,
     }
+    if step.again:
+        native["recompute"] = True
     return OpRow(
         index=number,
         name=step.name,

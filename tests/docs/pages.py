@@ -21,6 +21,8 @@ NAMES = (
         "cycle",
         "interleaving",
         "beyond",
+        "recompute",
+        "roofline",
         "bounds",
         "study-igo",
         "scalesim",

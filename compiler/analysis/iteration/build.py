@@ -8,7 +8,7 @@ in place; the same for a weight that several layers share. Inputs have no gradie
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
@@ -75,7 +75,7 @@ def with_recomputed(backward: Sequence[Step], again: Sequence[Step]) -> list[Ste
                 wanted += again[maker].reads
         done |= found
         # the order of the forward pass has what each reads before it
-        steps += [again[number] for number in sorted(found)]
+        steps += [replace(again[number], again=True) for number in sorted(found)]
         steps.append(step)
     return steps
 

@@ -51,6 +51,7 @@ class Step:
     One layer in one direction: tensors, by number, that it reads and writes, and its operations.
 
     A tensor in both is changed in place. `matrix`: the layer is of type I (convolutions and products), else type II.
+    `again`: it runs a second time, in the backward pass.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Step:
     ops: int
     matrix: bool
     loc: str | None = None
+    again: bool = False
 
 
 @dataclass(frozen=True)
