@@ -17,7 +17,10 @@ def iterations(draw: st.DrawFn, steps: int = 8, tensors: int = 6, largest: int =
     """A few steps that each read and write some of a few tensors of random sizes; some must be in memory at the end."""
     sizes = draw(st.lists(st.integers(1, largest), min_size=1, max_size=tensors))
     kinds = st.sampled_from(("value", "weight", "gradient", "weight_gradient", "input", "state"))
-    found = tuple(Tensor(f"t{i % 4}", size, draw(kinds), 1) for i, size in enumerate(sizes))
+    rows = [draw(st.integers(1, size)) for size in sizes]
+    found = tuple(
+        Tensor(f"t{i % 4}", size, draw(kinds), row) for i, (size, row) in enumerate(zip(sizes, rows, strict=True))
+    )
     some = st.lists(st.integers(0, len(sizes) - 1), max_size=3, unique=True)
     made: list[Step] = []
     for number in range(draw(st.integers(1, steps))):

@@ -26,7 +26,7 @@ everything fits the ladder is that fine; below that it has COARSE_RUNGS an octav
 FEWEST_RUNGS = (16, 6)
 COARSE_RUNGS = 2
 COARSE_OCTAVES = 24
-"""The ladder begins there, or where a row of each tensor of a step fits."""
+"""The ladder begins there, and where a row of each tensor of a step fits: no smaller cache is planned for."""
 ENTRIES = 1 << 23
 """The most accesses times capacities that are looked at in one go, for the sake of memory."""
 
@@ -74,7 +74,7 @@ def rungs_of(trace: Trace, most: int) -> Ints:
     """The rungs of a network's ladder up to a capacity, in bytes, ascending; at least one."""
     top, floor = everything(trace), least_rows(trace.iteration)[0]
     fine, octaves = next(((rungs, far) for slots, rungs, far in RUNGS if trace.slots <= slots), FEWEST_RUNGS)
-    rungs = {top}
+    rungs = {floor, top}
     for octave in range(max(top.bit_length() - COARSE_OCTAVES, 0), top.bit_length()):
         low = 1 << octave
         count = fine if 2 * low > top >> octaves else COARSE_RUNGS
