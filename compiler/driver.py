@@ -21,12 +21,13 @@ from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions, Say
 from npuc.compiler.reading import read_program
 from npuc.compiler.report import Report
-from npuc.compiler.scoring import Request, machine_for, score_program
+from npuc.compiler.scoring import Request, lower_program, machine_for, score_program
 from npuc.compiler.source import Source, open_source, text_source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from npuc.backends.base import Backend
     from npuc.backends.hardware import Hardware
     from npuc.compiler.verify import SourceTexts
 
@@ -145,6 +146,23 @@ def _compile_program(source: Source, backends: Sequence[str], options: CompileOp
         result.reports.append(score_program(copy, model, machine, request, list(remarks)))
         result.modules.append(copy)
     return result
+
+
+def lowered_module(
+    source: Source, model: Backend, options: CompileOptions, say: Say, warnings: list[str]
+) -> tuple[ModuleOp, Hardware]:
+    """The module that a backend would score, and the machine; adds to `warnings`."""
+    from npuc.compiler.verify import SourceTexts
+
+    with without_cycle_collection():
+        check_options(options)
+        machine = machine_for(model, options, say)
+        sources = SourceTexts({source.filename: source.text})
+        module = read_for([machine], source, options, sources, warnings)
+        lower_program(
+            module, model, machine, Request(source, lowering_options(source, options), sources, say), warnings
+        )
+        return module, machine
 
 
 def read_for(

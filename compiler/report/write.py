@@ -16,9 +16,10 @@ import msgspec
 
 from npuc.compiler.errors import InternalError
 from npuc.compiler.report.model import OpRow, Report, Totals
+from npuc.compiler.report.reuse import ReuseReport
 from npuc.compiler.report.totals import total
 
-LINES = ("ops", "certificates")
+LINES = ("ops", "certificates", "scopes", "curve")
 """Lists of which each entry is a line."""
 
 
@@ -49,13 +50,13 @@ def _list(items: Iterable[str]) -> str:
     return f"[\n{text}\n  ]" if text else "[]"
 
 
-def to_json(document: Report | Comparison) -> str:
+def to_json(document: Report | Comparison | ReuseReport) -> str:
     """A report or comparison as JSON text that ends in a newline. Deterministic; raises `InternalError` for NaN."""
     if isinstance(document, Comparison):
         reports = ",\n".join(to_json(r).rstrip("\n") for r in document.reports)
         return _block([("schema", _dumps(document.schema)), ("reports", f"[\n{reports}\n]")]) + "\n"
     fields = cast("dict[str, object]", msgspec.to_builtins(document))
-    lines = {key: cast("list[object]", fields[key]) for key in LINES if fields[key] is not None}
+    lines = {key: cast("list[object]", fields[key]) for key in LINES if fields.get(key) is not None}
     return _block((k, _list(map(_dumps, lines[k])) if k in lines else _dumps(v)) for k, v in fields.items()) + "\n"
 
 

@@ -31,6 +31,7 @@ NAMES = (
         "cli",
         "explain",
         "report",
+        "reuse",
         "editor",
     ),
     *("writing-a-pass", "writing-a-backend"),

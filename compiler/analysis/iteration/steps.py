@@ -52,6 +52,7 @@ class Step:
 
     A tensor in both is changed in place. `matrix`: the layer is of type I (convolutions and products), else type II.
     `again`: it runs a second time, in the backward pass.
+    `width`: bytes of an element of the operands of its product.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Step:
     matrix: bool
     loc: str | None = None
     again: bool = False
+    width: int = 0
 
 
 @dataclass(frozen=True)
