@@ -33,17 +33,21 @@ ENTRIES = 1 << 23
 
 @dataclass(frozen=True)
 class Ladder:
-    """Plans of a network for rungs of capacity, in bytes, ascending, by each rule: rungs by rule, rule by rule."""
+    """
+    Plans of a network for rungs of capacity, in bytes, ascending, by each rule: rungs by rule, rule by rule.
+
+    A rule is whether steps that fit may stream.
+    """
 
     rungs: Ints
-    rules: int
+    rules: tuple[bool, ...]
     plans: tuple[Plan, ...]
 
     @property
     def moved(self) -> Ints:
         """Bytes that each plan moves, a row a rule."""
         found = np.concatenate([plan.bytes_in + plan.bytes_out for plan in self.plans])
-        return found.reshape(self.rules, -1)
+        return found.reshape(len(self.rules), -1)
 
 
 @dataclass(frozen=True)
@@ -84,15 +88,16 @@ def rungs_of(trace: Trace, most: int) -> Ints:
 
 def ladder_of(trace: Trace, most: int, *, retain: bool) -> Ladder:
     """
-    The ladder up to a capacity; where steps that stream `retain` something, steps that fit may stream as well.
+    The ladder up to a capacity, by the rules that there are.
 
-    They may not in iterations of more accesses than RUNGS names, where that would take most of the time.
+    Where steps that stream `retain` something, steps that fit may stream as well. That is nearly always the better
+    rule, and the only one for iterations of more accesses than RUNGS names.
     """
     rungs = rungs_of(trace, most)
-    rules = (False, True) if retain and trace.slots <= RUNGS[-1][0] else (False,)
+    rules = ((False, True) if trace.slots <= RUNGS[-1][0] else (True,)) if retain else (False,)
     capacity, bypass = np.tile(rungs, len(rules)), np.repeat(rules, len(rungs))
     plans = tuple(residency(trace, capacity[c], retain, bypass[c]) for c in in_chunks(trace, len(capacity)))
-    return Ladder(rungs, len(rules), plans)
+    return Ladder(rungs, rules, plans)
 
 
 def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float) -> Choice:
@@ -101,10 +106,10 @@ def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float) -> 
     seconds = np.concatenate([timeline(plan, tflops, gb_per_s).total for plan in ladder.plans]).reshape(moved.shape)
     chosen: list[tuple[int, int]] = []
     for rung in range(len(ladder.rungs)):
-        own = [(rule, rung) for rule in range(ladder.rules)]
+        own = [(rule, rung) for rule in range(len(ladder.rules))]
         if chosen:
             own = [one for one in own if moved[one] <= moved[chosen[-1]] and seconds[one] <= seconds[chosen[-1]]]
         chosen.append(min(own, key=lambda one: (seconds[one], moved[one])) if own else chosen[-1])
     place = np.maximum(np.searchsorted(ladder.rungs, capacities, side="right") - 1, 0)
     rule, rung = np.array(chosen, dtype=np.int64)[place].T
-    return Choice(np.minimum(ladder.rungs[rung], capacities), rule > 0)
+    return Choice(np.minimum(ladder.rungs[rung], capacities), np.array(ladder.rules)[rule])
