@@ -22,6 +22,7 @@ from npuc.compiler.analysis.iteration.residency import residency
 from npuc.compiler.analysis.iteration.reuse import SCOPES, Reuse, enough, reuse_of, within_steps
 from npuc.compiler.analysis.iteration.steps import least_rows
 from npuc.compiler.analysis.iteration.trace import Ints, Trace
+from npuc.compiler.errors import UsageError
 from npuc.compiler.report.reuse import SHARES, CurvePoint, ReuseReport, ScopeReuse, Step
 
 WITHIN, TOTAL = "intra-layer", "total"
@@ -46,10 +47,15 @@ def reuse_report(module: ModuleOp, hardware: Hardware) -> ReuseReport:
     """
     What reuse saves in the iteration of a forward graph, and what a machine captures of it.
 
-    Raises `UsageError` for a missing key and `CapacityError` for a cache that does not hold a row of each tensor of a
-    layer.
+    Raises `UsageError` for a missing key and the policy `optimal`, and `CapacityError` for a cache that does not hold
+    a row of each tensor of a layer.
     """
     options = read_options(hardware)
+    if options.optimal:
+        raise UsageError(
+            "reuse compares plans of hundreds of capacities, for which roofline.policy=optimal takes too long",
+            hint="--set roofline.policy=belady",
+        )
     trace = Planner(module).trace(options.conventions)
     check_rows(*least_rows(trace.iteration), options.capacity, hardware.name)
     reuse = reuse_of(trace)
