@@ -15,7 +15,7 @@ Interval = tuple[int, int, int]
 @st.composite
 def iterations(draw: st.DrawFn, steps: int = 8, tensors: int = 6, largest: int = 40) -> Iteration:
     """A few steps that each read and write some of a few tensors of random sizes; some must be in memory at the end."""
-    sizes = draw(st.lists(st.integers(1, largest), min_size=1, max_size=tensors))
+    sizes = draw(st.lists(st.integers(1, draw(st.sampled_from((3, largest)))), min_size=1, max_size=tensors))
     kinds = st.sampled_from(("value", "weight", "gradient", "weight_gradient", "input", "state"))
     rows = [draw(st.integers(1, size)) for size in sizes]
     found = tuple(

@@ -60,7 +60,9 @@ class Nearness:
         if least is None or least.exact:
             return []
         more = least.moved / max(least.bound, 1) - 1
-        return [f"the search for the best plan was stopped: this one moves at most {more:.2%} more than the least"]
+        return [
+            f"the search for the best plan was stopped: this one moves at most {100 * more:.2g}% more than the least"
+        ]
 
     def totals(self, plan: Plan, times: Timeline, lane: int, capacity: int, options: Options) -> dict[str, Scalar]:
         """The bounds for a machine with so many bytes of cache, and how far a lane of some plans is from them."""
