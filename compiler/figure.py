@@ -12,6 +12,8 @@ from npuc.compiler.errors import UsageError
 FORMATS = ("png", "pdf", "svg")
 NO_CLOCK: Mapping[str, Mapping[str, None]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 """What leaves the date out of a file."""
+GRID = "#e4e4e4"
+"""The colour of the lines behind the data."""
 
 
 class Figure(Protocol):
@@ -36,11 +38,11 @@ def check_format(path: str) -> str:
     return found
 
 
-def new_figure(width: float, height: float) -> Any:
-    """An empty figure of so many inches, with npuc's fonts."""
+def new_figure(width: float, height: float, *, font: float = 9.0, layout: str | None = None) -> Any:
+    """An empty figure of so many inches, with npuc's fonts, `font` points high; `layout` is matplotlib's."""
     matplotlib = import_module("matplotlib")
-    matplotlib.rcParams.update({"font.size": 9, "svg.hashsalt": "npuc", "svg.fonttype": "none", "pdf.fonttype": 42})
-    return import_module("matplotlib.figure").Figure(figsize=(width, height), dpi=150)
+    matplotlib.rcParams.update({"font.size": font, "svg.hashsalt": "npuc", "svg.fonttype": "none", "pdf.fonttype": 42})
+    return import_module("matplotlib.figure").Figure(figsize=(width, height), dpi=150, layout=layout)
 
 
 def picture_bytes(figure: Figure, kind: str) -> bytes:

@@ -184,14 +184,14 @@ def check_folder(path: str) -> None:
         raise UsageError(f"cannot write '{path}': it is not a folder, nor can it be made one")
 
 
-def write_folder(path: str, files: Mapping[str, str]) -> None:
+def write_folder(path: str, files: Mapping[str, str | bytes]) -> None:
     """Write files into a folder, which is made if it does not exist. Raises `UsageError` when it cannot."""
     try:
         Path(path).mkdir(exist_ok=True)
     except OSError as e:
         raise UsageError(f"cannot write '{path}': {e.strerror or e}") from e
-    for name, text in files.items():
-        write_bytes(os.path.join(path, name), text.encode())
+    for name, data in files.items():
+        write_bytes(os.path.join(path, name), data.encode() if isinstance(data, str) else data)
 
 
 def write_result(path: str, text: str) -> None:

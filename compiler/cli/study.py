@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -15,10 +16,12 @@ from npuc.compiler.cli.shared import (
     Defines,
     Quiet,
     Verb,
+    check_folder,
     check_target,
     make_console,
     parse_defines,
     write_bytes,
+    write_folder,
     write_result,
 )
 from npuc.compiler.errors import UsageError, did_you_mean
@@ -68,7 +71,11 @@ def command(
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")] = None,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
     plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw the figure: .png, .pdf, .svg.")
+        str | None,
+        typer.Option("--plot", metavar="FILE|FOLDER", help="Draw figures: .png, .pdf, .svg; of thesis also a folder."),
+    ] = None,
+    figure: Annotated[
+        list[str] | None, typer.Option("--figure", metavar="5.1|…|5.6", help="A figure to draw; repeatable.")
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -81,7 +88,7 @@ def command(
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (json, csv):
             check_target(target)
-        STUDIES[name](Asked(preset, json, csv, plot, network or [], define or [], setting or [], [], quiet))
+        STUDIES[name](Asked(preset, json, csv, plot, network or [], define or [], setting or [], figure or [], quiet))
 
 
 def _preset(asked: Asked, known: Mapping[str, object]) -> str:
@@ -102,8 +109,9 @@ def _igo(asked: Asked) -> None:
     from npuc.compiler.study.igo.view import to_csv, to_json, to_text
 
     preset = _preset(asked, PRESETS)
-    for option, given in (("--network", asked.networks), ("-D", asked.defines), ("--set", asked.settings)):
-        if given:
+    given = {"--network": asked.networks, "-D": asked.defines, "--set": asked.settings, "--figure": asked.figures}
+    for option, values in given.items():
+        if values:
             raise UsageError(f"{option} is an option of the study thesis")
     check_target(asked.plot)
     kind = None if asked.plot is None else check_format(asked.plot)
@@ -126,18 +134,52 @@ def _igo(asked: Asked) -> None:
 def _thesis(asked: Asked) -> None:
     """The roofline study."""
     from npuc.backends.hardware import parse_setting
+    from npuc.compiler.study.thesis.figures import draw, figure_points, figures_of
     from npuc.compiler.study.thesis.settings import PRESETS
     from npuc.compiler.study.thesis.study import plan_study, run_study
     from npuc.compiler.study.thesis.view import print_study, to_csv, to_json
 
     preset = _preset(asked, PRESETS)
     overrides = dict(parse_setting(item) for item in asked.settings)
+    if asked.figures and asked.plot is None:
+        raise UsageError("--figure chooses what --plot draws, and there is none", hint="--plot FILE")
     plan = plan_study(preset, asked.networks, parse_defines(asked.defines), overrides)
-    with _progress("study thesis", len(plan.points), quiet=asked.quiet) as advance:
-        study = run_study(plan, (), advance)
+    numbers, kinds = [] if asked.plot is None else figures_of(asked.figures, plan.networks), _kinds(asked.plot)
+    points = figure_points(numbers, plan.networks)
+    with _progress("study thesis", len(plan.points) + len(points), quiet=asked.quiet) as advance:
+        study = run_study(plan, points, advance)
+    if not asked.quiet:
+        for line in study.warnings:
+            print(f"npuc: warning: {line}", file=sys.stderr)
     _write(asked, lambda: to_json(study), lambda: to_csv(study))
+    if asked.plot is not None and _is_folder(asked.plot):
+        write_folder(asked.plot, {f"figure-{n}.{kind}": draw(study, [n], kind) for n in numbers for kind in kinds})
+    elif asked.plot is not None:
+        write_bytes(asked.plot, draw(study, numbers, kinds[0]))
     if "-" not in (asked.json, asked.csv):
         print_study(study, make_console())
+
+
+FOLDER_KINDS = ("png", "svg")
+"""What figures that go into a folder are drawn as."""
+
+
+def _is_folder(path: str) -> bool:
+    """Whether a name is that of a folder: of one that exists, or without a suffix."""
+    return os.path.isdir(path) or not os.path.splitext(path)[1]
+
+
+def _kinds(plot: str | None) -> tuple[str, ...]:
+    """The kinds of picture to make, none without a target; checks that it can be written."""
+    from npuc.compiler.figure import check_format
+
+    if plot is None:
+        return ()
+    if _is_folder(plot):
+        check_folder(plot)
+        return tuple(check_format(f"figure.{kind}") for kind in FOLDER_KINDS)
+    check_target(plot)
+    return (check_format(plot),)
 
 
 def _write(asked: Asked, json: Callable[[], str], csv: Callable[[], str]) -> None:

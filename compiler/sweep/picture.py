@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from npuc.compiler.figure import Figure, new_figure, picture_bytes
+from npuc.compiler.figure import GRID, Figure, new_figure, picture_bytes
 from npuc.compiler.sweep.axes import Axis, Grid
 from npuc.compiler.sweep.compare import Comparison
 
@@ -65,7 +65,7 @@ def draw_sweep(title: str, comparison: Comparison, kind: str) -> bytes:
     name = comparison.quantity.title + (" a GMAC" if comparison.by_mac else "")
     axes.set_ylabel(f"{name}, {unit}")
     axes.set_title(title, loc="left", fontsize=10)
-    axes.grid(True, color="#e4e4e4", linewidth=0.7)
+    axes.grid(True, color=GRID, linewidth=0.7)
     if count > 1:
         keys = ",\n".join(axis.key for axis in others)
         more = f"\n({len(named)} of {count:,})" if len(named) < count else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from npuc.compiler.figure import Figure, new_figure, picture_bytes
+from npuc.compiler.figure import GRID, Figure, new_figure, picture_bytes
 from npuc.compiler.study.igo.networks import MODELS
 from npuc.compiler.study.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.compiler.study.igo.study import Study
@@ -108,6 +108,6 @@ def _bars(axes: Axes, steps: Sequence[Sequence[tuple[float, float | None]]]) -> 
     axes.set_ylim(max(0.0, lowest - 0.1) // 0.1 * 0.1, max(1.05, highest + 0.03))
     axes.set_xlim(-0.55, len(steps[0]) - 0.45)
     axes.set_ylabel("time / sequential")
-    axes.grid(True, axis="y", color="#e4e4e4", linewidth=0.7)
+    axes.grid(True, axis="y", color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(axis="x", length=0)

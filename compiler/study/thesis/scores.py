@@ -30,13 +30,23 @@ from npuc.compiler.verify import SourceTexts
 
 @dataclass(frozen=True)
 class Point:
-    """A network on a machine: cache in MiB, 10^12 operations and 10^9 bytes a second; batch None is its own."""
+    """
+    A network on a machine: cache in MiB, 10^12 operations and 10^9 bytes a second; batch None is its own.
+
+    A `fine` point is left out of a large network when its capacity is no multiple of `COARSE_MIB`.
+    """
 
     network: Network
     mib: int
     tflops: float = TFLOPS
     gb_per_s: float = GB_PER_S
     batch: int | None = None
+    fine: bool = field(default=False, compare=False)
+
+
+LARGE = 4000
+"""Operations of a large network, of which a curve takes seconds."""
+COARSE_MIB = 8
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,10 @@ def score_points(
             module = _module(network, batch, keys)
             if batch is None and network in wanted:
                 scores.layers[network] = _layers(module, network, keys)
-            _score(module, list(group), keys, scores, done)
+            large = sum(1 for _ in module.walk()) > LARGE
+            chosen = [point for point in group if not (large and point.fine and point.mib % COARSE_MIB)]
+            _score(module, chosen, keys, scores, done)
+            done(network.name, len(group) - len(chosen))
         gc.collect()
     return scores
 

@@ -32,6 +32,14 @@ class Study:
     rows: tuple[Row, ...]
     scores: Scores
 
+    @property
+    def warnings(self) -> list[str]:
+        """A line for each network that some cache is too small for: the points are left out."""
+        first: dict[str, str] = {}
+        for point, error in self.scores.failures.items():
+            first.setdefault(point.network.name, error.message)
+        return [f"{name}: points are left out: {message}" for name, message in first.items()]
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -73,7 +73,7 @@ def print_study(study: Study, console: Console) -> None:
         if row.setting != setting:
             table.add_row(row.setting)
             setting = row.setting
-        table.add_row(f"  {row.claim}", value_text(row.ours) or row.note, row.unit)
+        table.add_row(f"  {row.claim}", value_text(row.ours) or "does not fit", row.unit)
     console.print(table)
 
 

@@ -42,9 +42,6 @@ def test_study_writes_rows(npuc: Npuc) -> None:
         (("igo", "--preset", "lur"), "--preset lur: there is no such preset"),
         (("igo", "--json", "-", "--csv", "-"), "both want standard output"),
         (("igo", "--network", "resnet50"), "--network is an option of the study thesis"),
-        (("thesis", "--preset", "lru"), "--preset lru: there is no such preset"),
-        (("thesis", "--set", "memory.cache_mib=8"), "the study varies this key itself"),
-        (("thesis", "--network", "net.dsl", "-D", "btch=2"), "unknown network parameter 'btch'"),
         (("igo", "--csv", "nowhere/rows.csv"), "its folder does not exist"),
     ],
 )
@@ -53,21 +50,3 @@ def test_wrong_usage_is_said_at_once(npuc: Npuc, arguments: tuple[str, ...], mes
     assert outcome.status == 2
     assert message in outcome.err
     assert outcome.out == ""
-
-
-def test_claims_as_a_table(npuc: Npuc) -> None:
-    outcome = npuc("study", "thesis")
-    assert outcome.status == 0
-    lines = outcome.out.splitlines()
-    assert lines[0] == "Roofline study (C.-Y. Tsai, NTU, 2021), preset thesis: claim, published, ours"
-    assert lines[1].split() == ["claim", "published", "ours", "unit", "within", "reproduced"]
-    assert [line.split()[0] for line in lines if line.startswith("P")][:14] == [f"P{n:02}" for n in range(1, 15)]
-    assert lines[-2] == "verdict   13 of 14 claims reproduced; not P14"
-    assert outcome.err == ""
-
-
-def test_another_network_is_measured(npuc: Npuc) -> None:
-    outcome = npuc("study", "thesis", "--network", "net.dsl", "-D", "batch=2", "--json", "rows.json")
-    assert outcome.out.splitlines()[2].strip() == "net.dsl -D batch=2 on rtx2080ti, preset thesis"
-    with open("rows.json") as file:
-        assert len(json.load(file)["rows"]) == len(outcome.out.splitlines()) - 3

@@ -127,10 +127,18 @@ def test_classes_are_reproduced_where_they_are_the_same() -> None:
 
 def test_other_conventions_give_other_numbers() -> None:
     """With `retain`, what the prototype gave with it; the key may as well be set by hand."""
+    plan = plan_study("retain")
+    assert plan.keys == plan_study(overrides={"roofline.oversize": "retain"}).keys
     expected = {c["id"]: c["prototype_retain"] for c in reference() if "prototype_retain" in c and c["id"] != "P07"}
-    for found in (run_study(plan_study("retain")), run_study(plan_study(overrides={"roofline.oversize": "retain"}))):
-        ours = {row.id: row.ours for row in found.rows}
-        assert {name: ours[name] for name in expected} == pytest.approx(expected, abs=0.06)
+    ours = {row.id: row.ours for row in run_study(plan).rows}
+    assert {name: ours[name] for name in expected} == pytest.approx(expected, abs=0.06)
+
+
+def test_networks_may_be_those_of_their_papers() -> None:
+    for preset, expected in (("thesis", ["variant=prototype", "variant=thesis_fit"]), ("networks", [])):
+        plan = plan_study(preset)
+        assert [f"{key}={value}" for network in plan.networks for key, value in network.defines] == expected
+        assert [network.keys for network in plan.networks][:2] == [(), ()]
 
 
 def test_another_network_is_measured(tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""
+The tables and figures of docs/study-thesis.md: the study as it runs, between markers.
+
+    python -m tests.docs.study_thesis            runs it under all conventions, about a minute, and writes them anew
+    python -m tests.docs.study_thesis figures    also draws the figures, another minute
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from npuc.compiler.study.thesis.claims import Row
+from npuc.compiler.study.thesis.figures import FIGURES, draw, figure_points
+from npuc.compiler.study.thesis.study import Plan, Study, plan_study, run_study
+from npuc.compiler.study.thesis.view import tolerance_text, value_text
+from tests.docs.pages import FOLDER
+from tests.docs.tables import begin, end
+
+Studies = Mapping[str, Study]
+"""The study by the name of its conventions."""
+PLANS: Mapping[str, Callable[[], Plan]] = {
+    "`thesis`": lambda: plan_study("thesis"),
+    "order `dfs`": lambda: plan_study("thesis", overrides={"roofline.order": "dfs"}),
+    "2 ops a MAC": lambda: plan_study("thesis", overrides={"compute.ops_per_mac": 2}),
+    "`retain`": lambda: plan_study("retain"),
+    "`networks`": lambda: plan_study("networks"),
+    "`default`": lambda: plan_study("default"),
+}
+"""The conventions of the second table; those of the first come first."""
+PICTURES = FOLDER / "figures"
+
+
+def claim_rows(studies: Studies) -> Iterator[str]:
+    """The claims under the preset `thesis`."""
+    yield "| | claim | section | published | ours | within | reproduced |"
+    yield "|---|---|---|--:|--:|--:|---|"
+    for row in next(iter(studies.values())).rows:
+        _, _, claim = row.claim.partition(" ")
+        section = row.setting.partition("section ")[2]
+        cells = [claim, section, _cell(row, row.published), _cell(row, row.ours), tolerance_text(row)]
+        yield f"| {row.id} | {' | '.join(cells)} | {'yes' if row.reproduced else '**no**'} |"
+
+
+def _cell(row: Row, value: object) -> str:
+    text = "<br>".join(_text(value).split("; "))
+    return f"{text} {row.unit}".strip()
+
+
+def _text(value: object) -> str:
+    assert value is None or isinstance(value, float | int | Mapping)
+    return value_text(value)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def convention_rows(studies: Studies) -> Iterator[str]:
+    """Ours under all conventions."""
+    yield f"| | published | {' | '.join(studies)} |"
+    yield f"|---|{'--:|' * (1 + len(studies))}"
+    for number, row in enumerate(next(iter(studies.values())).rows):
+        if not isinstance(row.published, Mapping) and row.id not in ("P09", "P13"):
+            cells = [convention_cell(study.rows[number]) for study in studies.values()]
+            yield f"| {row.id} | {value_text(row.published)} | {' | '.join(cells)} |"
+
+
+def convention_cell(row: Row) -> str:
+    """Our value; bold where it is not what the study has."""
+    return value_text(row.ours) if row.reproduced else f"**{value_text(row.ours)}**"
+
+
+Rows = Callable[[Studies], Iterator[str]]
+TABLES: Mapping[str, Rows] = {"claims": claim_rows, "conventions": convention_rows}
+
+
+def with_tables(text: str, studies: Studies) -> str:
+    """The page with its tables made anew."""
+    for name, rows in TABLES.items():
+        head, rest = text.split(begin(name))
+        _, tail = rest.split(end(name))
+        text = head + begin(name) + "".join(f"{row}\n" for row in rows(studies)) + end(name) + tail
+    return text
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the page's tables, and its figures when these are asked for."""
+    page = FOLDER / "study-thesis.md"
+    studies = {name: run_study(plan()) for name, plan in PLANS.items()}
+    page.write_text(with_tables(page.read_text(encoding="utf-8"), studies), encoding="utf-8")
+    if "figures" in arguments:
+        plan = plan_study()
+        study = run_study(plan, figure_points(list(FIGURES), plan.networks))
+        PICTURES.mkdir(exist_ok=True)
+        for number in FIGURES:
+            (PICTURES / f"thesis-{number}.svg").write_bytes(draw(study, [number], "svg"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
