@@ -25,6 +25,7 @@ NAMES = (
         "roofline",
         "bounds",
         "study-igo",
+        "study-thesis",
         "scalesim",
         "validation",
         "hardware",

@@ -104,17 +104,15 @@ def test_kinds_of_pictures() -> None:
 
 def test_lines_are_the_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of figure 5.2: what is given to matplotlib."""
-    pytest.importorskip("matplotlib")
-    from matplotlib.axes import Axes  # pyright: ignore
-
+    axes: Any = pytest.importorskip("matplotlib.axes")
     drawn: list[tuple[list[float], list[float]]] = []
-    plot: Any = Axes.plot
+    plot = axes.Axes.plot
 
     def keep(self: Any, x: list[float], y: list[float], **style: Any) -> Any:
         drawn.append((x, y))
         return plot(self, x, y, **style)
 
-    monkeypatch.setattr(Axes, "plot", keep)
+    monkeypatch.setattr(axes.Axes, "plot", keep)
     found = study(*NETWORKS)
     draw(found, ["5.2"], "png")
     x, y = drawn[4]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator
 
 from npuc.compiler.report import Report
@@ -52,6 +54,7 @@ def draw_roof(study: Study, canvas: Canvas) -> None:
         for axes in (panel.axes, panel.below):
             axes.set_xscale("log")
             axes.set_xlim(least, most)
+            axes.minorticks_off()
             axes.axvline(RIDGE, label="ridge" if axes is panel.axes else None, **DOTTED)
         panel.axes.tick_params(labelbottom=False)
         if panel.last:
@@ -98,10 +101,15 @@ def _histogram(panel: Panel, study: Study, least: float, most: float) -> None:
     """The shares of steps in ranges of reuse frequency, stacked by type."""
     rows = [row for row in study.scores.layers[panel.network].rows if reuse(row) > 0]
     edges = [least * (most / least) ** (n / BINS) for n in range(BINS + 1)]
-    values = [[reuse(row) for row in rows if row.native["layer_type"] == kind] for kind in TYPE_COLOURS]
-    weights = [[100 / len(rows)] * len(own) for own in values]
-    colours = list(TYPE_COLOURS.values())
-    panel.below.hist(values, edges, weights=weights, stacked=True, color=colours, edgecolor="white", linewidth=0.5)
+    below = dict.fromkeys(range(BINS), 0.0)
+    for kind, colour in TYPE_COLOURS.items():
+        counts = Counter(bisect(edges, reuse(row)) - 1 for row in rows if row.native["layer_type"] == kind)
+        for place, count in sorted(counts.items()):
+            share, width = 100 * count / len(rows), edges[place + 1] - edges[place]
+            panel.below.bar(
+                edges[place], share, width, below[place], align="edge", color=colour, edgecolor="white", linewidth=0.5
+            )
+            below[place] += share
     text = f"{100 * share_above_ridge(study.scores, panel.network):.1f}% of type I\nabove the ridge"
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     place = {"transform": panel.axes.transAxes, "ha": "right", "va": "bottom", "bbox": box}
