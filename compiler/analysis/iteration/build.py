@@ -100,14 +100,27 @@ class _Builder:
     rules: dict[Hashable, Backward | None] = field(default_factory=dict[Hashable, "Backward | None"])
 
     def __post_init__(self) -> None:
-        if self.graph.loss is not None:
-            self.scalars.add(self.graph.loss)
+        """Look for the losses: what makes the loss, or the scalars that it is the sum of."""
+        self.losses: set[Layer] = set()
+        makers = {result: layer for layer in self.graph.layers for op in layer.ops for result in op.results}
+        wanted = [] if self.graph.loss is None else [self.graph.loss]
+        while wanted:
+            value = wanted.pop()
+            wanted += self.graph.seen_in.get(value, ())
+            if value in self.scalars or value not in makers:
+                continue
+            self.scalars.add(value)
+            operands = [operand for op in makers[value].ops for operand in op.operands]
+            if any(self.graph.parts(operand) for operand in operands):
+                self.losses.add(makers[value])
+            else:
+                wanted += operands
 
     def is_free(self, layer: Layer) -> bool:
         """Whether a layer is a loss whose gradient is there for nothing; a cross entropy is a softmax all the same."""
-        if self.conventions.loss == "layer" or isinstance(layer.main, CrossEntropyOp):
+        if self.conventions.loss == "layer" or layer not in self.losses:
             return False
-        if all(result is not self.graph.loss for op in layer.ops for result in op.results):
+        if any(isinstance(op, CrossEntropyOp) for op in layer.ops):
             return False
         parts = [part for op in layer.ops for value in op.operands for part in self.graph.parts(value)]
         if self.conventions.prototype:  # only that of the network's last layer
@@ -168,6 +181,8 @@ class _Builder:
         """Write the gradient of an operand, or add to what is there."""
         if not self.graph.parts(value):
             self.scalars.add(value)
+            for one in self.graph.seen_in.get(value, ()):
+                self._give(one, layer, found)
         for part in self.graph.parts(value):
             if part not in self.graph.active_parts:
                 continue

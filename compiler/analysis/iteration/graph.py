@@ -60,7 +60,7 @@ class Graph:
     Layers in source order, and of what parts of memory their values are made.
 
     `made_by` is the layer that writes a part, `read_by` those that read it; `active` are the values that depend on a
-    trained parameter, `constants` those of none of the arguments; `outputs` what the program returns beside its loss;
+    trained parameter, `constants` those of none of the arguments, `seen_in` has what views show; `outputs` what the program returns beside its loss;
     `recomputed` the layers of which something runs again in the backward pass.
     """
 
@@ -74,6 +74,7 @@ class Graph:
     weights: list[Weight] = field(default_factory=list[Weight])
     weight_values: set[SSAValue] = field(default_factory=set[SSAValue])
     constants: set[SSAValue] = field(default_factory=set[SSAValue])
+    seen_in: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=dict[SSAValue, tuple[SSAValue, ...]])
     outputs: list[Part] = field(default_factory=list[Part])
     output_parts: set[Part] = field(default_factory=set[Part])
     recomputed: set[str] = field(default_factory=set[str])
@@ -157,6 +158,7 @@ def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue
     view = view_of(op, values)
     if view is not None:
         graph.values.update(zip(op.results, view, strict=True))
+        graph.seen_in.update((result, tuple(op.operands)) for result in op.results)
         return
     layer = graph.layers[-1] if graph.layers and graph.layers[-1].name == layer_of(op) else None
     if layer is None:

@@ -245,3 +245,17 @@ def test_networks_of_the_study(
     assert len(iteration.steps) == 2 * layers
     assert macs is None or sum(one.macs for one in forward) == macs
     assert sum(tensor.bytes for tensor in iteration.tensors if tensor.kind == "weight") == 4 * weights
+
+
+@pytest.mark.parametrize("loss", ["layer", "free"])
+def test_sums_of_losses(loss: str) -> None:
+    """Losses that are added up, or stacked and summed, give their operands gradients as a single one does."""
+    conventions = replace(THESIS, loss=loss)
+    heads = " a = linear(reshape(x, [batch, 48]), 5)\n b = relu(a)\n"
+    for total in ("mse(a, t) + 0.5 * mse(b, t)", "sum(stack([mse(a, t), mse(b, t)]))"):
+        iteration = steps_of(f"{heads} loss {total}", conventions)
+        backward = [one.name for one in iteration.steps if one.phase == "dxdw" and one.matrix]
+        assert backward == ["a"]
+        assert names(iteration, step(iteration, "b", "dxdw").writes) == ["da"]
+        losses = [one for one in iteration.steps if "t" in names(iteration, one.reads)]
+        assert bool(losses) is (loss == "layer")
