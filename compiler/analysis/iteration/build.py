@@ -137,6 +137,7 @@ class _Builder:
             operands = op.operands[:1] if isinstance(op, CrossEntropyOp) else op.operands
             reads += [part for value in operands for part in graph.parts(value) if not self._inside(part, layer)]
             writes += [part for value in op.results for part in graph.parts(value)]
+            writes += graph.beside.get(op, ())
             work += Work() if is_bias(op, layer, graph) else forward_work(op)
         made = [part for part in writes if part in self.saved or not self._inside(part, layer)]
         return self._step(layer, "forward", self._numbers(reads), self._numbers(made), work)
@@ -164,14 +165,15 @@ class _Builder:
             if need:
                 self._give(value, layer, found)
         values = [op.operands[i] for i in rule.operands] + [op.results[i] for i in rule.results]
-        self._save([part for value in values for part in self.graph.parts(value)], layer, found)
+        parts = [part for value in values for part in self.graph.parts(value)]
+        self._save([*parts, *self.graph.beside.get(op, ())], found)
         return rule.work
 
     def _arrives(self, part: Part) -> bool:
         """Whether a part's gradient comes in; the prototype reads those from memory that nobody writes."""
         return part in self.gradients or (self.conventions.prototype and part in self.graph.active_parts)
 
-    def _save(self, parts: Iterable[Part], layer: Layer, found: _Touched) -> None:
+    def _save(self, parts: Iterable[Part], found: _Touched) -> None:
         """Let a backward step read parts of the forward."""
         for part in parts:
             self.saved.add(part)

@@ -60,7 +60,8 @@ class Graph:
     Layers in source order, and of what parts of memory their values are made.
 
     `made_by` is the layer that writes a part, `read_by` those that read it; `active` are the values that depend on a
-    trained parameter, `constants` those of none of the arguments, `seen_in` has what views show; `outputs` what the program returns beside its loss;
+    trained parameter, `constants` those of none of the arguments, `seen_in` has what views show,
+    `beside` what operations leave for their backward that is no result of theirs; `outputs` what the program returns beside its loss;
     `recomputed` the layers of which something runs again in the backward pass.
     """
 
@@ -74,6 +75,7 @@ class Graph:
     weights: list[Weight] = field(default_factory=list[Weight])
     weight_values: set[SSAValue] = field(default_factory=set[SSAValue])
     constants: set[SSAValue] = field(default_factory=set[SSAValue])
+    beside: dict[Operation, Value] = field(default_factory=dict[Operation, Value])
     seen_in: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=dict[SSAValue, tuple[SSAValue, ...]])
     outputs: list[Part] = field(default_factory=list[Part])
     output_parts: set[Part] = field(default_factory=set[Part])
@@ -108,6 +110,7 @@ def read_graph(func: FuncOp, float_bytes: int | None) -> Graph:
             graph.read_by.setdefault(part, {})[layer] = None
     for layer in graph.layers:
         for op in layer.ops:
+            graph.made_by.update((part, layer) for part in graph.beside.get(op, ()))
             for result in op.results:
                 graph.made_by.update((part, layer) for part in graph.parts(result))
                 graph.active_parts.update(graph.parts(result) if result in graph.active else ())
@@ -170,7 +173,8 @@ def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue
         hidden = index > 0 and isinstance(op, STATISTICS)
         graph.values[result] = () if hidden else whole(result, float_bytes)
     if isinstance(op, CrossEntropyOp):  # the probabilities, which backward reads
-        graph.values[op.results[0]] = whole(op.operands[0], float_bytes)
+        graph.values[op.results[0]] = ()
+        graph.beside[op] = whole(op.operands[0], float_bytes)
 
 
 def is_bias(op: Operation, layer: Layer, graph: Graph) -> bool:

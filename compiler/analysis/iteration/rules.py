@@ -104,7 +104,7 @@ def table_backward(op: TrainOp) -> Backward | None:
     """The backward of an operation as the published table has it; None for a layer that it does not name."""
     if isinstance(op, CrossEntropyOp):
         work = Work(0, LOSS_STEPS[1] * elements(op.operands[0]))
-        return Backward((), (0,), work, reads_gradient=False)
+        return Backward((), (), work, reads_gradient=False)
     row = TABLE.get(type(op))
     if row is None:
         return None

@@ -1,5 +1,6 @@
 """The steps of an iteration: what each reads, writes and computes, and their order."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +9,12 @@ from xdsl.context import Context
 
 from npuc.compiler.analysis.iteration.build import iteration_of
 from npuc.compiler.analysis.iteration.steps import Conventions, Iteration, Step, least_rows
+from npuc.compiler.layers import get_layer
 from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.compiler.source import open_source
+from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.dialects.provenance import Role, layer_of, role_of
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import training_functions
 from npuc.frontends import read_source
 
@@ -259,3 +264,23 @@ def test_sums_of_losses(loss: str) -> None:
         assert names(iteration, step(iteration, "b", "dxdw").writes) == ["da"]
         losses = [one for one in iteration.steps if "t" in names(iteration, one.reads)]
         assert bool(losses) is (loss == "layer")
+
+
+@pytest.mark.parametrize(
+    "sample", ["googlenet", "faster_rcnn", "yolo_v2_tiny", "lstm_lm", "shufflenet_v2", "efficientnet_b0", "dlrm"]
+)
+def test_products_of_the_backward_pass_are_those_of_autodiff(sample: str) -> None:
+    """Where only what is needed counts, each layer has the MACs of the operations that autodiff derives for it."""
+    text = open_source(f"samples:{sample}").text
+    iteration = of_text(text, Conventions())
+    module = read_source(text)
+    AutodiffPass().apply(Context(), module)
+    derived: Counter[str] = Counter()
+    for op in next(iter(training_functions(module))).body.block.ops:
+        if isinstance(op, TrainOp) and role_of(op) in (Role.DX, Role.DW):
+            derived[layer_of(op)] += get_layer(op).work(op).macs
+    ours: Counter[str] = Counter()
+    for one in iteration.steps:
+        if one.phase == "dxdw":
+            ours[one.name] += one.macs
+    assert +derived == +ours
