@@ -1,13 +1,14 @@
 """The least traffic and time of an iteration: equal to all schedules of tiny ones, below every plan of any."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.iteration.bounds import least_traffic, tile_bound
+from npuc.compiler.analysis.iteration.bounds import least_traffic, tile_bound, time_bound
 from npuc.compiler.analysis.iteration.intervals import intervals_of
 from npuc.compiler.analysis.iteration.residency import plan_of, residency
-from npuc.compiler.analysis.iteration.steps import Iteration
+from npuc.compiler.analysis.iteration.steps import Iteration, Step, Tensor
 from npuc.compiler.analysis.iteration.trace import trace_of
 from tests.iterations import intervals, iterations, schedules
 
@@ -67,3 +68,13 @@ def test_a_plan_made_of_what_is_kept_is_the_walk_s(iteration: Iteration, capacit
     assert (made.offload == walked.offload).all()
     assert (made.streams <= walked.streams).all()
     assert made.peak[0] <= capacity
+
+
+@pytest.mark.parametrize(("capacity", "seconds"), [(7, 10.0), (5, 12.0), (0, 17.0)])
+def test_what_is_loaded_ahead_takes_room_beside_what_stays(capacity: int, seconds: float) -> None:
+    """One operation and one byte a second: ten seconds of computing hide what is loaded ahead of the second step."""
+    tensors = tuple(Tensor(name, size, "input", 1) for name, size in (("c", 4), ("b", 3)))
+    works = ((0,), 10), ((0, 1), 0)
+    steps = tuple(Step("s", "op", "forward", reads, (), 0, ops, ops, False) for reads, ops in works)
+    found = intervals_of(trace_of(Iteration(tensors, steps)))
+    assert time_bound(found, capacity, 1e-12, 1e-9) == pytest.approx(seconds)
