@@ -102,7 +102,9 @@ class _Builder:
     def __post_init__(self) -> None:
         """Look for the losses: what makes the loss, or the scalars that it is the sum of."""
         self.losses: set[Layer] = set()
-        makers = {result: layer for layer in self.graph.layers for op in layer.ops for result in op.results}
+        makers: dict[SSAValue, Layer] = {
+            result: layer for layer in self.graph.layers for op in layer.ops for result in op.results
+        }
         wanted = [] if self.graph.loss is None else [self.graph.loss]
         while wanted:
             value = wanted.pop()

@@ -61,8 +61,8 @@ class Graph:
 
     `made_by` is the layer that writes a part, `read_by` those that read it; `active` are the values that depend on a
     trained parameter, `constants` those of none of the arguments, `seen_in` has what views show,
-    `beside` what operations leave for their backward that is no result of theirs; `outputs` what the program returns beside its loss;
-    `recomputed` the layers of which something runs again in the backward pass.
+    `beside` what operations leave for their backward that is no result of theirs; `outputs` what the program returns
+    beside its loss; `recomputed` the layers of which something runs again in the backward pass.
     """
 
     layers: list[Layer] = field(default_factory=list[Layer])
