@@ -183,7 +183,7 @@ def _scored_if_right(backend: str, changed: dict[str, object]) -> object:
 def _scored(backend: str, changed: dict[str, object]) -> object:
     network = compile_source(NETWORK, backend=backend, hardware=FULL, overrides=changed)
     table = compile_source(TABLE, "csv", backend=backend, hardware=FULL, overrides=changed)
-    return network.ops, network.totals, table.ops
+    return network.ops, network.totals, network.native, table.ops
 
 
 def preset_rows() -> Iterator[str]:
