@@ -108,7 +108,9 @@ def test_a_killed_sweep_continues(npuc: Npuc, jobs: str) -> None:
     """By a signal, in the middle, in a process of its own."""
     vary = ("--vary", "memory.spm_kib=1:60:1")
     assert npuc("sweep", "net.dsl", *vary, "--csv", "whole.csv", "-q").status == 0
-    code = "from npuc.compiler.cli import main; main()"
+    # a process that was started in the background ignores the signal unless it says otherwise
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{heeding}; from npuc.compiler.cli import main; main()"
     arguments = [sys.executable, "-c", code, "sweep", "net.dsl", *vary, "--csv", "rows.csv", "-j", jobs]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
         partial = Path("rows.csv.partial")
