@@ -24,7 +24,7 @@ MACHINES: dict[str, dict[str, Any]] = {
 CURVES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "resnet50_prototype_flush": ("resnet50", {}, {"roofline.oversize": "flush"}),
     "resnet50_prototype_retain": ("resnet50", {}, {"roofline.oversize": "retain"}),
-    "gnmt_prototype_flush": ("gnmt", {"variant": "prototype"}, {"roofline.compat": "prototype"}),
+    "gnmt_prototype_flush": ("gnmt", {}, {"roofline.compat": "prototype"}),
 }
 THESIS: dict[str, Any] = {"roofline.profile": "thesis", "roofline.order": "listed"}
 

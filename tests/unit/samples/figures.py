@@ -223,15 +223,14 @@ FIGURES: dict[str, Figures] = {
         (Published("66", 10**6, "Merity et al. 2017, table 1: Zaremba et al., large"),),
         defines={"hidden": 1500},
     ),
-    "gnmt": Figures(90_177_536, 32 * 4_463_665_152, 32),
-    "gnmt prototype": Figures(
+    "gnmt": Figures(
         90_177_536,
         144_447_897_600,
         32,
         (Published("90.18", 10**6, STUDY),),
         (Published("144.4", 10**9, STUDY, of_batch=True),),
-        {"variant": "prototype"},
     ),
+    "gnmt standard": Figures(90_177_536, 32 * 4_463_665_152, 32, defines={"variant": "standard"}),
     "dlrm": Figures(
         540_677_217,
         2048 * 486_032,

@@ -154,7 +154,7 @@ def test_names_of_resnet18() -> None:
         ("gpt2", {"h.3.attention.q", "h.11.fc2", "word", "logits"}),
         ("t5_small", {"encoder.bias.shifted", "decoder.5.cross_attention.scores"}),
         ("lstm_lm", {"lstm.0.34.gates", "lstm.1.0.recurrent", "logits"}),
-        ("gnmt", {"encoder.backward.49.0.input", "encoder.above.0.1.x", "decoder.49.3.c", "decoder.1.0.context.sum"}),
+        ("gnmt", {"encoder.backward.49.0.input", "encoder.above.0.2.x", "decoder.49.3.c", "decoder.1.0.context.sum"}),
         ("transformer", {"encoder.3.attention.q", "decoder.5.cross_attention.scores", "decoder.0.feed_forward.fc1"}),
     ],
 )
