@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, UnitAttr, f32, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
@@ -18,6 +18,7 @@ from npuc.compiler.analysis.iteration.graph import Weight
 from npuc.compiler.analysis.iteration.memory import Memory
 from npuc.compiler.analysis.iteration.steps import Conventions, Step
 from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import elements as elements_of
 from npuc.compiler.layers.optimizer import OPTIMIZERS, Option
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.tensors import tensor_of
@@ -65,18 +66,17 @@ def _update(
     """The update of a tensor of weights, and what it writes."""
     weight, width = memory.tensor(number), weights[0].part.width
     wide = conventions.master_bytes or width
+    elements, row = weight.bytes // width, weight.row_bytes // width
     reads, writes = [number, memory.gradient_of(number)], [number]
-    scale = wide / width
     if wide > width:
-        master = memory.state(f"{weight.name}.master", round(weight.bytes * scale), round(weight.row_bytes * scale))
+        master = memory.state(f"{weight.name}.master", elements * wide, row * wide)
         reads, writes = [master, *reads[1:]], [master, number]
     if optimizer.states:
-        size, row = (round(n * scale) * optimizer.states for n in (weight.bytes, weight.row_bytes))
-        state = memory.state(f"{weight.name}.state", size, row)
+        states = optimizer.states * wide
+        state = memory.state(f"{weight.name}.state", elements * states, row * states)
         reads, writes = [*reads, state], [*writes, state]
-    ops = optimizer.ops_per_element * (weight.bytes // width)
-    loc = None
-    step = Step(weight.name, optimizer.op, "update", tuple(reads), tuple(writes), 0, ops, ops, False, loc)
+    ops = optimizer.ops_per_element * elements
+    step = Step(weight.name, optimizer.op, "update", tuple(reads), tuple(writes), 0, ops, ops, matrix=False)
     return step, set(writes)
 
 
@@ -89,18 +89,12 @@ def optimizer_of(func: FuncOp) -> Optimizer | None:
     arguments = {func.body.block.args[i] for i in states}
     for op in func.body.block.ops:
         if isinstance(op, TrainOp) and role_of(op) is Role.UPDATE and type(op) in _UPDATES:
-            elements = get_layer(op).work(op).vector_ops // _size(op)
-            return Optimizer(op.name, sum(value in arguments for value in op.operands), elements)
+            steps = get_layer(op).work(op).vector_ops // max(1, elements_of(op.operands[0]))
+            return Optimizer(op.name, sum(value in arguments for value in op.operands), steps)
     return None
 
 
 _UPDATES = frozenset(rule.op for rule in OPTIMIZERS.values())
-
-
-def _size(op: TrainOp) -> int:
-    from npuc.compiler.layers.base import elements
-
-    return max(1, elements(op.operands[0]))
 
 
 def _named(spec: DictionaryAttr) -> Optimizer | None:
@@ -111,8 +105,6 @@ def _named(spec: DictionaryAttr) -> Optimizer | None:
         return None
     options = _options(spec)
     states = rule.states_for(options)
-    from xdsl.dialects.builtin import f32, i64
-
     small = tensor_of(f32, (_SAMPLE,))
     block = Block(arg_types=[small, small, *([small] * len(states)), tensor_of(i64, ())])
     *operands, count = block.args
