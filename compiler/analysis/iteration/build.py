@@ -204,7 +204,8 @@ class _Builder:
         key = kind_key(op, needs)
         if key is None or key not in self.rules:
             derived = self.conventions.backward == "needed" and is_product(op)
-            rule = None if derived else table_backward(op)
+            table = self.conventions.backward == "table"
+            rule = None if derived else table_backward(op, throughout=table)
             rule = derived_backward(op, needs) if rule is None else rule
             if key is None:
                 return rule

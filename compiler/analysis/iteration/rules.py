@@ -17,8 +17,9 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, NotDifferentiable, elements
 from npuc.dialects.alike import likeness
 from npuc.dialects.train.activation import ClipOp, ReluOp
-from npuc.dialects.train.arithmetic import AddOp, MulOp
+from npuc.dialects.train.arithmetic import AddOp, AffineOp, MulOp
 from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.compare import WhereOp
 from npuc.dialects.train.conv import Conv1dOp, Conv2dOp, Conv3dOp
 from npuc.dialects.train.dropout import DropoutOp
 from npuc.dialects.train.loss import CrossEntropyOp
@@ -81,6 +82,12 @@ Section 2 of the model: the layers whose backward the study states, or that were
 
 A softmax in front of the loss is one layer with it, see `LOSS_STEPS`.
 """
+LIKE_THE_TABLE: dict[type[TrainOp], _Row] = dict.fromkeys((AffineOp, WhereOp), _FROM_RESULT)
+"""
+Elementwise layers that the reference data treat as the table's, though their derivative reads less: scales and masks.
+
+They count so only where the table is to be followed throughout (`backward = "table"`).
+"""
 STATISTICS = (BatchNormOp, LayerNormOp)
 """Layers whose further results are statistics, as small as their weights: no tensors of their own."""
 LOSS_STEPS = (5, 2)
@@ -100,12 +107,16 @@ def forward_work(op: TrainOp) -> Work:
     return Work(work.macs, work.vector_ops)
 
 
-def table_backward(op: TrainOp) -> Backward | None:
-    """The backward of an operation as the published table has it; None for a layer that it does not name."""
+def table_backward(op: TrainOp, *, throughout: bool) -> Backward | None:
+    """
+    The backward of an operation as the published table has it; None for a layer that it does not name.
+
+    `throughout`: so have the reference data for layers that are like those of the table.
+    """
     if isinstance(op, CrossEntropyOp):
         work = Work(0, LOSS_STEPS[1] * elements(op.operands[0]))
         return Backward((), (), work, reads_gradient=False)
-    row = TABLE.get(type(op))
+    row = TABLE.get(type(op)) or (LIKE_THE_TABLE.get(type(op)) if throughout else None)
     if row is None:
         return None
     forward = forward_work(op)

@@ -54,7 +54,10 @@ STUDIED: Mapping[str, Network] = {
 
 def studied(*, own: bool) -> dict[str, Network]:
     """The study's networks by name; `own`: as their papers define them, not the variants fitted to the study."""
-    return {name: replace(one, defines=(), keys=()) if own else one for name, one in STUDIED.items()}
+    if not own:
+        return dict(STUDIED)
+    plain = {one.name: (("variant", "standard"),) if one.defines else () for one in STUDIED.values()}
+    return {name: replace(one, defines=plain[name], keys=()) for name, one in STUDIED.items()}
 
 
 def networks_of(texts: list[str], defines: Mapping[str, int | str], *, own: bool) -> tuple[Network, ...]:
