@@ -20,7 +20,7 @@ from npuc.compiler.study.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, ST
 from npuc.compiler.study.igo.study import PRESETS, Line, Row, Study, run_study
 from npuc.compiler.study.igo.times import Cut, layer_times
 from tests.docs.pages import FOLDER
-from tests.docs.tables import begin, end
+from tests.docs.tables import filled
 
 Studies = Mapping[str, Study]
 """The study under each preset."""
@@ -173,11 +173,7 @@ TABLES: Mapping[str, Rows] = {
 
 def with_tables(text: str, studies: Studies) -> str:
     """The page with its tables made anew."""
-    for name, rows in TABLES.items():
-        head, rest = text.split(begin(name))
-        _, tail = rest.split(end(name))
-        text = head + begin(name) + "".join(f"{row}\n" for row in rows(studies)) + end(name) + tail
-    return text
+    return filled(text, {name: rows(studies) for name, rows in TABLES.items()})
 
 
 def main(files: Sequence[str]) -> None:

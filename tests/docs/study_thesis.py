@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from npuc.compiler.study.thesis.claims import Row
 from npuc.compiler.study.thesis.figures import FIGURES, draw, figure_points
+from npuc.compiler.study.thesis.settings import Value
 from npuc.compiler.study.thesis.study import Plan, Study, plan_study, run_study
 from npuc.compiler.study.thesis.view import tolerance_text, value_text
 from tests.docs.pages import FOLDER
-from tests.docs.tables import begin, end
+from tests.docs.tables import filled
 
 Studies = Mapping[str, Study]
 """The study by the name of its conventions."""
@@ -40,14 +41,9 @@ def claim_rows(studies: Studies) -> Iterator[str]:
         yield f"| {row.id} | {' | '.join(cells)} | {'yes' if row.reproduced else '**no**'} |"
 
 
-def _cell(row: Row, value: object) -> str:
-    text = "<br>".join(_text(value).split("; "))
+def _cell(row: Row, value: Value | None) -> str:
+    text = "<br>".join(value_text(value).split("; "))
     return f"{text} {row.unit}".strip()
-
-
-def _text(value: object) -> str:
-    assert value is None or isinstance(value, float | int | Mapping)
-    return value_text(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def convention_rows(studies: Studies) -> Iterator[str]:
@@ -71,11 +67,7 @@ TABLES: Mapping[str, Rows] = {"claims": claim_rows, "conventions": convention_ro
 
 def with_tables(text: str, studies: Studies) -> str:
     """The page with its tables made anew."""
-    for name, rows in TABLES.items():
-        head, rest = text.split(begin(name))
-        _, tail = rest.split(end(name))
-        text = head + begin(name) + "".join(f"{row}\n" for row in rows(studies)) + end(name) + tail
-    return text
+    return filled(text, {name: rows(studies) for name, rows in TABLES.items()})
 
 
 def main(arguments: Sequence[str]) -> None:

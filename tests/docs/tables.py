@@ -4,7 +4,7 @@ The tables of docs/hardware.md that come from the program, between markers.
     python -m tests.docs.tables          writes them anew
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from npuc.backends.base import built_in
 from npuc.backends.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
@@ -58,13 +58,18 @@ def end(name: str) -> str:
     return f"<!-- end of {name} -->"
 
 
-def with_tables(text: str) -> str:
-    """The page with its tables made anew."""
-    for name, rows in (("keys", key_rows()), ("presets", preset_rows())):
+def filled(text: str, tables: Mapping[str, Iterable[str]]) -> str:
+    """A page with other rows between the markers of its tables."""
+    for name, rows in tables.items():
         head, rest = text.split(begin(name))
         _, tail = rest.split(end(name))
         text = head + begin(name) + "".join(f"{row}\n" for row in rows) + end(name) + tail
     return text
+
+
+def with_tables(text: str) -> str:
+    """The page with its tables made anew."""
+    return filled(text, {"keys": key_rows(), "presets": preset_rows()})
 
 
 def key_rows() -> Iterator[str]:

@@ -21,7 +21,7 @@ from npuc.compiler.options import CompileOptions
 from npuc.compiler.report import OpRow
 from npuc.compiler.source import open_source
 from tests.docs.pages import FOLDER, ROOT
-from tests.docs.tables import begin, end
+from tests.docs.tables import filled
 
 RUNS = ROOT / "tests" / "oracle" / "data" / "scalesim" / "runs.csv"
 MACHINE = "scalesim"
@@ -256,11 +256,7 @@ TABLES = {
 
 def with_tables(text: str) -> str:
     """The page with its tables made anew."""
-    for name, rows in TABLES.items():
-        head, rest = text.split(begin(name))
-        _, tail = rest.split(end(name))
-        text = head + begin(name) + "".join(f"{row}\n" for row in rows()) + end(name) + tail
-    return text
+    return filled(text, {name: rows() for name, rows in TABLES.items()})
 
 
 if __name__ == "__main__":
