@@ -5,6 +5,17 @@ from npuc.dialects.mapping.directives import Cluster, Directive, Extent, Map, Ma
 from npuc.dialects.mapping.problem import KINDS, KindName, Problem, Role
 
 __all__ = [
-    *("KINDS", "Cluster", "ClusterLevel", "Clusters", "Directive", "Extent", "KindName", "Map", "Mapping"),
-    *("Problem", "Role", "Sz", "TileLoop"),
+    "KINDS",
+    "Cluster",
+    "ClusterLevel",
+    "Clusters",
+    "Directive",
+    "Extent",
+    "KindName",
+    "Map",
+    "Mapping",
+    "Problem",
+    "Role",
+    "Sz",
+    "TileLoop",
 ]

@@ -83,7 +83,7 @@ class Clusters:
                     yield f"tiles of {loop.dim} at level {number} must be at least 1, got {loop}"
                     return
                 if loop.spatial > loop.temporal:
-                    yield f"a sub-cluster of level {number} gets {loop.spatial} of {loop.dim}, a step has {loop.temporal}"
+                    yield f"a sub-cluster of level {number} gets {loop.spatial} of {loop.dim}, of {loop.temporal}"
                 if loop.temporal > given[loop.dim]:
                     yield (
                         f"a step of level {number} takes {loop.temporal} of {loop.dim}, "
