@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from npuc.compiler.analysis.mapping.cases import Case, cases, occurrences
-from npuc.compiler.analysis.mapping.levels import Level, resolve, tdiv
+from npuc.compiler.analysis.mapping.levels import Level, Unmappable, resolve, tdiv
 from npuc.compiler.analysis.mapping.volumes import Step
-from npuc.dialects.mapping import Mapping, Role
+from npuc.dialects.mapping import Mapping, Problem, Role
+from npuc.dialects.mapping.problem import SLIDES
 
 INPUTS: tuple[Role, ...] = ("I", "W")
 
@@ -62,29 +63,27 @@ class Counters:
     bandwidth: float = 0.0
     offchip: int = 0
     active: float = 0.0
-    intensity: float | None = None
+    intensity: float = 0.0
     ingress: Extremes = field(default_factory=Extremes)
     egress: Extremes = field(default_factory=Extremes)
     compute: Extremes = field(default_factory=Extremes)
 
+    def begin(self, problem: Problem, entered: dict[str, int]) -> None:
+        """Count what is loaded and stored once: the tensors of the tile that a level is entered with."""
+        for role in (*INPUTS, "O"):
+            size = 1
+            for dim in problem.coupled(role):
+                slides = role == "O" and problem.slides and dim in SLIDES
+                size *= entered[dim] - entered[SLIDES[dim]] + 1 if slides else entered[dim]
+            self.l2_write[role], self.l2_read[role] = (0, size) if role == "O" else (size, 0)
+            self.l2_size[role] = self.l1_size[role] = self.l1_write[role] = self.l1_read[role] = 0
+
 
 def analyse(mapping: Mapping, array: Array) -> Counters:
     """The counters of the top level. Raises `Unmappable`."""
-    levels = resolve(mapping, array.num_pes)
-    run = _Run(levels, array)
-    found = run.level(0, dict(mapping.problem.sizes), whole=True)
-    found.l1_size = _l1_sizes(levels[-1])
-    return found
-
-
-def _l1_sizes(level: Level) -> dict[Role, int]:
-    """Room for two tiles in a processing element, in elements; that of the output takes the input's tiles, a quirk."""
-    found: dict[Role, int] = {}
-    for role in (*INPUTS, "O"):
-        product = 2
-        for dim in level.problem.coupled(role):
-            product *= level.sizes[dim].mapped
-        found[role] = product
+    run = _Run(resolve(mapping, array.num_pes), array)
+    found = run.level(0, dict(mapping.problem.sizes))
+    found.l1_size = run.innermost.l1_size
     return found
 
 
@@ -92,47 +91,34 @@ def _l1_sizes(level: Level) -> dict[Role, int]:
 class _Run:
     levels: tuple[Level, ...]
     array: Array
-    known: dict[tuple[object, ...], Counters] = field(default_factory=dict[tuple[object, ...], Counters])
+    known: dict[tuple[int, ...], Counters] = field(default_factory=dict[tuple[int, ...], Counters])
+    deepest: int = -1
+    innermost: Counters = field(default_factory=Counters)
 
-    def level(self, number: int, entered: dict[str, int], whole: bool = False) -> Counters:
+    def level(self, number: int, entered: dict[str, int]) -> Counters:
         """The counters of a level that is entered with a tile."""
         key = (number, *entered.values())
         if key not in self.known:
-            self.known[key] = self._level(number, entered, whole)
+            self.known[key] = self._level(number, entered)
         return self.known[key]
 
-    def _level(self, number: int, entered: dict[str, int], top: bool) -> Counters:
+    def _level(self, number: int, entered: dict[str, int]) -> Counters:
         level = self.levels[number]
         total = Counters()
+        total.begin(level.problem, entered)
+        if number > self.deepest:
+            self.deepest, self.innermost = number, total
         for case in cases(level, entered):
             step, count = Step(level, case), occurrences(case)
-            if not total.l2_size:
-                self._begin(total, step, entered)
-            self._case(number, step, count, total, top)
+            if not total.steps:
+                _add_room(total, step)
+            self._case(number, step, count, total)
         if total.steps:
             total.active /= total.steps
             total.bandwidth /= total.steps
         return total
 
-    @staticmethod
-    def _begin(total: Counters, step: Step, entered: dict[str, int]) -> None:
-        """What is counted in the first step: room, and what is loaded and stored once."""
-        problem = step.level.problem
-        for role in INPUTS:
-            total.l2_size[role] = 2 * step.ingress(role)
-            size = 1
-            for dim in problem.coupled(role):
-                size *= entered[dim]
-            total.l2_write[role], total.l2_read[role], total.l1_write[role], total.l1_read[role] = size, 0, 0, 0
-        total.l2_size["O"] = 2 * step.egress()
-        size = 1
-        for dim in problem.coupled("O"):
-            slides = problem.slides and dim in ("Y", "X")
-            size *= entered[dim] - entered["R" if dim == "Y" else "S"] + 1 if slides else entered[dim]
-        total.l2_read["O"] = size
-        total.l2_write["O"] = total.l1_write["O"] = total.l1_read["O"] = 0
-
-    def _case(self, number: int, step: Step, count: int, total: Counters, top: bool) -> None:
+    def _case(self, number: int, step: Step, count: int, total: Counters) -> None:
         egress, work = step.egress(), step.work()
         total.l2_write["O"] += count * egress
         total.l1_write["O"] += count * work
@@ -158,7 +144,9 @@ class _Run:
         total.compute.add(compute, count)
         delay = compute + into if not any(s.moved for s in step.case) else max(compute, into, out)
         room, busy = total.l2_size, compute or 1
-        if top:
+        if number == 0:
+            if compute == 0:
+                raise Unmappable("a step of its top level takes no time, by which MAESTRO divides")
             inputs, bandwidth = room["I"] + room["W"], self.array.offchip_bw
             delay = max(delay, room["O"] // bandwidth // 2, inputs // bandwidth // 2)
             total.offchip = max(total.offchip, tdiv(room["O"], busy), tdiv(inputs, busy)) // 2
@@ -183,6 +171,24 @@ class _Run:
             compute = max(compute, found.runtime)
             active += found.active * copies
         return compute, active or own
+
+
+def _add_room(total: Counters, step: Step) -> None:
+    """
+    Room for two tiles of each tensor, above and in a sub-cluster.
+
+    The output's inside takes the sizes of the input's tiles. Steps without work, which come before the first that has
+    some in mappings whose tiles are larger than what they are given, add to the room of the inputs. Both are quirks.
+    """
+    for role in (*INPUTS, "O"):
+        inside = 2
+        for dim in step.level.problem.coupled(role):
+            inside *= step.level.sizes[dim].mapped
+        if role == "O":
+            total.l2_size[role], total.l1_size[role] = 2 * step.egress(), inside
+        else:
+            total.l2_size[role] += 2 * step.ingress(role)
+            total.l1_size[role] += inside
 
 
 def _entered(level: Level, case: Case, last: bool) -> dict[str, int]:

@@ -33,6 +33,12 @@ class Step:
         rows = zip(self.level.tiles, self.case, strict=True)
         return [(i, t, state) for i, (t, state) in enumerate(rows) if t.dim in dims]
 
+    def _spatial(self, role: Role) -> list[State]:
+        """The states of the spatial maps that index a tensor, in its order; of a dimension mapped twice the last."""
+        known = {t.dim: state for t, state in zip(self.level.tiles, self.case, strict=True)}
+        mapped = {t.dim for t in self.level.tiles if t.spatial}
+        return [known[dim] for dim in self.level.problem.coupled(role) if dim in mapped]
+
     def load(self, role: Role, *, first: bool = True, last: bool = False) -> int:
         """What one sub-cluster gets of an input tensor. Raises `Unmappable` where MAESTRO gives up."""
         moving = self._moving
@@ -89,15 +95,13 @@ class Step:
         return self._all("O", lambda first, last: self.outputs(first=first, last=last))
 
     def _all(self, role: Role, volume: Callable[[bool, bool], int]) -> int:
-        rows = self._coupled(role)
-        order = self.level.problem.coupled(role)
-        spatial = sorted(((t, s) for _, t, s in rows if t.spatial), key=lambda row: order.index(row[0].dim))
+        spatial = self._spatial(role)
         if not spatial:
             return volume(True, False)
         edges = self.level.edges
-        if not any(state.edge for _, state in spatial):
+        if not any(state.edge for state in spatial):
             return volume(True, False) + (self.level.width - 1) * volume(False, False)
-        ragged = spatial[-1][1].ragged
+        ragged = spatial[-1].ragged
         total = volume(True, edges == 1 and ragged)
         if edges > 1:
             total += max(edges - ragged - 1, 0) * volume(False, False)
@@ -148,13 +152,9 @@ class Step:
 
     def critical(self) -> int:
         """The multiply-accumulates of the sub-cluster that has most."""
-        spatial = [state for _, t, state in self._coupled("O") if t.spatial]
-        last = any(s.edge for s in spatial) and self.level.edges == 1 and self._last_spatial("O").ragged
+        spatial = self._spatial("O")
+        last = any(s.edge for s in spatial) and self.level.edges == 1 and spatial[-1].ragged
         return self.outputs(sums=True, last=last)
-
-    def _last_spatial(self, role: Role) -> State:
-        order = self.level.problem.coupled(role)
-        return max(((t, s) for _, t, s in self._coupled(role) if t.spatial), key=lambda row: order.index(row[0].dim))[1]
 
     def work(self) -> int:
         """The multiply-accumulates of all sub-clusters."""

@@ -1,0 +1,99 @@
+"""
+MAESTRO's result columns, from what its analysis counts; for one mapping or arrays of them.
+
+Energies, areas and powers are MAESTRO's constants: an L2 access takes as much as 18.61 MACs, an L1 access as 1.68.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.mapping.parity import Array, Counters, Extremes
+from npuc.dialects.mapping import Role
+
+L2_ENERGY, L1_ENERGY = 18.61, 1.68
+"""Energy of an access to an element, in MACs."""
+NAMES: dict[Role, str] = {"I": "input", "W": "filter", "O": "output"}
+Numbers = TypeVar("Numbers", float, NDArray[np.float64])
+
+
+COLUMNS = (
+    *("runtime_cycles", "num_macs", "throughput_macs_per_cycle", "l2_size_req", "l1_size_req"),
+    *(
+        f"{name}_{column}"
+        for name in NAMES.values()
+        for column in ("l2_size_req", "l1_size_req", "l2_write", "l2_read", "l1_write", "l1_read")
+    ),
+    *("noc_bw_req_peak", "noc_bw_req_avg", "offchip_bw_req"),
+    *(f"{step}_delay_{what}" for step in ("ingress", "egress", "compute") for what in ("min", "max", "avg")),
+    *("avg_utilized_pes", "arithmetic_intensity", "energy_total_mac_units", "energy_nj_csv", "area_csv", "power_csv"),
+)
+"""The columns, in the order of the reference data."""
+
+
+def energy(l2: Numbers, l1: Numbers, macs: Numbers) -> Numbers:
+    """The energy of accesses (reads and writes of all tensors) and MACs, in units of a MAC."""
+    return L2_ENERGY * l2 + L1_ENERGY * l1 + macs
+
+
+def energy_column(l2: Numbers, l1: Numbers, output_reads: Numbers, levels: int) -> Numbers:
+    """
+    The column of energy of MAESTRO's table, nJ.
+
+    It has neither MACs nor reads of outputs; of a mapping with several levels it takes the L1 accesses of the layer
+    before it in the file, which is none here.
+    """
+    return 0.00023 * (L2_ENERGY * (l2 - output_reads) + (L1_ENERGY * l1 if levels == 1 else 0 * l1))
+
+
+def area(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
+    """The area of the machine with buffers of these sizes, um^2."""
+    pes, l2, l1 = array.num_pes, l2_size + (l2_size == 0), l1_size + (l1_size == 0)
+    bus = 101.7938 * (14.662 * pes + 28.895) * array.noc_bw
+    arbiter = 1.2886 * pes**2 + 5.5814 * pes - 23.711
+    return pes * (283 * array.lanes + 0.104 * l1) + 0.104 * l2 + bus + max(395.473 * arbiter, 395.473)
+
+
+def power(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
+    """The power of the machine with buffers of these sizes, mW."""
+    pes, l2, l1 = array.num_pes, l2_size + (l2_size == 0), l1_size + (l1_size == 0)
+    network = 0.8 * (14.662 * pes + 28.895) / 1000 * array.noc_bw
+    arbiter = 1.2886 * pes**2 + 5.5814 * pes - 23.711
+    return 1.2223 * array.lanes * pes + 0.00345 * l1 * pes + 0.00345 * l2 + network + max(0.34 * arbiter / 1000, 0.34)
+
+
+def columns(found: Counters, array: Array, levels: int) -> dict[str, int | float | None]:
+    """The columns of one mapping of `levels` levels; None where MAESTRO has a quotient of zeros."""
+    l2 = sum(found.l2_read.values()) + sum(found.l2_write.values())
+    l1 = sum(found.l1_read.values()) + sum(found.l1_write.values())
+    l2_size, l1_size = sum(found.l2_size.values()), sum(found.l1_size.values())
+    row: dict[str, int | float | None] = {
+        "runtime_cycles": found.runtime,
+        "num_macs": found.macs,
+        "throughput_macs_per_cycle": found.macs / found.runtime if found.runtime else None,
+        "l2_size_req": l2_size,
+        "l1_size_req": l1_size,
+    }
+    for role, name in NAMES.items():
+        row[f"{name}_l2_size_req"], row[f"{name}_l1_size_req"] = found.l2_size[role], found.l1_size[role]
+        row[f"{name}_l2_write"], row[f"{name}_l2_read"] = found.l2_write[role], found.l2_read[role]
+        row[f"{name}_l1_write"], row[f"{name}_l1_read"] = found.l1_write[role], found.l1_read[role]
+    row["noc_bw_req_peak"], row["offchip_bw_req"] = found.peak, found.offchip
+    row["noc_bw_req_avg"] = found.bandwidth if found.steps else None
+    for name, delay in (("ingress", found.ingress), ("egress", found.egress), ("compute", found.compute)):
+        row |= {f"{name}_delay_{what}": value for what, value in _extremes(delay, found.steps).items()}
+    row["avg_utilized_pes"], row["arithmetic_intensity"] = found.active, found.intensity
+    row["energy_total_mac_units"] = energy(float(l2), float(l1), float(found.macs))
+    row["energy_nj_csv"] = energy_column(float(l2), float(l1), float(found.l2_read["O"]), levels)
+    row["area_csv"] = area(float(l2_size), float(l1_size), array)
+    row["power_csv"] = power(float(l2_size), float(l1_size), array)
+    return {name: row[name] for name in COLUMNS}
+
+
+def _extremes(delay: Extremes, steps: int) -> dict[str, int | None]:
+    if not steps:
+        return {"min": None, "max": delay.most, "avg": None}
+    return {"min": delay.least, "max": delay.most, "avg": int(delay.total / steps)}
