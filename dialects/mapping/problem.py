@@ -81,6 +81,14 @@ class Problem:
             return self.sizes[dim]
         return (self.sizes[dim] - self.sizes[SLIDES[dim]]) // self.stride[dim] + 1
 
+    def elements(self, role: Role) -> int:
+        """The elements of a tensor; of the output as if strides were 1, as MAESTRO has it."""
+        product = 1
+        for dim in self.coupled(role):
+            size = self.sizes[dim]
+            product *= size - self.sizes[SLIDES[dim]] + 1 if role == "O" and self.slides and dim in SLIDES else size
+        return product
+
     def needed(self) -> tuple[str, ...]:
         """The dimensions that a layer of this kind must have."""
         return tuple(sorted({*_COUPLED[self.kind]["I"], *_COUPLED[self.kind]["W"]} - {"N", "G"} | _own(self.kind)))

@@ -50,19 +50,19 @@ def energy_column(l2: Numbers, l1: Numbers, output_reads: Numbers, levels: int) 
 
 
 def area(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
-    """The area of the machine with buffers of these sizes, um^2."""
-    pes, l2, l1 = array.num_pes, l2_size + (l2_size == 0), l1_size + (l1_size == 0)
+    """The area of the machine with buffers of these sizes (elements), um^2."""
+    pes = array.num_pes
     bus = 101.7938 * (14.662 * pes + 28.895) * array.noc_bw
     arbiter = 1.2886 * pes**2 + 5.5814 * pes - 23.711
-    return pes * (283 * array.lanes + 0.104 * l1) + 0.104 * l2 + bus + max(395.473 * arbiter, 395.473)
+    return pes * (283 * array.lanes + 0.104 * l1_size) + 0.104 * l2_size + bus + max(395.473 * arbiter, 395.473)
 
 
 def power(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
-    """The power of the machine with buffers of these sizes, mW."""
-    pes, l2, l1 = array.num_pes, l2_size + (l2_size == 0), l1_size + (l1_size == 0)
+    """The power of the machine with buffers of these sizes (elements), mW."""
+    pes = array.num_pes
     network = 0.8 * (14.662 * pes + 28.895) / 1000 * array.noc_bw
     arbiter = 1.2886 * pes**2 + 5.5814 * pes - 23.711
-    return 1.2223 * array.lanes * pes + 0.00345 * l1 * pes + 0.00345 * l2 + network + max(0.34 * arbiter / 1000, 0.34)
+    return 1.2223 * array.lanes * pes + 0.00345 * l1_size * pes + 0.00345 * l2_size + network + max(0.34 * arbiter / 1000, 0.34)
 
 
 def columns(found: Counters, array: Array, levels: int) -> dict[str, int | float | None]:
@@ -88,8 +88,9 @@ def columns(found: Counters, array: Array, levels: int) -> dict[str, int | float
     row["avg_utilized_pes"], row["arithmetic_intensity"] = found.active, found.intensity
     row["energy_total_mac_units"] = energy(float(l2), float(l1), float(found.macs))
     row["energy_nj_csv"] = energy_column(float(l2), float(l1), float(found.l2_read["O"]), levels)
-    row["area_csv"] = area(float(l2_size), float(l1_size), array)
-    row["power_csv"] = power(float(l2_size), float(l1_size), array)
+    # Buffers of nothing, which degenerate mappings ask for, count as one element.
+    room = float(l2_size or 1), float(l1_size or 1)
+    row["area_csv"], row["power_csv"] = area(*room, array), power(*room, array)
     return {name: row[name] for name in COLUMNS}
 
 

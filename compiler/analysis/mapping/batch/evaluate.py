@@ -1,0 +1,118 @@
+"""
+All columns of many mappings: MAESTRO's, in numpy where its analysis is regular.
+
+Irregular are mappings that name a dimension twice at a level, those with tiles larger than what they are cut from, so
+that steps without work or with a negative one come up, and those with more steps than a 32-bit integer counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays, Mappings, read_levels
+from npuc.compiler.analysis.mapping.batch.run import LevelRun, run_level
+from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, area, energy, energy_column, power
+from npuc.compiler.analysis.mapping.parity import Array
+from npuc.dialects.mapping import Problem, Role
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Reductions over the steps of each entry."""
+
+    order: Ints
+    starts: Ints
+
+    @staticmethod
+    def of(entry: Ints, count: int) -> Groups:
+        """Steps by their entries, each of which has one."""
+        order = np.argsort(entry, kind="stable")
+        return Groups(order, np.searchsorted(entry[order], np.arange(count)))
+
+    def most(self, values: Floats) -> Floats:
+        """The largest of each entry."""
+        return np.maximum.reduceat(values[self.order], self.starts)
+
+    def least(self, values: Floats) -> Floats:
+        """The smallest of each entry."""
+        return np.minimum.reduceat(values[self.order], self.starts)
+
+
+def evaluate_part(problem: Problem, mappings: Mappings, array: Array) -> tuple[dict[str, Floats], Bools]:
+    """The columns of some mappings, and of which of them they are right."""
+    count = len(mappings)
+    levels, good = read_levels(problem, mappings, array.num_pes)
+    entered = np.repeat(np.array([[problem.sizes[d]] for d in problem.named], np.float64), count, axis=1)
+    run = run_level(levels, 0, np.arange(count), entered, array)
+    good &= run.good & (np.bincount(run.entry, run.compute <= 0, count) == 0)
+    good &= np.bincount(run.entry, run.steps.count, count) < 1 << 31
+    table = _traffic(problem, levels, run) | _times(problem, run, array)
+    l2 = sum(table[f"{name}_l2_{way}"] for name in NAMES.values() for way in ("read", "write"))
+    l1 = sum(table[f"{name}_l1_{way}"] for name in NAMES.values() for way in ("read", "write"))
+    table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
+    table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"])
+    table["energy_nj_csv"] = energy_column(l2, l1, table["output_l2_read"], len(levels))
+    room = np.maximum(table["l2_size_req"], 1), np.maximum(table["l1_size_req"], 1)
+    table["area_csv"], table["power_csv"] = area(*room, array), power(*room, array)
+    good &= np.isfinite(table["arithmetic_intensity"])
+    return {name: table[name] for name in COLUMNS}, good
+
+
+def _traffic(problem: Problem, levels: list[LevelArrays], run: LevelRun) -> dict[str, Floats]:
+    """Room, accesses and MACs, in elements."""
+    steps, work = run.steps, run.work
+    first = slice(0, len(run.entries))
+    macs = run.by_entry(work.work[steps.node])
+    room: dict[Role, Floats] = {"I": steps.input[first], "W": steps.weight[first], "O": work.egress[first]}
+    moved: dict[Role, Floats] = {
+        "I": run.by_entry(steps.input),
+        "W": run.by_entry(steps.weight),
+        "O": run.by_entry(work.egress[steps.node]),
+    }
+    last = levels[-1]
+    coupled: dict[Role, Bools] = {"I": last.in_input, "W": last.in_weight, "O": last.in_output}
+    table: dict[str, Floats] = {"num_macs": macs}
+    for role, name in NAMES.items():
+        whole = np.full(len(macs), float(problem.elements(role)))
+        table[f"{name}_l2_size_req"] = 2 * room[role]
+        table[f"{name}_l1_size_req"] = 2 * np.where(coupled[role], last.mapped, 1.0).prod(axis=0)
+        table[f"{name}_l2_write"], table[f"{name}_l2_read"] = whole, moved[role]
+        table[f"{name}_l1_write"], table[f"{name}_l1_read"] = moved[role], macs
+        if role == "O":
+            table[f"{name}_l2_write"], table[f"{name}_l2_read"] = moved[role], whole
+            table[f"{name}_l1_write"] = macs
+    for level in ("l2", "l1"):
+        table[f"{level}_size_req"] = np.sum([table[f"{name}_{level}_size_req"] for name in NAMES.values()], axis=0)
+    return table
+
+
+def _times(problem: Problem, run: LevelRun, array: Array) -> dict[str, Floats]:
+    """Cycles, bandwidths and who takes part."""
+    steps, work, entry = run.steps, run.work, run.entry
+    count = len(run.entries)
+    groups, total = Groups.of(entry, count), run.by_entry(np.ones(len(entry)))
+    egress, moved = work.egress[steps.node], steps.input + steps.weight
+    inputs, outputs = 2 * moved[:count], 2 * egress[:count]
+    offchip = np.maximum(outputs // array.offchip_bw // 2, inputs // array.offchip_bw // 2)
+    table = {"runtime_cycles": run.by_entry(np.maximum(run.delay, offchip[entry]))}
+    busy, most = np.maximum(run.compute, 1.0), np.maximum(moved, egress)
+    table["noc_bw_req_peak"] = groups.most(np.floor(most / busy))
+    table["noc_bw_req_avg"] = np.bincount(entry, np.floor(steps.count * most / busy), count) / total
+    # MAESTRO halves the requirement after each case, so that a case counts by its distance from the last.
+    cases = np.bincount(entry, minlength=count)[entry]
+    distance = np.minimum(np.where(steps.place > 0, steps.place, cases), 1023)
+    need = np.maximum(np.floor(outputs[entry] / busy), np.floor(inputs[entry] / busy))
+    table["offchip_bw_req"] = groups.most(np.floor(np.ldexp(need, -distance.astype(np.int32))))
+    for name, delay in (("ingress", run.into), ("egress", run.out), ("compute", run.compute)):
+        table[f"{name}_delay_min"] = groups.least(delay)
+        table[f"{name}_delay_max"] = np.maximum(groups.most(delay), 0.0)
+        table[f"{name}_delay_avg"] = np.trunc(run.by_entry(delay) / total)
+    table["avg_utilized_pes"] = run.by_entry(run.taking_part) / total
+    last = np.flatnonzero((steps.place == 1) | (cases == 1))
+    intensity = np.full(count, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        intensity[entry[last]] = work.work[steps.node[last]] / moved[last]
+    table["arithmetic_intensity"] = intensity
+    return table

@@ -1,0 +1,197 @@
+"""
+What a level's steps do that does not depend on their order: outputs, work, and the tile that is handed inside.
+
+An *entry* is a mapping whose level is entered with a tile; a *node* is an entry with the set of directives that are at a
+partial last tile. Steps of one node differ in what they load, and in nothing else. Rules as in `volumes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays
+
+
+@dataclass(frozen=True)
+class Entries:
+    """
+    Entries of a level, each with the row of its mapping and what steps there are along each slot.
+
+    `steady` is the number of steps in the middle, `edge` whether there is a partial last one, `whole` that nothing
+    moves, `short` that the only tile is partial, `ragged` that the last sub-cluster has less in the partial one.
+    """
+
+    level: LevelArrays
+    rows: Ints
+    entered: Floats
+    steady: Floats
+    edge: Bools
+    whole: Bools
+    short: Bools
+    ragged: Bools
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def enter(level: LevelArrays, rows: Ints, entered: Floats) -> Entries:
+    """The entries of a level: `entered` is [dimension, entry]."""
+    given = np.take_along_axis(entered, level.dims, axis=0)
+    size, offset, width = level.size, level.offset, level.width
+    reach = np.where(level.spatial, size + offset * (width - 1), size)
+    short, more = given < reach, given > reach
+    single = np.trunc((given - size) / offset)
+    folds = np.where(level.spatial, np.trunc((single + 1) / width) - 1, single)
+    steady = np.where(more & (folds > 0), folds, 0.0)
+    jump = np.where(level.spatial, offset * width, offset)
+    edge = more & (given < (folds + 1) * jump + reach) & (folds * jump + reach != given)
+    rest = given - (folds + 1) * jump
+    active = np.where(rest < size, 1.0, np.trunc((rest - size) / offset) + 1)
+    ragged = level.spatial & ((active - 1) * offset + size < rest)
+    return Entries(level, rows, entered, steady, edge, ~more, short, ragged)
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """
+    The nodes of entries: `entry` says of which, `edges` is a bit a slot.
+
+    `child[i][n]` is the node that node n becomes where slot i is at its edge; the first nodes are those of the entries,
+    with nothing at an edge.
+    """
+
+    entry: Ints
+    edges: Ints
+    outputs: Floats
+    taps: Floats
+    child: list[Ints]
+
+    def __len__(self) -> int:
+        return len(self.entry)
+
+
+def make_nodes(e: Entries) -> Nodes:
+    """All nodes, with the temporal factors of outputs and of taps (what is summed over) of one sub-cluster."""
+    level = e.level
+    one = np.float64(1)
+    in_output, temporal = level.in_output, ~level.spatial
+    out = np.where(temporal & in_output, np.where(e.short, level.out_mapped_edge, level.out_mapped), one)
+    tap = np.where(temporal & ~in_output, np.where(e.short, level.mapped_edge, level.mapped), one)
+    entry, bits = np.arange(len(e)), np.zeros(len(e), np.int64)
+    outputs, taps = out.prod(axis=0), tap.prod(axis=0)
+    child: list[Ints] = []
+    for i in range(len(out)):
+        at = np.flatnonzero(e.edge[i][entry])
+        below = np.full(len(entry), -1)
+        below[at] = len(entry) + np.arange(len(at))
+        child.append(below)
+        if not len(at):
+            continue
+        of = entry[at]
+        moves = temporal[i][of]
+        more_out = np.where(moves & in_output[i][of], level.out_mapped_edge[i][of], out[i][of])
+        more_tap = np.where(moves & ~in_output[i][of], level.mapped_edge[i][of], tap[i][of])
+        entry, bits = np.concatenate([entry, of]), np.concatenate([bits, bits[at] | (1 << i)])
+        outputs = np.concatenate([outputs, outputs[at] / out[i][of] * more_out])
+        taps = np.concatenate([taps, taps[at] / tap[i][of] * more_tap])
+    return Nodes(entry, bits, outputs, taps, child)
+
+
+@dataclass(frozen=True)
+class Maps:
+    """The spatial maps of nodes, [1 or 2, node]: the map's slot, whether it is there, at its edge, with a last part."""
+
+    slot: Ints
+    there: Bools
+    edge: Bools
+    ragged: Bools
+    bit: Bools
+    short: Bools
+
+
+def spatial_maps(e: Entries, entry: Ints, edges: Ints) -> Maps:
+    """The spatial maps of nodes that are given by their entries and what is at its edge."""
+    level = e.level
+    count = 1 + bool((level.slots[0] != level.slots[1]).any())
+    slot = level.slots[:count, entry]
+    there = np.ones(slot.shape, bool)
+    there[1:] = slot[1:] != slot[:1]
+    bit = ((edges >> slot) & 1).astype(bool)
+    short = e.short[slot, entry]
+    return Maps(slot, there, bit | short, short | (bit & e.ragged[slot, entry]), bit, short)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Of each node, in elements: outputs of the level, MACs of all sub-clusters and of the busiest, who is at work."""
+
+    egress: Floats
+    work: Floats
+    critical: Floats
+    active: Floats
+
+
+def work_of(e: Entries, nodes: Nodes, maps: Maps) -> Work:
+    """What the nodes compute and give."""
+    level, entry, slot = e.level, nodes.entry, maps.slot
+    width, edges = level.width[entry], level.edges[entry]
+    alone = edges == 1
+    output = level.in_output[slot, entry]
+    input_edge = level.mapped_edge[slot, entry]
+    mapped = np.where(output, level.out_mapped[slot, entry], level.mapped[slot, entry])
+    mapped_edge = np.where(output, level.out_mapped_edge[slot, entry], input_edge)
+    unique = np.where(output, level.out_unique[slot, entry], level.unique[slot, entry])
+    unique_edge = np.where(output, level.out_unique_edge[slot, entry], level.unique_edge[slot, entry])
+    unique = np.where(unique == 0, 1.0, unique)
+    # Where one sub-cluster is at work at the edge, its size is the *input's*, also along Y and X: a quirk.
+    first = np.where(maps.bit & alone, input_edge, mapped)
+    first_last = np.where(maps.bit & alone, input_edge, np.where(maps.short, mapped_edge, mapped))
+    last = np.where(maps.bit, unique_edge, np.where(maps.short, np.where(output, unique_edge, mapped_edge), unique))
+    again = np.where(maps.bit, unique_edge, np.where(maps.short, mapped_edge, unique))
+    spread = output & maps.there
+
+    edge, ragged = joint(maps.edge, maps.ragged, spread, level.last[2][entry])
+    parts = [product(array, spread) for array in (first, first_last, unique, last)]
+    egress = nodes.outputs * np.where(spread.any(axis=0), total(*parts, edge, ragged, width, edges), 1.0)
+    taps = nodes.outputs * nodes.taps
+    one, one_last = taps * product(first, maps.there), taps * product(first_last, maps.there)
+    critical = np.where(edge & alone & ragged, one_last, one)
+
+    partial, last_ragged = (maps.edge & maps.there).any(axis=0), maps.ragged[-1]
+    if len(slot) == 2:
+        last_ragged = np.where(maps.there[1], maps.ragged[1], maps.ragged[0])
+    rest = taps * product(again, maps.there)
+    work = np.where(partial, total(one, one_last, one, rest, partial, last_ragged, width, edges), width * one)
+    return Work(egress, work, critical, np.where(maps.edge[0], edges, width))
+
+
+def product(array: Floats, use: Bools) -> Floats:
+    """The product over spatial maps that count."""
+    return np.where(use, array, 1.0).prod(axis=0)
+
+
+def joint(edge: Bools, ragged: Bools, use: Bools, last: Ints) -> tuple[Bools, Bools]:
+    """Whether any of the maps that count is at its edge, and whether the last of them has a last part."""
+    if len(edge) == 1:
+        return edge[0] & use[0], ragged[0]
+    chosen = np.where(use.all(axis=0), last, use[1].astype(np.int64))
+    return (edge & use).any(axis=0), np.take_along_axis(ragged, chosen[None], axis=0)[0]
+
+
+def total(
+    first: Floats,
+    first_last: Floats,
+    middle: Floats,
+    last: Floats,
+    edge: Bools,
+    ragged: Bools,
+    width: Floats,
+    edges: Floats,
+) -> Floats:
+    """The volume of a level from those of its first sub-cluster, of one in the middle and of the last one."""
+    alone = edges == 1
+    partial = np.where(alone & ragged, first_last, first)
+    more = np.maximum(edges - ragged - 1, 0) * middle + ragged * last
+    return np.where(edge, partial + np.where(alone, 0.0, more), first + (width - 1) * middle)

@@ -1,0 +1,162 @@
+"""
+Levels of many mappings, run: the recursion of `parity` for arrays.
+
+A step is told by its node and by the directive that moves. Inside the top level only sums count, so steps that differ
+in nothing but how often they occur are one; at the top MAESTRO rounds each case by itself, in its order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays
+from npuc.compiler.analysis.mapping.batch.loads import Moves, first_load, fixed_parts, loads
+from npuc.compiler.analysis.mapping.batch.nodes import (
+    Entries,
+    Maps,
+    Nodes,
+    Work,
+    enter,
+    make_nodes,
+    spatial_maps,
+    work_of,
+)
+from npuc.compiler.analysis.mapping.parity import Array
+
+
+@dataclass(frozen=True)
+class Steps:
+    """
+    Steps, grouped: the node, how many there are, what they load, and (at the top) their place in MAESTRO's order.
+
+    The first `len(entries)` are the first steps of the entries.
+    """
+
+    node: Ints
+    count: Floats
+    input: Floats
+    weight: Floats
+    place: Floats
+
+
+@dataclass(frozen=True)
+class LevelRun:
+    """A level that was run: its nodes, steps and times; `good` says for which entries the results are right."""
+
+    entries: Entries
+    nodes: Nodes
+    work: Work
+    steps: Steps
+    entry: Ints
+    compute: Floats
+    into: Floats
+    out: Floats
+    delay: Floats
+    taking_part: Floats
+    good: Bools
+
+    def by_entry(self, values: Floats) -> Floats:
+        """The sum over the steps of each entry, times how often they occur."""
+        return np.bincount(self.entry, values * self.steps.count, len(self.entries))
+
+
+def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Floats, array: Array) -> LevelRun:
+    """Run a level that is entered with tiles, one for each of `rows`, which are those of mappings."""
+    level = levels[number] if number == 0 else levels[number].at(rows)
+    e = enter(level, rows, entered)
+    nodes = make_nodes(e)
+    maps = spatial_maps(e, nodes.entry, nodes.edges)
+    work = work_of(e, nodes, maps)
+    steps, stuck = _steps(e, nodes, maps, split=number == 0)
+    compute, taking_part, inner = _inside(levels, number, e, nodes, maps, work, array)
+    entry, node = nodes.entry[steps.node], steps.node
+    into = array.noc_latency + np.ceil((steps.input + steps.weight) / array.noc_bw) - 1
+    out = array.noc_latency + np.ceil(work.egress / array.noc_bw) - 1
+    busy, out = compute[node], out[node]
+    delay = np.maximum(np.maximum(busy, into), out)
+    delay[: len(e)] = busy[: len(e)] + into[: len(e)]
+    wrong = (work.critical <= 0) | (work.egress < 0) | (work.work < 0) | ~inner
+    good = (np.bincount(nodes.entry, wrong, len(e)) == 0) & ~stuck
+    return LevelRun(e, nodes, work, steps, entry, busy, into, out, delay, taking_part[node], good)
+
+
+def _inside(
+    levels: list[LevelArrays], number: int, e: Entries, nodes: Nodes, maps: Maps, work: Work, array: Array
+) -> tuple[Floats, Floats, Bools]:
+    """Of each node the time of its work, how many processing elements take part, and whether both are right."""
+    good = np.ones(len(nodes), bool)
+    if number + 1 == len(levels):
+        return np.ceil(work.critical / array.lanes), work.active, good
+    level, edges = e.level, e.level.edges[nodes.entry]
+    ragged = maps.edge[0] & maps.ragged[0]
+    plain = np.flatnonzero(~ragged | (edges > 1))
+    last = np.flatnonzero(ragged)
+    which = np.concatenate([plain, last])
+    is_last = np.arange(len(which)) >= len(plain)
+    entry = nodes.entry[which]
+    at_edge = ((nodes.edges[which] >> np.arange(len(level.dims))[:, None]) & 1).astype(bool) | e.short[:, entry]
+    small = at_edge & (~level.spatial[:, entry] | (edges[which] == 1) | is_last)
+    given = np.where(small, level.mapped_edge[:, entry], level.mapped[:, entry])
+    by_dim = np.empty_like(given)
+    np.put_along_axis(by_dim, level.dims[:, entry], given, axis=0)
+    run = run_level(levels, number + 1, e.rows[entry], by_dim, array)
+    runtime, steps = run.by_entry(run.delay), run.by_entry(np.ones(len(run.entry)))
+    active = run.by_entry(run.taking_part) / steps
+    copies = np.where(is_last, 1.0, np.where(ragged[which], edges[which] - 1, work.active[which]))
+    compute, taking_part = np.zeros(len(nodes)), np.zeros(len(nodes))
+    for part in (slice(0, len(plain)), slice(len(plain), None)):
+        at = which[part]
+        compute[at] = np.maximum(compute[at], runtime[part])
+        taking_part[at] += active[part] * copies[part]
+        good[at] &= run.good[part]
+    return compute, taking_part, good
+
+
+def _steps(e: Entries, nodes: Nodes, maps: Maps, *, split: bool) -> tuple[Steps, Bools]:
+    """
+    The steps of all entries, and the entries that MAESTRO gives up on.
+
+    With `split` a directive's first tile and those in its middle are told apart wherever they are.
+    """
+    parts = fixed_parts(e)
+    first = Maps(*(getattr(maps, name)[:, : len(e)] for name in ("slot", "there", "edge", "ragged", "bit", "short")))
+    node, count, place = np.arange(len(e)), np.ones(len(e)), np.zeros(len(e))
+    found = [(node, count, first_load(e, parts[0], first), first_load(e, parts[1], first), place)]
+    stuck = np.zeros(len(e), bool)
+    inside = _inside_states(e) if split else None
+    for i in range(len(e.steady)):
+        entry = nodes.entry[node]
+        steady = e.steady[i][entry]
+        middle, edge = np.flatnonzero(steady > 0), np.flatnonzero(e.edge[i][entry])
+        if not len(middle) and not len(edge):
+            continue
+        both = np.concatenate([middle, edge])
+        to_edge = np.arange(len(both)) >= len(middle)
+        moves = Moves(i, entry[both], nodes.edges[node[both]], to_edge)
+        (input_load, weight_load), wrong = loads(e, moves, parts)
+        stuck[entry[both][wrong]] = True
+        to = np.concatenate([node[middle], nodes.child[i][node[edge]]])
+        often = np.concatenate([count[middle] * steady[middle], count[edge]])
+        new_place = place[both]
+        if inside is not None:
+            new_place = new_place + np.where(to_edge, 1.0, 1.0 + e.edge[i][moves.entry]) * inside[i][moves.entry]
+        found.append((to, often, input_load, weight_load, new_place))
+        if split:
+            node, count = np.concatenate([node, to]), np.concatenate([count, often])
+            place = np.concatenate([place, new_place])
+        else:
+            node = np.concatenate([node, to[len(middle) :]])
+            count = np.concatenate([count * (1 + steady), count[edge]])
+            place = np.zeros(len(node))
+    return Steps(*(np.concatenate(arrays) for arrays in zip(*found, strict=True))), stuck
+
+
+def _inside_states(e: Entries) -> Floats:
+    """For each slot the number of cases of the slots inside it."""
+    states = 1.0 + (e.steady > 0) + e.edge
+    inside = np.ones_like(states)
+    for i in range(len(states) - 2, -1, -1):
+        inside[i] = inside[i + 1] * states[i + 1]
+    return inside
