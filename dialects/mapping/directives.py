@@ -90,6 +90,10 @@ class Mapping:
         return tuple(self.extent(d.size) for d in self.directives if isinstance(d, Cluster))
 
     def known(self) -> tuple[str, ...]:
-        """The names that a map of this layer may have."""
-        dims = self.problem.named
+        """
+        The names that a map of this layer may have: its dimensions, and the output's.
+
+        The K of a DSCONV is one of them where the layer has it, although no tensor is indexed by it.
+        """
+        dims = self.problem.sizes
         return (*dims, *(OUTPUT[d] for d in dims if d in OUTPUT and self.problem.slides))

@@ -78,9 +78,14 @@ class Diagnostics:
             if not self.full:
                 self._errors.setdefault(single.location, single)
 
+    @property
+    def found(self) -> tuple[SourceError, ...]:
+        """What was noted, in the order of the source."""
+        return tuple(sorted(self._errors.values(), key=_position))
+
     def raise_if_any(self) -> None:
         """Raise what was found, in the order of the source."""
-        found = sorted(self._errors.values(), key=_position)
+        found = self.found
         if len(found) == 1:
             raise found[0]
         if found:

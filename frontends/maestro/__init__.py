@@ -1,0 +1,27 @@
+"""
+Mapping files of MAESTRO (github.com/maestro-project/maestro): layers, each with the directives that map it.
+
+    Network net {
+      Layer conv1 {
+        Type: CONV
+        Dimensions { K: 64, C: 3, R: 3, S: 3, Y: 34, X: 34 }
+        Dataflow { SpatialMap(1, 1) K; TemporalMap(Sz(R), 1) Y; … }
+      }
+    }
+
+    file = read_mapping_file(text, "net.m")        whole-file mistakes raise here
+    file.layers[0].checked().mapping               a layer's own mistakes raise here
+    file.checked(chosen)                           the layers that --only keeps, or all mistakes in them at once
+
+    words.py      words and their places
+    outline.py    Constants, networks, and the words of each layer
+    body.py       a layer as it is written
+    check.py      whether it makes a mapping
+    read.py       from text to layers
+    model.py      layers as frozen data
+"""
+
+from npuc.frontends.maestro.model import MappedLayer, MappingFile, WrongLayer
+from npuc.frontends.maestro.read import clean_name, read_mapping_file
+
+__all__ = ["MappedLayer", "MappingFile", "WrongLayer", "clean_name", "read_mapping_file"]

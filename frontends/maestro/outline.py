@@ -1,0 +1,131 @@
+"""
+The outline of a mapping file: its Constants and networks, and the words of each layer.
+
+    Constant Tile 8;          constants known to the layer: Tile = 8
+    Network net {             network `net`
+      Layer a { … }           layer `a`: the words up to its closing brace, not looked at yet
+    }
+
+A layer that is not closed before the next one is wrong alone; other mistakes out here concern the whole file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from npuc.compiler.errors import SourceError, did_you_mean
+from npuc.frontends.dsl.source import Diagnostics, Source
+from npuc.frontends.maestro.numbers import integer
+from npuc.frontends.maestro.words import Reader, Word, words_of
+
+PARTS = ("Type", "Stride", "Dimensions", "Dataflow")
+"""What the body of a layer is made of."""
+_FILE = ("Constant", "Network")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A layer: the word that names it, its words to the closing brace, the Constants before it, what is not closed."""
+
+    name: Word
+    words: list[Word]
+    constants: Mapping[str, int]
+    unclosed: SourceError | None = None
+
+
+@dataclass
+class Outline:
+    """What a file holds."""
+
+    constants: dict[str, int] = field(default_factory=dict[str, int])
+    networks: list[str] = field(default_factory=list[str])
+    blocks: list[Block] = field(default_factory=list[Block])
+
+
+def outline(source: Source) -> Outline:
+    """The outline of a file. Raises `SourceError`s for what concerns the whole of it."""
+    reader = Reader(source, words_of(source))
+    diagnostics = Diagnostics()
+    found = Outline()
+    closed: Word | None = None
+    while reader.next.text:
+        word = reader.take()
+        if word.text == "Constant":
+            _constant(reader, found, diagnostics)
+        elif word.text == "Network":
+            closed = _network(reader, found)
+        else:
+            raise reader.wrong(word, "Constant or Network", _file_hint(word, closed))
+    diagnostics.raise_if_any()
+    if not found.blocks:
+        hint = "Network net { Layer conv1 { … } }"
+        raise reader.wrong(reader.next, "a Layer in a Network", hint)
+    return found
+
+
+def _file_hint(word: Word, closed: Word | None) -> str:
+    if word.text in ("Layer", "}") and closed is not None:
+        return f"the '}}' of line {closed.at.line} closes the Network"
+    if word.text == "Layer":
+        return "layers stand in the braces of a Network"
+    if word.text == "Accelerator" or word.text.startswith(("num_pes", "noc_bw", "l1_size", "l2_size", "offchip_bw")):
+        return "hardware has a file of its own, given by --hw"
+    if word.text.startswith("#"):
+        return "comments begin with //"
+    return did_you_mean(word.text, _FILE)
+
+
+def _constant(reader: Reader, found: Outline, diagnostics: Diagnostics) -> None:
+    name = reader.take()
+    if name.text in ("", "{", "}"):
+        raise reader.wrong(name, "the name of the Constant")
+    word = reader.take()
+    value = integer(reader, word, "a number", 0, diagnostics, "Constant Tile 8;")
+    found.constants[name.text] = value
+
+
+def _network(reader: Reader, found: Outline) -> Word:
+    """Read a network; its closing brace."""
+    name = ""
+    while reader.next.text not in ("{", ""):
+        if reader.next.text in ("}", "Layer", "Network"):
+            break
+        name = reader.take().text
+    opening = reader.open("the name of the Network")
+    found.networks.append(name)
+    constants = dict(found.constants)
+    while True:
+        word = reader.take()
+        if word.text == "}":
+            return word
+        if word.text == "Layer":
+            found.blocks.append(_layer(reader, constants))
+        elif word.text in ("", "Network"):
+            raise reader.wrong(word, "Layer or '}'", f"the '{{' of line {opening.at.line} is not closed")
+        else:
+            raise reader.wrong(word, "Layer or '}'", did_you_mean(word.text, ("Layer",)))
+
+
+def _layer(reader: Reader, constants: Mapping[str, int]) -> Block:
+    """The words of one layer."""
+    name: Word | None = None
+    while reader.next.text not in ("{", "}", ""):
+        if name is not None and reader.next.text in PARTS:
+            break
+        name = reader.take()
+    if name is None:
+        raise reader.wrong(reader.next, "the name of the Layer")
+    opening = reader.open("the name of the Layer")
+    hint = f"the '{{' of line {opening.at.line} is not closed"
+    start, depth = reader.position, 1
+    while depth:
+        word = reader.next
+        if word.text in ("Layer", "Network"):
+            error = reader.wrong(word, "'}'", hint)
+            return Block(name, reader.words[start : reader.position], constants, error)
+        if not word.text:
+            raise reader.wrong(word, "'}'", hint)
+        depth += (word.text == "{") - (word.text == "}")
+        reader.take()
+    return Block(name, reader.words[start : reader.position], constants)
