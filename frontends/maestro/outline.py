@@ -6,7 +6,7 @@ The outline of a mapping file: its Constants and networks, and the words of each
       Layer a { … }           layer `a`: the words up to its closing brace, not looked at yet
     }
 
-A layer that is not closed before the next one is wrong alone; other mistakes out here concern the whole file.
+A layer whose braces are wrong is so alone if the next one can be found; other mistakes concern the whole file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from npuc.compiler.errors import SourceError, did_you_mean
 from npuc.frontends.dsl.source import Diagnostics, Source
 from npuc.frontends.maestro.numbers import integer
-from npuc.frontends.maestro.words import Reader, Word, words_of
+from npuc.frontends.maestro.words import Reader, Word, is_glued, words_of
 
 PARTS = ("Type", "Stride", "Dimensions", "Dataflow")
 """What the body of a layer is made of."""
@@ -26,12 +26,12 @@ _FILE = ("Constant", "Network")
 
 @dataclass(frozen=True)
 class Block:
-    """A layer: the word that names it, its words to the closing brace, the Constants before it, what is not closed."""
+    """A layer: its name, its words to the closing brace, the Constants before it, what is wrong with its braces."""
 
     name: Word
     words: list[Word]
     constants: Mapping[str, int]
-    unclosed: SourceError | None = None
+    mistake: SourceError | None = None
 
 
 @dataclass
@@ -91,7 +91,7 @@ def _network(reader: Reader, found: Outline) -> Word:
     while reader.next.text not in ("{", ""):
         if reader.next.text in ("}", "Layer", "Network"):
             break
-        name = reader.take().text
+        name = reader.name("the name of the Network").text
     opening = reader.open("the name of the Network")
     found.networks.append(name)
     constants = dict(found.constants)
@@ -113,19 +113,30 @@ def _layer(reader: Reader, constants: Mapping[str, int]) -> Block:
     while reader.next.text not in ("{", "}", ""):
         if name is not None and reader.next.text in PARTS:
             break
-        name = reader.take()
+        name = reader.name("the name of the Layer")
     if name is None:
         raise reader.wrong(reader.next, "the name of the Layer")
     opening = reader.open("the name of the Layer")
-    hint = f"the '{{' of line {opening.at.line} is not closed"
     start, depth = reader.position, 1
-    while depth:
+    mistakes: list[SourceError] = []
+    while depth > 0:
         word = reader.next
-        if word.text in ("Layer", "Network"):
-            error = reader.wrong(word, "'}'", hint)
-            return Block(name, reader.words[start : reader.position], constants, error)
-        if not word.text:
-            raise reader.wrong(word, "'}'", hint)
-        depth += (word.text == "{") - (word.text == "}")
-        reader.take()
-    return Block(name, reader.words[start : reader.position], constants)
+        if word.text in ("Layer", "Network", ""):
+            mistakes.append(reader.wrong(word, "'}'", f"the '{{' of line {opening.at.line} is not closed"))
+            break
+        depth += _deeper(reader, depth, mistakes)
+    if depth < 0 or (depth > 0 and not reader.next.text):
+        raise mistakes[0]
+    return Block(name, reader.words[start : reader.position], constants, mistakes[0] if mistakes else None)
+
+
+def _deeper(reader: Reader, depth: int, mistakes: list[SourceError]) -> int:
+    """How much deeper in braces the next word of a layer leads; one that is missing or hidden in a word counts."""
+    word = reader.take()
+    if is_glued(word):
+        mistakes.append(reader.wrong(word, "words and braces apart"))
+    if depth == 1 and word.text in PARTS[1:] and reader.next.text != "{":
+        mistakes.append(reader.wrong(reader.next, f"'{{' after {word.text}"))
+        if not is_glued(reader.next):
+            return 1
+    return word.text.count("{") - word.text.count("}")

@@ -43,8 +43,8 @@ def clean_name(name: str) -> str:
 def _layer(source: Source, block: Block, before: list[Written]) -> tuple[MappedLayer | WrongLayer, list[Written]]:
     """A layer, and the directives for the next one if that has none."""
     name, place = clean_name(block.name.text), source.location(block.name.at)
-    if block.unclosed is not None:
-        return WrongLayer(name, place, (block.unclosed,)), []
+    if block.mistake is not None:
+        return WrongLayer(name, place, (block.mistake,)), []
     diagnostics = Diagnostics()
     body = Body()
     try:

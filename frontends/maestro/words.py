@@ -51,6 +51,11 @@ def words_of(source: Source) -> list[Word]:
     return [*words, Word("", end)]
 
 
+def is_glued(word: Word) -> bool:
+    """Whether a brace stands in a word without the separators that make it one."""
+    return len(word.text) > 1 and ("{" in word.text or "}" in word.text)
+
+
 @dataclass
 class Reader:
     """Walks over words, which end with an empty one or a closing brace."""
@@ -72,12 +77,20 @@ class Reader:
 
     def wrong(self, word: Word, expected: str, hint: str | None = None) -> SourceError:
         """The error that a word is not what was expected."""
+        if is_glued(word):
+            hint = "a brace stands between blanks: { K: 4 }"
         return self.source.error(word.at, f"found {word}, expected {expected}", hint)
+
+    def name(self, what: str) -> Word:
+        """A word that names something. Raises `SourceError` for a word with a brace in it."""
+        word = self.take()
+        if "{" in word.text or "}" in word.text:
+            raise self.wrong(word, what)
+        return word
 
     def open(self, what: str) -> Word:
         """The brace that opens a block. Raises `SourceError` where there is none."""
         word = self.take()
         if word.text == "{":
             return word
-        hint = "a brace stands between blanks: { … }" if "{" in word.text else None
-        raise self.wrong(word, f"'{{' after {what}", hint)
+        raise self.wrong(word, f"'{{' after {what}")
