@@ -17,6 +17,12 @@ def _npu() -> Dialect:
     return NPU
 
 
+def _mapping() -> Dialect:
+    from npuc.dialects.mapping import MAPPING
+
+    return MAPPING
+
+
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
     """npuc's own dialects by name."""
-    return {"npu": _npu, "train": _train}
+    return {"mapping": _mapping, "npu": _npu, "train": _train}

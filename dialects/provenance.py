@@ -1,10 +1,11 @@
 """
 Where an operation came from: its layer, its role in the training step, its place in the source.
 
-Every operation of the `train` and `npu` dialects carries these three. Two more are written where the source says
-them: `repeat`, how often the operation runs (1 where nothing is written), and `sparsity`, the N:M of its weights. A
-third, `recompute`, marks forward work that runs a second time, in the backward pass (pass `recompute`). `derive` is the
-one way for a pass to build an operation in place of another, so that none of them is lost.
+Every operation of the `train` and `npu` dialects carries these three. Three more are written where the source says
+them: `repeat`, how often the operation runs (1 where nothing is written), `sparsity`, the N:M of its weights, and
+`mapping`, how matrix work is spread over processing elements (`npuc.dialects.mapping`). A fourth, `recompute`, marks
+forward work that runs a second time, in the backward pass (pass `recompute`). `derive` is the one way for a pass to
+build an operation in place of another, so that none of them is lost.
 """
 
 from enum import StrEnum
@@ -12,7 +13,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerAttr, LocationAttr, StringAttr, UnitAttr, i64
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -48,7 +49,7 @@ def role_of(op: Operation) -> Role:
     return Role(attr.data) if isinstance(attr, StringAttr) else Role.FORWARD
 
 
-REPEAT, SPARSITY, RECOMPUTE = "repeat", "sparsity", "recompute"
+REPEAT, SPARSITY, RECOMPUTE, MAPPING = "repeat", "sparsity", "recompute", "mapping"
 _INHERITED = ("layer", REPEAT, SPARSITY, RECOMPUTE)
 _RECOMPUTED = UnitAttr()
 
@@ -80,6 +81,15 @@ def sparsity_attr(kept: int, of: int) -> StringAttr:
     return StringAttr(f"{kept}:{of}")
 
 
+class Mappable:
+    """An operation whose property `mapping` says where and when its points are computed."""
+
+
+def mapping_of(op: Operation) -> Attribute | None:
+    """The mapping of an operation: the property of matrix work, the attribute of an operation that becomes such."""
+    return op.properties.get(MAPPING, op.attributes.get(MAPPING))
+
+
 def is_recomputed(op: Operation) -> bool:
     """Whether an operation is forward work that runs a second time."""
     return RECOMPUTE in op.attributes
@@ -94,7 +104,7 @@ def mark_recomputed(op: OpT) -> OpT:
 def derive(source: Operation, new: OpT, *, role: Role | None = None) -> OpT:
     """
     Give `new` what is known of `source`: layer, location, repetitions, sparsity, whether it is recomputed, and its
-    role if no other is named.
+    role if no other is named. With the role goes the mapping: work of another role is another product.
     """
     for name in _INHERITED:
         attr = source.attributes.get(name)
@@ -105,6 +115,9 @@ def derive(source: Operation, new: OpT, *, role: Role | None = None) -> OpT:
             new.attributes["role"] = role_attr(role)
     elif "role" in source.attributes:
         new.attributes["role"] = source.attributes["role"]
+    mapping = mapping_of(source)
+    if mapping is not None and role is None and isinstance(new, Mappable):
+        new.properties[MAPPING] = mapping
     new.location = source.location
     return new
 

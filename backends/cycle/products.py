@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuc.backends.cycle.scalesim import Image, Layer, Sparsity
-from npuc.compiler.analysis.gemm import gemm_view
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Nest, Tensor
 
 

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.residency import Product, holds_one_tile, members, placement, product_of
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import repeat_of
 

@@ -14,8 +14,8 @@ from math import prod
 
 from npuc.compiler.analysis.array import Array, Group
 from npuc.compiler.analysis.blocks import lengths
-from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.residency import kept, members, placement, streamed_dims
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.blocks import Ints, inside, is_plain
-from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.lru_loops import Loops, Walk, loops_of
 from npuc.compiler.analysis.residency import members, placement
 from npuc.dialects.npu.footprint import positions
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Nest, Statement
 
 Operation: TypeAlias = tuple[int, int, int, int, int]

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from npuc.compiler.analysis.compute import tile_cycles
-from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.residency import placement
 from npuc.compiler.analysis.sequence import Node
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
 

@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 from npuc.compiler.analysis.array import Array, Group
 from npuc.compiler.analysis.blocks import lengths
-from npuc.compiler.analysis.gemm import GemmView, gemm_view
+from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 Product = Literal["forward", "dx", "dw"]

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from npuc.compiler.analysis.blocks import Stream, max_trips, streams
 from npuc.compiler.analysis.cores import spread_traffic
-from npuc.compiler.analysis.gemm import gemm_view
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
 WALKED = 4096

@@ -6,9 +6,9 @@ from functools import lru_cache
 import numpy as np
 
 from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.residency import members, placement
 from npuc.compiler.analysis.space import Group, Reals, along, total
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 
 

@@ -47,7 +47,9 @@ def lower_by_im2col(op: ConvOp, emit: Emit[Any]) -> list[SSAValue] | None:
         windows = tensor.name == image.name
         source = emit(Im2ColOp(value, rows, cols, image.axes, batch)).result if windows else value
         operands.append(view(source, tensor.shape))
-    out = emit(ContractOp(operands, gemm, element)).results[0]
+    contract = emit(ContractOp(operands, gemm, element))
+    contract.mapping_attr = None  # a mapping is written for the convolution
+    out = contract.results[0]
     if gemm.outs[0].name != image.name:
         return [view(out, shape_of(op.results[0]))]
     matrix = view(out, [_size(g) for g in (batch, rows, cols) if g])

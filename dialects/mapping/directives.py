@@ -9,9 +9,10 @@ Directives are outermost first. The form is MAESTRO's: Kwon et al., "Understandi
 of DNN Dataflow", MICRO 2019.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from npuc.dialects.mapping.problem import OUTPUT, SLIDES, Problem
+from npuc.dialects.mapping.problem import SLIDES, Problem
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,21 @@ class Cluster:
 
 Directive = Map | Cluster
 
+MOST_CLUSTERS = 3
+"""The number of Cluster directives that a mapping may have."""
+
 
 @dataclass(frozen=True)
 class Mapping:
-    """A layer and its directives."""
+    """
+    A layer and its directives.
+
+    `unchecked`: it is scored as it is written, whether or not it computes each point of its layer exactly once.
+    """
 
     problem: Problem
     directives: tuple[Directive, ...]
+    unchecked: bool = False
 
     def extent(self, value: Extent) -> int:
         """A size or offset in elements. `KeyError` for a dimension that the layer has not."""
@@ -89,11 +98,41 @@ class Mapping:
         """The sizes of the clusters, from the top."""
         return tuple(self.extent(d.size) for d in self.directives if isinstance(d, Cluster))
 
-    def known(self) -> tuple[str, ...]:
-        """
-        The names that a map of this layer may have: its dimensions, and the output's.
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the mapping as it is written, a sentence each; nothing for a right one."""
+        found = list(self.problem.problems()) or list(self._directive_problems())
+        yield from found or self._level_problems()
 
-        The K of a DSCONV is one of them where the layer has it, although no tensor is indexed by it.
-        """
-        dims = self.problem.sizes
-        return (*dims, *(OUTPUT[d] for d in dims if d in OUTPUT and self.problem.slides))
+    def _directive_problems(self) -> Iterator[str]:
+        """Sizes and names of each directive by itself."""
+        known = self.problem.mappable
+        for one in self.directives:
+            extents = [one.size] if isinstance(one, Cluster) else [one.size, one.offset]
+            names = [e.dim for e in extents if isinstance(e, Sz)] + ([one.dim] if isinstance(one, Map) else [])
+            unknown = next((name for name in names if name not in known), None)
+            if unknown is not None:
+                yield f"unknown dimension '{unknown}' in {one}, the layer has {', '.join(known)}"
+            elif min(map(self.extent, extents)) < 1:
+                what = "clusters" if isinstance(one, Cluster) else "tiles and offsets"
+                yield f"{one}: {what} must be at least 1"
+        if len(self.clusters) > MOST_CLUSTERS:
+            yield f"a mapping has at most {MOST_CLUSTERS} Cluster directives, got {len(self.clusters)}"
+
+    def _level_problems(self) -> Iterator[str]:
+        """The maps of each level among each other."""
+        for number, level in enumerate(self.levels):
+            names = [one.dim for one in level]
+            for name in sorted({n[0] for n in names if sum(n[0] == other[0] for other in names) > 1}):
+                yield f"level {number} has several maps of {name}"
+            spatial = sum(one.spatial for one in level)
+            if not 1 <= spatial <= 2:
+                yield f"level {number} has {spatial or 'no'} spatial maps, expected one or two"
+            for one in level:
+                window = SLIDES[one.dim[0]] if one.dim.endswith("'") else None
+                if window is not None and window not in names:
+                    yield f"{one} needs a map of {window} at the same level"
+                size, offset = self.extent(one.size), self.extent(one.offset)
+                if self.problem.slides and one.dim in SLIDES.values() and not one.spatial:
+                    whole = self.problem.sizes[one.dim]
+                    if not size == offset == whole:
+                        yield f"{one}: a temporal map of {one.dim} must be of all {whole}, and as much apart"

@@ -8,6 +8,7 @@ of the output, N batch, G groups; a GEMM of M x K times K x N has M, N, K. Sizes
 are MAESTRO's (github.com/maestro-project/maestro).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -88,6 +89,36 @@ class Problem:
             size = self.sizes[dim]
             product *= size - self.sizes[SLIDES[dim]] + 1 if role == "O" and self.slides and dim in SLIDES else size
         return product
+
+    @staticmethod
+    def possible(kind: KindName) -> tuple[str, ...]:
+        """The dimensions that a layer of a kind may have, sorted; K of a depthwise one means nothing and is 1."""
+        known = {*_COUPLED[kind]["I"], *_COUPLED[kind]["W"], "N"}
+        return tuple(sorted(known | ({"K", "G"} if kind != "GEMM" else set())))
+
+    @cached_property
+    def mappable(self) -> tuple[str, ...]:
+        """The names that a map may have: dimensions, and those of the output where windows slide."""
+        return (*self.sizes, *(OUTPUT[d] for d in self.sizes if d in OUTPUT and self.slides))
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the layer, a sentence each; nothing for a right one."""
+        for name, numbers in (("size", self.dims), ("stride", self.strides)):
+            for dim, number in numbers:
+                if number < 1:
+                    yield f"{name} of {dim} is {number}, expected at least 1"
+        if self.strides and not self.slides:
+            yield f"a {self.kind} has no strides"
+        missing = [dim for dim in self.needed() if dim not in self.sizes]
+        if missing:
+            yield f"a {self.kind} needs a size of {', '.join(missing)}"
+            return
+        for dim, window in SLIDES.items() if self.slides else ():
+            if self.sizes[dim] < self.sizes[window]:
+                yield f"{dim} is {self.sizes[dim]}, less than {window}, which is {self.sizes[window]}"
+        for dim, size in self.dims:
+            if dim not in self.named and size > 1:
+                yield f"{dim} is {size}, a {self.kind} has no {dim}: expected 1"
 
     def needed(self) -> tuple[str, ...]:
         """The dimensions that a layer of this kind must have."""

@@ -28,9 +28,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
+from npuc.dialects.mapping import ClustersAttr, MaestroAttr, MappingAttr
 from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr, shared_nest, shared_schedule
 from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.mapped import layout_of
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
 from npuc.dialects.npu.resident import (
     NOTHING,
@@ -52,6 +54,7 @@ from npuc.dialects.npu.syntax import (
     print_tail,
     schedule_text,
 )
+from npuc.dialects.provenance import MAPPING, Mappable
 from npuc.dialects.tensors import tensor_of
 
 _EMPTY = Schedule()
@@ -71,19 +74,31 @@ def _schedule_problem(nest: Nest, schedule: Schedule) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)
+def _mapping_problem(nest: Nest, attr: MappingAttr) -> str | None:
+    """The first thing that is wrong with a mapping, by itself and for a right nest."""
+    if isinstance(attr, ClustersAttr):
+        return next(attr.data.problems(nest.sizes), None)
+    if attr.problems:
+        return attr.problems[0]
+    layout = layout_of(nest, attr.data.problem)
+    return layout if isinstance(layout, str) else None
+
+
 def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | None:
     """The shared attribute of a schedule."""
     return shared_schedule(schedule) if isinstance(schedule, Schedule) else schedule
 
 
 @irdl_op_definition
-class ContractOp(ByTypes, Holder, IRDLOperation):
+class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
     """
     One or more contraction statements over one loop nest.
 
     Operands are the nest's inputs in order, then the starts of the outputs that have one; results are the outputs.
     Without a schedule the nest runs as one tile, as it does with the one that has no loops (`loops []`); but the pass
-    `schedule` looks for a schedule only where there is none.
+    `schedule` looks for a schedule only where there is none. A mapping on processing elements stands in the dictionary
+    of attributes: `{mapping = #mapping.clusters<…>}`.
     """
 
     name = "npu.contract"
@@ -93,6 +108,8 @@ class ContractOp(ByTypes, Holder, IRDLOperation):
     nest_attr = prop_def(NestAttr, prop_name="nest")
     schedule_attr = opt_prop_def(ScheduleAttr, prop_name="schedule")
     resident_attr = opt_prop_def(ResidentAttr, prop_name="resident")
+
+    mapping_attr = opt_prop_def(MaestroAttr | ClustersAttr, prop_name=MAPPING)
 
     traits = traits_def(Pure())
 
@@ -198,6 +215,10 @@ class ContractOp(ByTypes, Holder, IRDLOperation):
                 raise VerifyException(problem)
         if self.resident_attr is not None:
             self._check_resident()
+        if self.mapping_attr is not None:
+            problem = _mapping_problem(nest, self.mapping_attr)
+            if problem is not None:
+                raise VerifyException(problem)
 
     def _check_resident(self) -> None:
         """Raise for what cannot stay in SPM."""
@@ -220,7 +241,11 @@ class ContractOp(ByTypes, Holder, IRDLOperation):
         parsed = parse_nest(parser, operand, no_place)
         schedule = parse_schedule(parser, [name for name, _ in parsed.dims])
         stays = resident_attr(parse_resident(parser))
-        attributes = parser.parse_optional_attr_dict()
+        before = parser.pos
+        attributes = dict(parser.parse_optional_attr_dict())
+        mapping = attributes.pop(MAPPING, None)
+        if mapping is not None and not isinstance(mapping, MaestroAttr | ClustersAttr):
+            parser.raise_error(f"{MAPPING} is {mapping}, expected #mapping.maestro or #mapping.clusters", before)
         inputs, outputs, start = parse_types(parser)
         starts = [t for t in parsed.starts if t is not None]
         placed = [*parsed.ins, *starts]
@@ -241,6 +266,8 @@ class ContractOp(ByTypes, Holder, IRDLOperation):
             properties["schedule"] = shared_schedule(schedule)
         if stays is not None:
             properties["resident"] = stays
+        if mapping is not None:
+            properties[MAPPING] = mapping
         return cls.create(operands=values, result_types=outputs, properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -251,7 +278,7 @@ class ContractOp(ByTypes, Holder, IRDLOperation):
             printer.print_string(f" {schedule_text(self.schedule)}")
         if self.resident_attr is not None:
             printer.print_string(f" {self.resident}")
-        print_tail(printer, self)
+        print_tail(printer, self, () if self.mapping_attr is None else ((MAPPING, self.mapping_attr),))
 
 
 def operand_tensors(nest: Nest) -> tuple[Tensor, ...]:

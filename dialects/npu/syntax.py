@@ -272,8 +272,12 @@ def parse_types(parser: Parser) -> tuple[tuple[Attribute, ...], tuple[Attribute,
     return function.inputs.data, function.outputs.data, start
 
 
-def print_tail(printer: Printer, op: Operation) -> None:
-    """Print the attribute dictionary and the functional type that end every operation of the dialect."""
-    printer.print_op_attributes(op.attributes)
+def print_tail(printer: Printer, op: Operation, noted: Sequence[tuple[str, Attribute]] = ()) -> None:
+    """
+    Print the attribute dictionary and the functional type that end every operation of the dialect.
+
+    `noted` are properties that stand in the dictionary, after the attributes.
+    """
+    printer.print_op_attributes({**op.attributes, **dict(noted)})
     printer.print_string(" : ")
     printer.print_function_type(op.operand_types, op.result_types)

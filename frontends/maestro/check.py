@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 from npuc.compiler.errors import did_you_mean, either
 from npuc.dialects.mapping import Cluster, Map, Mapping, Problem, Sz
-from npuc.dialects.mapping.directives import Extent
+from npuc.dialects.mapping.directives import MOST_CLUSTERS, Extent
 from npuc.dialects.mapping.problem import OUTPUT, SLIDES, KindName
 from npuc.frontends.dsl.source import Diagnostics, Source
 from npuc.frontends.maestro.body import Body, Written
 from npuc.frontends.maestro.numbers import LARGEST
 from npuc.frontends.maestro.words import Word
 
-MOST_CLUSTERS = 3
 MOST_SPATIAL = 2
 _CONVOLUTION = ("N", "G", "K", "C", "R", "S", "Y", "X", "Y'", "X'")
 _GEMM = ("M", "N", "K")
@@ -121,7 +120,7 @@ class Checker:
         extents = [(directive.size, written.size)]
         if isinstance(directive, Map):
             extents.append((directive.offset, written.offset))
-            known = mapping.known()
+            known = mapping.problem.mappable
             if directive.dim not in known:
                 word = written.dim if written.dim is not written.at else Word(directive.dim, written.at.at)
                 self._note(word, f"found {word}, expected {either(known)}, the dimensions of the layer")

@@ -11,12 +11,12 @@ import pytest
 
 from npuc.compiler.analysis.array import PLACES, Array
 from npuc.compiler.analysis.compute import tile_cycles
-from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.overlap import OVERLAPS
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.residency import placement, single_fold
 from npuc.compiler.analysis.traffic import traffic
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule
 
 Draw = Callable[..., tuple[Nest, Schedule]]

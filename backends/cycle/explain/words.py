@@ -16,7 +16,6 @@ from npuc.compiler.analysis.blocks import max_trips, streams
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import parts
 from npuc.compiler.analysis.elements import contract_widths
-from npuc.compiler.analysis.gemm import gemm_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline, slowest_core
 from npuc.compiler.analysis.residency import placement
@@ -26,6 +25,7 @@ from npuc.compiler.analysis.visits import loop_nest, visits
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import shared_blocks

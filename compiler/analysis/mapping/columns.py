@@ -62,7 +62,13 @@ def power(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
     pes = array.num_pes
     network = 0.8 * (14.662 * pes + 28.895) / 1000 * array.noc_bw
     arbiter = 1.2886 * pes**2 + 5.5814 * pes - 23.711
-    return 1.2223 * array.lanes * pes + 0.00345 * l1_size * pes + 0.00345 * l2_size + network + max(0.34 * arbiter / 1000, 0.34)
+    return (
+        1.2223 * array.lanes * pes
+        + 0.00345 * l1_size * pes
+        + 0.00345 * l2_size
+        + network
+        + max(0.34 * arbiter / 1000, 0.34)
+    )
 
 
 def columns(found: Counters, array: Array, levels: int) -> dict[str, int | float | None]:

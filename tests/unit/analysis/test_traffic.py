@@ -3,9 +3,9 @@
 import pytest
 
 from npuc.compiler.analysis.blocks import Cut, axis_sum, intervals, lengths
-from npuc.compiler.analysis.gemm import GemmView, gemm_view
 from npuc.compiler.analysis.traffic import TensorTraffic, traffic
 from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 
 

@@ -142,9 +142,7 @@ def _stride(problem: Problem, names: tuple[str, ...], number: int, size: Floats,
         size[at] = np.where(rows, outputs * min(stride, window) + max(window - stride, 0), size[at])
 
 
-def _level(
-    problem: Problem, order: Ints, width: Floats, by_dim: tuple[Floats, Floats, Bools, Floats]
-) -> LevelArrays:
+def _level(problem: Problem, order: Ints, width: Floats, by_dim: tuple[Floats, Floats, Bools, Floats]) -> LevelArrays:
     size, offset, spatial, whole = by_dim
     steps = np.maximum(np.trunc((whole - size) / offset), 0.0)
     rest = whole - (steps + 1) * offset

@@ -1,0 +1,178 @@
+"""
+Which layers, in the terms of data-centric directives, a nest is: what the dimensions of each stand for.
+
+    (b = 1, o = 64, i = 3, y = 112, x = 112, r = 7, s = 7) ins(X = %x[b, i, y * 2 + r - 3, x * 2 + s - 3], …
+    CONV  K 64 (o)  C 3 (i)  R 7 (r)  S 7 (s)  Y 230 (y)  X 230 (x)  N 1 (b)  stride Y 2 X 2
+
+A convolution is a CONV, DSCONV, NGCONV or TRCONV by the names and indices of its nest. Every product of one statement
+without a batch is a GEMM, whose M, N and K each stand for the dimensions of the nest that play their part; any product
+but a convolution is a CONV of one tap, too, with K its columns, C what is summed, and its rows one of N, Y and X; with
+a batch it is an NGCONV whose G is the batch.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from npuc.dialects.mapping.problem import SLIDES, KindName, Problem
+from npuc.dialects.npu.gemm import gemm_view
+from npuc.dialects.npu.nest import Axis, Nest, Tensor
+
+_CONV = {"K": "o", "C": "i", "G": "g", "N": "b", "Y": "y", "X": "x", "R": "r", "S": "s"}
+_NAMES = {name: dim for dim, name in _CONV.items()}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """
+    A layer that a nest is: the dimensions of the nest that each dimension of the layer stands for, outermost first.
+
+    Y and X stand for positions of the window, strides are None where one position is all; `rows` are the rows and
+    columns of the whole input with its padding, where the nest says them.
+    """
+
+    kind: KindName
+    dims: tuple[tuple[str, tuple[str, ...]], ...]
+    strides: tuple[tuple[str, int | None], ...] = ()
+    rows: tuple[tuple[str, int], ...] = ()
+
+    def problem(self, nest: Nest) -> Problem:
+        """The layer, its input no larger than the nest says and needs; a batch of one is left out."""
+        sizes = {dim: prod(nest.sizes[d] for d in own) for dim, own in self.dims}
+        strides = {dim: stride or 1 for dim, stride in self.strides}
+        for dim in SLIDES if self.strides else ():
+            count, window = sizes[dim], sizes[SLIDES[dim]]
+            whole = dict(self.rows).get(dim, 0)
+            fits = whole >= window and (whole - window) // strides[dim] + 1 == count
+            sizes[dim] = whole if fits else (count - 1) * strides[dim] + window
+        kept = tuple((d, s) for d, s in sizes.items() if d != "N" or s > 1 or self.kind == "GEMM")
+        return Problem(self.kind, kept, tuple((d, s) for d, s in strides.items() if s > 1))
+
+    def difference(self, nest: Nest, problem: Problem) -> str | None:
+        """Where a layer is not this one, as a sentence."""
+        stands = dict(self.dims)
+        for dim in problem.sizes:
+            own = stands.get(dim, ())
+            found, size = problem.outputs(dim), prod(nest.sizes[d] for d in own)
+            if found != size:
+                what = f"{dim} is {found}" if dim not in SLIDES or not self.strides else f"{dim}' is {found}"
+                return f"{what}, the nest has {' x '.join(own) or 'one'}" + (f" = {size}" if own else "")
+        for dim, own in self.dims:
+            if dim not in problem.sizes and prod(nest.sizes[d] for d in own) > 1:
+                return f"it has no size of {dim}, the nest has {' x '.join(own)}"
+        for dim, stride in self.strides:
+            if stride is not None and problem.stride[dim] != stride:
+                return f"the stride of {dim} is {problem.stride[dim]}, that of the nest {stride}"
+        return None
+
+
+@lru_cache(maxsize=4096)
+def layouts(nest: Nest) -> tuple[Layout, ...]:
+    """All layers that a nest is, the one with the most structure first; none for several statements."""
+    if len(nest.statements) != 1:
+        return ()
+    return (*(tuple(_convolutions(nest)) or tuple(_products(nest))), *_gemms(nest))
+
+
+@lru_cache(maxsize=4096)
+def problem_of(nest: Nest) -> Problem | None:
+    """The layer that a nest is, in the terms with the most structure; None if there are none."""
+    return next((layout.problem(nest) for layout in layouts(nest)), None)
+
+
+@lru_cache(maxsize=4096)
+def layout_of(nest: Nest, problem: Problem) -> Layout | str:
+    """What the dimensions of a layer stand for in a nest; a sentence if the layer is not that of the nest."""
+    if len(nest.statements) != 1:
+        return f"the nest has {len(nest.statements)} statements: only a mapping in cluster form is for all of them"
+    found = layouts(nest)
+    same = [layout for layout in found if layout.kind == problem.kind]
+    said = [layout.difference(nest, problem) for layout in same]
+    if None in said:
+        return same[said.index(None)]
+    if not said:
+        kinds = " or ".join(dict.fromkeys(layout.kind for layout in found))
+        return f"the nest is no {problem.kind}" + (f", expected {kinds}" if kinds else ": use cluster form")
+    return f"the mapping is of another {problem.kind}: {said[0]}"
+
+
+def _gemms(nest: Nest) -> Iterator[Layout]:
+    view = gemm_view(nest, nest.statements[0])
+    if not view.batch:
+        yield Layout("GEMM", (("M", view.m), ("N", view.n), ("K", view.k)))
+
+
+def _products(nest: Nest) -> Iterator[Layout]:
+    """Convolutions of one tap, the rows of the product as N, Y or X; those of a batch as groups."""
+    if any(len(axis.terms) > 1 for tensor in nest.tensors.values() for axis in tensor.axes):
+        return
+    view = gemm_view(nest, nest.statements[0])
+    kind: KindName = "NGCONV" if view.batch else "CONV"
+    for rows in ("N", "Y", "X"):
+        own: dict[str, tuple[str, ...]] = {"G": view.batch} if view.batch else {}
+        own |= {"K": view.n, "C": view.k, "R": (), "S": (), "Y": (), "X": (), "N": (), rows: view.m}
+        yield Layout(kind, tuple(own.items()), (("Y", None), ("X", None)))
+
+
+def _convolutions(nest: Nest) -> Iterator[Layout]:
+    """The convolutions that a nest is by the names of its dimensions and the tensors that have them."""
+    statement = nest.statements[0]
+    out, lhs, weight = (nest.tensors[name] for name in (statement.out, statement.lhs, statement.rhs))
+    has = frozenset(nest.sizes)
+    if not has <= set(_NAMES) or not has & set("yxrs"):
+        return
+    depthwise = "g" not in has and "i" in out.dims and "i" in weight.dims
+    shared = frozenset("gi" if depthwise else "g")
+    for image, other, channels in ((lhs, out, "io"), (out, lhs, "oi")):
+        members = [frozenset(dims) | shared for dims in (f"b{channels[0]}yxrs", f"b{channels[1]}yx", "oirs")]
+        if [image.dims, other.dims, weight.dims] == [dims & has for dims in members]:
+            strides = {dim: _stride(image, dim) for dim in "YX"}
+            if 0 not in strides.values():
+                yield from _kinds(nest, image, strides, image is out, depthwise)
+            return
+
+
+def _kinds(
+    nest: Nest, image: Tensor, strides: dict[str, int | None], transposed: bool, depthwise: bool
+) -> Iterator[Layout]:
+    rows = tuple((dim, n) for dim in "YX" if (n := _rows(image, dim)))
+
+    def layout(kind: KindName, dims: str, **other: tuple[str, ...]) -> Layout:
+        stand = {d: (_CONV[d],) if _CONV[d] in nest.sizes else () for d in dims} | other
+        return Layout(kind, tuple(stand.items()), tuple(strides.items()), rows)
+
+    if transposed:
+        if not depthwise and "g" not in nest.sizes:
+            yield layout("TRCONV", "NKCRSYX")
+    elif depthwise:
+        if "o" not in nest.sizes:
+            yield layout("DSCONV", "NCRSYX")
+        yield layout("NGCONV", "NGKCRSYX", G=("i",), C=())
+    elif "g" in nest.sizes:
+        yield layout("NGCONV", "NGKCRSYX")
+    else:
+        yield layout("CONV", "NKCRSYX")
+
+
+def _axis(tensor: Tensor, dim: str) -> tuple[Axis, int] | None:
+    """The index of the tensor under the window that runs along Y or X, and its size."""
+    names = {_CONV[dim], _CONV[SLIDES[dim]]}
+    pairs = zip(tensor.axes, tensor.shape, strict=True)
+    return next(((axis, size) for axis, size in pairs if names & set(axis.dims)), None)
+
+
+def _stride(image: Tensor, dim: str) -> int | None:
+    """The stride along Y or X; None where there is one position at most, 0 where it is no plain window."""
+    found = _axis(image, dim)
+    if found is None:
+        return None
+    terms = dict(found[0].terms)
+    position, tap = terms.pop(_CONV[dim], None), terms.pop(_CONV[SLIDES[dim]], 1)
+    return 0 if terms or tap != 1 else position
+
+
+def _rows(image: Tensor, dim: str) -> int:
+    """The rows or columns of the input with as much padding after it as before; 0 where the nest does not say."""
+    found = _axis(image, dim)
+    return 0 if found is None else found[1] + 2 * max(0, -found[0].offset)
