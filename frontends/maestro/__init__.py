@@ -13,15 +13,20 @@ Mapping files of MAESTRO (github.com/maestro-project/maestro): layers, each with
     file.layers[0].checked().mapping               a layer's own mistakes raise here
     file.checked(chosen)                           the layers that --only keeps, or all mistakes in them at once
 
+    write_mapping_file("net", [("conv1", mapping)])    the text of such a file
+
     words.py      words and their places
+    numbers.py    integers and their range
     outline.py    Constants, networks, and the words of each layer
     body.py       a layer as it is written
     check.py      whether it makes a mapping
     read.py       from text to layers
     model.py      layers as frozen data
+    write.py      from mappings to text
 """
 
 from npuc.frontends.maestro.model import MappedLayer, MappingFile, WrongLayer
 from npuc.frontends.maestro.read import clean_name, read_mapping_file
+from npuc.frontends.maestro.write import write_mapping_file
 
-__all__ = ["MappedLayer", "MappingFile", "WrongLayer", "clean_name", "read_mapping_file"]
+__all__ = ["MappedLayer", "MappingFile", "WrongLayer", "clean_name", "read_mapping_file", "write_mapping_file"]
