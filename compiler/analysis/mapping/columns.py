@@ -16,6 +16,8 @@ from npuc.dialects.mapping import Role
 
 L2_ENERGY, L1_ENERGY = 18.61, 1.68
 """Energy of an access to an element, in MACs."""
+NANOJOULES = 0.00023
+"""Energy of a MAC, nJ."""
 NAMES: dict[Role, str] = {"I": "input", "W": "filter", "O": "output"}
 Numbers = TypeVar("Numbers", float, NDArray[np.float64])
 
@@ -46,7 +48,7 @@ def energy_column(l2: Numbers, l1: Numbers, output_reads: Numbers, levels: int) 
     It has neither MACs nor reads of outputs; of a mapping with several levels it takes the L1 accesses of the layer
     before it in the file, which is none here.
     """
-    return 0.00023 * (L2_ENERGY * (l2 - output_reads) + (L1_ENERGY * l1 if levels == 1 else 0 * l1))
+    return NANOJOULES * (L2_ENERGY * (l2 - output_reads) + (L1_ENERGY * l1 if levels == 1 else 0 * l1))
 
 
 def area(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:

@@ -7,37 +7,14 @@ that steps without work or with a negative one come up, and those with more step
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays, Mappings, read_levels
+from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, LevelArrays, Mappings, read_levels
+from npuc.compiler.analysis.mapping.batch.groups import Groups
 from npuc.compiler.analysis.mapping.batch.run import LevelRun, run_level
 from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, area, energy, energy_column, power
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.dialects.mapping import Problem, Role
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Reductions over the steps of each entry."""
-
-    order: Ints
-    starts: Ints
-
-    @staticmethod
-    def of(entry: Ints, count: int) -> Groups:
-        """Steps by their entries, each of which has one."""
-        order = np.argsort(entry, kind="stable")
-        return Groups(order, np.searchsorted(entry[order], np.arange(count)))
-
-    def most(self, values: Floats) -> Floats:
-        """The largest of each entry."""
-        return np.maximum.reduceat(values[self.order], self.starts)
-
-    def least(self, values: Floats) -> Floats:
-        """The smallest of each entry."""
-        return np.minimum.reduceat(values[self.order], self.starts)
 
 
 def evaluate_part(problem: Problem, mappings: Mappings, array: Array) -> tuple[dict[str, Floats], Bools]:
@@ -46,7 +23,7 @@ def evaluate_part(problem: Problem, mappings: Mappings, array: Array) -> tuple[d
     levels, good = read_levels(problem, mappings, array.num_pes)
     entered = np.repeat(np.array([[problem.sizes[d]] for d in problem.named], np.float64), count, axis=1)
     run = run_level(levels, 0, np.arange(count), entered, array)
-    good &= run.good & (np.bincount(run.entry, run.compute <= 0, count) == 0)
+    good &= run.good & (np.bincount(run.entry, (run.compute <= 0) & (run.timed > 0), count) == 0)
     good &= np.bincount(run.entry, run.steps.count, count) < 1 << 31
     table = _traffic(problem, levels, run) | _times(problem, run, array)
     l2 = sum(table[f"{name}_l2_{way}"] for name in NAMES.values() for way in ("read", "write"))
@@ -64,12 +41,13 @@ def _traffic(problem: Problem, levels: list[LevelArrays], run: LevelRun) -> dict
     """Room, accesses and MACs, in elements."""
     steps, work = run.steps, run.work
     first = slice(0, len(run.entries))
+    every = np.bincount(run.entry, steps.count * work.work[steps.node], len(run.entries))
     macs = run.by_entry(work.work[steps.node])
     room: dict[Role, Floats] = {"I": steps.input[first], "W": steps.weight[first], "O": work.egress[first]}
     moved: dict[Role, Floats] = {
         "I": run.by_entry(steps.input),
         "W": run.by_entry(steps.weight),
-        "O": run.by_entry(work.egress[steps.node]),
+        "O": np.bincount(run.entry, steps.count * work.egress[steps.node], len(run.entries)),
     }
     last = levels[-1]
     coupled: dict[Role, Bools] = {"I": last.in_input, "W": last.in_weight, "O": last.in_output}
@@ -82,7 +60,7 @@ def _traffic(problem: Problem, levels: list[LevelArrays], run: LevelRun) -> dict
         table[f"{name}_l1_write"], table[f"{name}_l1_read"] = moved[role], macs
         if role == "O":
             table[f"{name}_l2_write"], table[f"{name}_l2_read"] = moved[role], whole
-            table[f"{name}_l1_write"] = macs
+            table[f"{name}_l1_write"] = table[f"{name}_l1_read"] = every
     for level in ("l2", "l1"):
         table[f"{level}_size_req"] = np.sum([table[f"{name}_{level}_size_req"] for name in NAMES.values()], axis=0)
     return table
@@ -92,27 +70,28 @@ def _times(problem: Problem, run: LevelRun, array: Array) -> dict[str, Floats]:
     """Cycles, bandwidths and who takes part."""
     steps, work, entry = run.steps, run.work, run.entry
     count = len(run.entries)
-    groups, total = Groups.of(entry, count), run.by_entry(np.ones(len(entry)))
+    total = run.by_entry(np.ones(len(entry)))
     egress, moved = work.egress[steps.node], steps.input + steps.weight
     inputs, outputs = 2 * moved[:count], 2 * egress[:count]
     offchip = np.maximum(outputs // array.offchip_bw // 2, inputs // array.offchip_bw // 2)
     table = {"runtime_cycles": run.by_entry(np.maximum(run.delay, offchip[entry]))}
-    busy, most = np.maximum(run.compute, 1.0), np.maximum(moved, egress)
+    at = np.flatnonzero(run.timed > 0)
+    groups, entry, moved = Groups.of(entry[at], count), entry[at], moved[at]
+    busy, most = np.maximum(run.compute[at], 1.0), np.maximum(moved, egress[at])
     table["noc_bw_req_peak"] = groups.most(np.floor(most / busy))
-    table["noc_bw_req_avg"] = np.bincount(entry, np.floor(steps.count * most / busy), count) / total
+    table["noc_bw_req_avg"] = np.bincount(entry, np.floor(run.timed[at] * most / busy), count) / total
     # MAESTRO halves the requirement after each case, so that a case counts by its distance from the last.
-    cases = np.bincount(entry, minlength=count)[entry]
-    distance = np.minimum(np.where(steps.place > 0, steps.place, cases), 1023)
+    distance = groups.distance(steps.place[at])
     need = np.maximum(np.floor(outputs[entry] / busy), np.floor(inputs[entry] / busy))
-    table["offchip_bw_req"] = groups.most(np.floor(np.ldexp(need, -distance.astype(np.int32))))
+    table["offchip_bw_req"] = groups.most(np.floor(np.ldexp(need, -np.minimum(distance, 1023))))
     for name, delay in (("ingress", run.into), ("egress", run.out), ("compute", run.compute)):
-        table[f"{name}_delay_min"] = groups.least(delay)
-        table[f"{name}_delay_max"] = np.maximum(groups.most(delay), 0.0)
+        table[f"{name}_delay_min"] = groups.least(delay[at])
+        table[f"{name}_delay_max"] = np.maximum(groups.most(delay[at]), 0.0)
         table[f"{name}_delay_avg"] = np.trunc(run.by_entry(delay) / total)
     table["avg_utilized_pes"] = run.by_entry(run.taking_part) / total
-    last = np.flatnonzero((steps.place == 1) | (cases == 1))
+    last = np.flatnonzero(distance == 1)
     intensity = np.full(count, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        intensity[entry[last]] = work.work[steps.node[last]] / moved[last]
+        intensity[entry[last]] = work.work[steps.node[at[last]]] / moved[last]
     table["arithmetic_intensity"] = intensity
     return table

@@ -1,8 +1,8 @@
 """
 What a level's steps do that does not depend on their order: outputs, work, and the tile that is handed inside.
 
-An *entry* is a mapping whose level is entered with a tile; a *node* is an entry with the set of directives that are at a
-partial last tile. Steps of one node differ in what they load, and in nothing else. Rules as in `volumes`.
+An *entry* is a mapping whose level is entered with a tile; a *node* is an entry with the set of directives that are
+at a partial last tile. Steps of one node differ in what they load, and in nothing else. Rules as in `volumes`.
 """
 
 from __future__ import annotations

@@ -43,12 +43,17 @@ class Steps:
 
 @dataclass(frozen=True)
 class LevelRun:
-    """A level that was run: its nodes, steps and times; `good` says for which entries the results are right."""
+    """
+    A level that was run: its nodes, steps and times; `good` says for which entries the results are right.
+
+    `timed` are the steps that take time: MAESTRO skips those without work, which a stride may leave at an edge.
+    """
 
     entries: Entries
     nodes: Nodes
     work: Work
     steps: Steps
+    timed: Floats
     entry: Ints
     compute: Floats
     into: Floats
@@ -58,8 +63,8 @@ class LevelRun:
     good: Bools
 
     def by_entry(self, values: Floats) -> Floats:
-        """The sum over the steps of each entry, times how often they occur."""
-        return np.bincount(self.entry, values * self.steps.count, len(self.entries))
+        """The sum over the steps of each entry that take time, times how often they occur."""
+        return np.bincount(self.entry, values * self.timed, len(self.entries))
 
 
 def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Floats, array: Array) -> LevelRun:
@@ -77,9 +82,11 @@ def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Float
     busy, out = compute[node], out[node]
     delay = np.maximum(np.maximum(busy, into), out)
     delay[: len(e)] = busy[: len(e)] + into[: len(e)]
-    wrong = (work.critical <= 0) | (work.egress < 0) | (work.work < 0) | ~inner
+    wrong = ~np.isfinite(work.critical) | ~inner
+    wrong[: len(e)] |= work.critical[: len(e)] <= 0
     good = (np.bincount(nodes.entry, wrong, len(e)) == 0) & ~stuck
-    return LevelRun(e, nodes, work, steps, entry, busy, into, out, delay, taking_part[node], good)
+    timed = np.where(work.critical[node] > 0, steps.count, 0.0)
+    return LevelRun(e, nodes, work, steps, timed, entry, busy, into, out, delay, taking_part[node], good)
 
 
 def _inside(
@@ -103,7 +110,7 @@ def _inside(
     np.put_along_axis(by_dim, level.dims[:, entry], given, axis=0)
     run = run_level(levels, number + 1, e.rows[entry], by_dim, array)
     runtime, steps = run.by_entry(run.delay), run.by_entry(np.ones(len(run.entry)))
-    active = run.by_entry(run.taking_part) / steps
+    active = run.by_entry(run.taking_part) / np.maximum(steps, 1.0)
     copies = np.where(is_last, 1.0, np.where(ragged[which], edges[which] - 1, work.active[which]))
     compute, taking_part = np.zeros(len(nodes)), np.zeros(len(nodes))
     for part in (slice(0, len(plain)), slice(len(plain), None)):

@@ -1,0 +1,85 @@
+"""
+The columns of many mappings in exact mode: MAESTRO's, each with what it says.
+
+Inputs and weights come into L2 once, outputs leave it once, as MAESTRO has it. Where the two modes differ:
+
+    runtime         steps with their real tiles; what a step brings from L2 it also brings from off chip
+    output_l2_*     sums that leave unfinished are read back
+    *_l1_write      what each processing element receives
+    l1_size_req     the output's own tile
+    noc_bw_*        quotients as they are, not rounded down at each case
+    offchip_bw_req  the largest transfer of a step over the time of its work
+    *_delay_avg     means as they are
+    energy          with everything that is counted, in both columns
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.batch.groups import Groups
+from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, NANOJOULES, area, energy, power
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, LevelTiles
+from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
+from npuc.compiler.analysis.mapping.exact.run import LevelRun, run_level
+from npuc.compiler.analysis.mapping.exact.volumes import tile
+from npuc.compiler.analysis.mapping.parity import Array
+
+
+def evaluate_exact(work: Contraction, levels: list[LevelTiles], array: Array) -> dict[str, Floats]:
+    """The columns of legal mappings, given by their levels."""
+    count = levels[0].temporal.shape[1]
+    given = np.repeat(np.array([[float(size)] for _, size in work.dims]), count, axis=1)
+    run = run_level(work, levels, 0, np.arange(count), given, array)
+    table = _traffic(work, levels, run, given) | _times(run, array)
+    l2 = np.sum([table[f"{name}_l2_{way}"] for name in NAMES.values() for way in ("read", "write")], axis=0)
+    l1 = np.sum([table[f"{name}_l1_{way}"] for name in NAMES.values() for way in ("read", "write")], axis=0)
+    table["arithmetic_intensity"] = table["num_macs"] / table["loaded"]
+    table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
+    table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"])
+    table["energy_nj_csv"] = NANOJOULES * table["energy_total_mac_units"]
+    table["area_csv"] = area(table["l2_size_req"], table["l1_size_req"], array)
+    table["power_csv"] = power(table["l2_size_req"], table["l1_size_req"], array)
+    return {name: table[name] for name in COLUMNS}
+
+
+def _traffic(work: Contraction, levels: list[LevelTiles], run: LevelRun, given: Floats) -> dict[str, Floats]:
+    """Room, accesses and MACs, in elements."""
+    steps = run.steps
+    macs = run.by_entry(run.nodes.sizes[:, steps.node].prod(axis=0))
+    table: dict[str, Floats] = {"num_macs": macs}
+    for role in ROLES:
+        name = NAMES[role]
+        table[f"{name}_l2_size_req"] = 2 * tile(work, role, run.entries.temporal)
+        table[f"{name}_l1_size_req"] = 2 * tile(work, role, levels[-1].spatial)
+        whole = tile(work, role, given)
+        if role == "O":
+            table[f"{name}_l2_write"] = run.by_entry(steps.left) + run.final
+            table[f"{name}_l2_read"] = run.by_entry(steps.brought["O"]) + whole
+            table[f"{name}_l1_write"] = macs
+        else:
+            table[f"{name}_l2_write"], table[f"{name}_l2_read"] = whole, run.by_entry(steps.brought[role])
+            table[f"{name}_l1_write"] = run.received[role]
+        table[f"{name}_l1_read"] = macs
+    for level in ("l2", "l1"):
+        table[f"{level}_size_req"] = np.sum([table[f"{name}_{level}_size_req"] for name in NAMES.values()], axis=0)
+    return table
+
+
+def _times(run: LevelRun, array: Array) -> dict[str, Floats]:
+    """Cycles, bandwidths and who takes part."""
+    steps, count = run.steps, len(run.entries)
+    groups, total = Groups.of(run.entry, count), run.by_entry(np.ones(len(run.entry)))
+    moved = steps.brought["I"] + steps.brought["W"] + steps.brought["O"]
+    most = np.maximum(moved, steps.left)
+    delay = np.maximum(run.delay, np.ceil(most / array.offchip_bw))
+    table = {"runtime_cycles": run.by_entry(delay)}
+    need = most / run.compute
+    table["noc_bw_req_peak"] = table["offchip_bw_req"] = groups.most(need)
+    table["noc_bw_req_avg"] = run.by_entry(need) / total
+    for name, delay in (("ingress", run.into), ("egress", run.out), ("compute", run.compute)):
+        table[f"{name}_delay_min"], table[f"{name}_delay_max"] = groups.least(delay), groups.most(delay)
+        table[f"{name}_delay_avg"] = run.by_entry(delay) / total
+    table["avg_utilized_pes"] = run.by_entry(run.taking_part) / total
+    table["loaded"] = run.by_entry(steps.brought["I"] + steps.brought["W"])
+    return table

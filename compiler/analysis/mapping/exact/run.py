@@ -1,0 +1,169 @@
+"""
+Levels of many mappings, run: a step takes as long as its largest tile inside or as its transfers, whichever is longer.
+
+Before the first step of a level nothing overlaps: its transfer comes on top, as MAESTRO has it. Nothing grows with the
+number of steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product as combinations
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
+from npuc.compiler.analysis.mapping.exact.contraction import Contraction
+from npuc.compiler.analysis.mapping.exact.steps import Entries, Nodes, enter, make_nodes
+from npuc.compiler.analysis.mapping.exact.volumes import any_parts, change, spread_tiles, tile
+from npuc.compiler.analysis.mapping.parity import Array
+from npuc.dialects.mapping import Role
+
+INPUTS: tuple[Role, ...] = ("I", "W")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Groups of steps: node, number, elements brought of each tensor and taken away, and what elements receive."""
+
+    node: Ints
+    count: Floats
+    brought: dict[Role, Floats]
+    left: Floats
+    received: dict[Role, Floats]
+
+
+@dataclass(frozen=True)
+class LevelRun:
+    """
+    A level that was run; the first steps of the entries are the first groups.
+
+    `final` is what leaves after the last step; `received` what the buffers of the processing elements receive of each
+    tensor, by entry.
+    """
+
+    entries: Entries
+    nodes: Nodes
+    steps: Steps
+    entry: Ints
+    compute: Floats
+    into: Floats
+    out: Floats
+    delay: Floats
+    taking_part: Floats
+    final: Floats
+    received: dict[Role, Floats]
+
+    def by_entry(self, values: Floats) -> Floats:
+        """The sum over the steps of each entry."""
+        return np.bincount(self.entry, values * self.steps.count, len(self.entries))
+
+
+def run_level(
+    work: Contraction, levels: list[LevelTiles], number: int, rows: Ints, given: Floats, array: Array
+) -> LevelRun:
+    """Run a level that is given tiles, [dimension, entry], one for each of `rows`, which are those of mappings."""
+    e = enter(levels[number].at(rows), rows, given)
+    nodes = make_nodes(work, e)
+    steps = _steps(work, e, nodes)
+    inside = _inside(work, levels, number, e, nodes, array)
+    node = steps.node
+    into = _transfer(array, sum(steps.brought.values(), start=np.zeros(len(node))))
+    out = _transfer(array, steps.left)
+    compute = inside.compute[node]
+    delay = np.maximum(np.maximum(compute, into), out)
+    delay[: len(e)] = compute[: len(e)] + into[: len(e)]
+    entry = nodes.entry[node]
+    if inside.received is None:
+        received = {role: np.bincount(entry, steps.received[role] * steps.count, len(e)) for role in INPUTS}
+    else:
+        found = inside.received
+        received = {role: np.bincount(entry, found[role][node] * steps.count, len(e)) for role in INPUTS}
+    final = tile(work, "O", e.last)
+    part = inside.taking_part[node]
+    return LevelRun(e, nodes, steps, entry, compute, into, out, delay, part, final, received)
+
+
+def _transfer(array: Array, volume: Floats) -> Floats:
+    """Cycles of a transfer; none for nothing."""
+    return np.where(volume > 0, np.maximum(array.noc_latency + np.ceil(volume / array.noc_bw) - 1, 0), 0.0)
+
+
+def _steps(work: Contraction, e: Entries, nodes: Nodes) -> Steps:
+    first = np.arange(len(e))
+    spatial = e.spatial
+    rows: list[tuple[Ints, Floats, Floats, Floats, Floats, Floats, Floats, Floats]] = [
+        (
+            first,
+            np.ones(len(e)),
+            tile(work, "I", e.temporal),
+            tile(work, "W", e.temporal),
+            np.zeros(len(e)),
+            np.zeros(len(e)),
+            spread_tiles(work, "I", e.temporal, spatial),
+            spread_tiles(work, "W", e.temporal, spatial),
+        )
+    ]
+    for moves in nodes.moves:
+        inputs, weights, outputs = (change(work, role, e, nodes, moves) for role in (*INPUTS, "O"))
+        for count, back in ((moves.fresh, 0.0), (moves.count - moves.fresh, 1.0)):
+            some = np.flatnonzero(count > 0)
+            rows.append(
+                (
+                    moves.after[some],
+                    count[some],
+                    inputs.brought[some],
+                    weights.brought[some],
+                    back * outputs.brought[some],
+                    outputs.left[some],
+                    inputs.received[some],
+                    weights.received[some],
+                )
+            )
+    node, count, i, w, back, left, got_i, got_w = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))
+    return Steps(node.astype(np.int64), count, {"I": i, "W": w, "O": back}, left, {"I": got_i, "W": got_w})
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """Of each node the time of its work, how many elements take part, and what their buffers receive."""
+
+    compute: Floats
+    taking_part: Floats
+    received: dict[Role, Floats] | None
+
+
+def _inside(
+    work: Contraction, levels: list[LevelTiles], number: int, e: Entries, nodes: Nodes, array: Array
+) -> _Inside:
+    spatial = e.spatial[:, nodes.entry]
+    largest = np.minimum(spatial, nodes.sizes)
+    parts = np.ceil(nodes.sizes / spatial)
+    if number + 1 == len(levels):
+        return _Inside(np.ceil(largest.prod(axis=0) / array.lanes), parts.prod(axis=0), None)
+    spread = any_parts(e)[:, nodes.entry]
+    rank = np.cumsum(spread, axis=0) * spread
+    last = nodes.sizes - (parts - 1) * spatial
+    compute, taking_part = np.zeros(len(nodes.entry)), np.zeros(len(nodes.entry))
+    received = {role: np.zeros(len(nodes.entry)) for role in INPUTS}
+    # Sub-clusters with equal parts of a step are alike: along each spread dimension all but the last have a whole one.
+    for choice in combinations((False, True), repeat=int(rank.max(initial=0))):
+        is_last = np.zeros(rank.shape, bool)
+        for place, taken in enumerate(choice, 1):
+            if taken:
+                is_last |= rank == place
+        uneven = spread & (last < spatial)
+        copies = np.where(is_last, uneven, np.where(spread, parts - uneven, 1.0)).prod(axis=0)
+        highest = max((place for place, taken in enumerate(choice, 1) if taken), default=0)
+        copies = np.where(rank.max(axis=0) < highest, 0.0, copies)
+        some = np.flatnonzero(copies > 0)
+        if not len(some):
+            continue
+        given = np.where(is_last, last, largest)[:, some]
+        run = run_level(work, levels, number + 1, e.rows[nodes.entry[some]], given, array)
+        steps = run.by_entry(np.ones(len(run.entry)))
+        compute[some] = np.maximum(compute[some], run.by_entry(run.delay))
+        taking_part[some] += copies[some] * run.by_entry(run.taking_part) / steps
+        for role in INPUTS:
+            received[role][some] += copies[some] * run.received[role]
+    return _Inside(compute, taking_part, received)
