@@ -1,5 +1,5 @@
 """
-Reading a hardware description: a preset's name, a TOML file, a SCALE-Sim configuration, or a mapping, then overrides.
+Reading a hardware description: a preset's name, a file (TOML, SCALE-Sim's, MAESTRO's) or a mapping, then overrides.
 
 Everything is checked against the schema; the first thing wrong is a `UsageError` that names the file and the key,
 with the line and a caret where the key can be found.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -18,12 +18,15 @@ from typing import cast
 
 from npuc.backends.hardware.cfg import read_cfg
 from npuc.backends.hardware.machine import Hardware
+from npuc.backends.hardware.maestro_file import read_maestro_file
 from npuc.backends.hardware.place import find_key
 from npuc.backends.hardware.schema import KEYS, TABLES, Rows, Text, Value, WrongValue
 from npuc.compiler.errors import Location, UsageError, did_you_mean, nearest
 
 PRESETS = Path(__file__).parent / "presets"
 SIZE_LIMIT = 1 << 20
+_FOREIGN = {".cfg": read_cfg, ".m": read_maestro_file}
+"""Readers of other tools' files by the end of the file's name."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,8 @@ def load_hardware(
     hardware: str | os.PathLike[str] | Mapping[str, object], overrides: Mapping[str, object] | None = None
 ) -> Hardware:
     """
-    The machine that `hardware` names (a preset, a `.toml` file, a SCALE-Sim `.cfg` file) or describes (a mapping,
-    nested or with dotted keys).
+    The machine that `hardware` names (a preset, a `.toml` file, a SCALE-Sim `.cfg` file, a MAESTRO `.m` file) or
+    describes (a mapping, nested or with dotted keys).
 
     `overrides` win over it, key by key. Raises `UsageError` for an unknown name, a file that cannot be read, and
     every value that the schema does not allow.
@@ -92,19 +95,25 @@ def _read(name: str) -> dict[str, Value]:
     """The values of a preset or file."""
     if name in preset_names():
         path = PRESETS / f"{name}.toml"
-    elif name.endswith(".toml") or name.lower().endswith(".cfg"):
+    elif name.endswith(".toml") or _foreign(name) is not None:
         path = Path(name)
     else:
         hint = did_you_mean(name, preset_names())
-        raise UsageError(f"unknown hardware '{name}', expected a preset, a .toml or a .cfg file", hint=hint)
+        raise UsageError(f"unknown hardware '{name}', expected a preset, a .toml, .cfg or .m file", hint=hint)
     return dict(_described(_text(path, name), name))
+
+
+def _foreign(name: str) -> Callable[[str, str], dict[str, Value]] | None:
+    """The reader of a file of another tool."""
+    return next((read for end, read in _FOREIGN.items() if name.lower().endswith(end)), None)
 
 
 @lru_cache(maxsize=64)
 def _described(text: str, name: str) -> Mapping[str, Value]:
     """The values that the text of a file gives; of the same file, which is often asked for again, they are kept."""
-    if name.lower().endswith(".cfg"):
-        return read_cfg(text, name)
+    foreign = _foreign(name)
+    if foreign is not None:
+        return foreign(text, name)
     origin = _Origin(name, text)
     try:
         data = tomllib.loads(text)

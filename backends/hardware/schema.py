@@ -163,6 +163,7 @@ class Key:
 
 
 _COUNT = Integer(1, 1 << 20)
+_UP_TO_UNLIMITED = Integer(1, (1 << 31) - 1)
 _BANDWIDTH = Real(1e7)
 _ENERGY = Real(1e6, zero=True)
 
@@ -229,9 +230,11 @@ _ALL = (
     Key("scalesim.sparsity", Flag(), "whether the N:M of the topology's layers is used"),
     Key("scalesim.sparse_rep", Text(("ellpack_block", "csr", "csc")), "how sparse filters are stored"),
     Key("maestro.num_pes", _COUNT, "processing elements"),
-    Key("maestro.noc_bw", _COUNT, "network bandwidth, elements a cycle"),
+    Key("maestro.noc_bw", _UP_TO_UNLIMITED, "network bandwidth, elements a cycle"),
     Key("maestro.noc_hop_latency", Integer(0, 1 << 20), "network latency, cycles"),
-    Key("maestro.offchip_bw", Integer(1, (1 << 31) - 1), "off-chip bandwidth, elements a cycle"),
+    Key("maestro.offchip_bw", _UP_TO_UNLIMITED, "off-chip bandwidth, elements a cycle"),
+    Key("maestro.l1_size", _UP_TO_UNLIMITED, "buffer of a processing element, elements; more needed is a warning"),
+    Key("maestro.l2_size", _UP_TO_UNLIMITED, "shared buffer, elements; more needed is a warning"),
     Key("maestro.num_simd_lanes", _COUNT, "MACs a cycle of one element"),
     Key("maestro.mode", Text(("parity", "exact")), "reproduce MAESTRO, or its model without its quirks"),
     Key("maestro.mapping", Text(), "dataflow taken when none is named"),

@@ -55,7 +55,7 @@ def command(
         typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="A key and its values; repeatable."),
     ] = None,
     backend: Annotated[list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model.")] = None,
-    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml or .cfg file.")] = None,
+    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
     ] = None,
