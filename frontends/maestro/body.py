@@ -22,6 +22,10 @@ from npuc.frontends.maestro.words import Reader, Word
 _KINDS: dict[str, KindName] = {kind: kind for kind in KINDS}
 _MAPS = ("SpatialMap", "TemporalMap")
 _DIRECTIVES = (*_MAPS, "Cluster")
+MOST_DIRECTIVES = 100
+"""How many directives a layer may have: four levels with each dimension map far fewer."""
+_MOST_COMPARED = 100
+"""How many Constants a misspelled one is compared with, which takes time."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,8 @@ class _BodyReader:
         while (word := self.reader.take()).text != "}":
             if word.text not in _DIRECTIVES:
                 raise self.reader.wrong(word, f"{', '.join(_DIRECTIVES)} or '}}'", did_you_mean(word.text, _DIRECTIVES))
+            if len(self.body.directives) == MOST_DIRECTIVES:
+                raise self.reader.wrong(word, f"at most {MOST_DIRECTIVES} directives")
             self.body.directives.append(self._cluster(word) if word.text == "Cluster" else self._map(word))
 
     def _map(self, at: Word) -> Written:
@@ -165,7 +171,10 @@ class _BodyReader:
             return max(value, 1)
         if is_number(word) and in_range(word, 1) is not None:
             return int(word.text)
-        hint = _nearest_hint(word, sorted(self.constants)) or f"a name needs a line before: Constant {word.text} 8;"
+        hint = (
+            _nearest_hint(word, list(self.constants)[:_MOST_COMPARED])
+            or f"a name needs a line before: Constant {word.text} 8;"
+        )
         hint = hint if word.text.isidentifier() else None
         return integer(self.reader, word, f"a Constant, or {what}", 1, self.diagnostics, hint)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from npuc.compiler.errors import did_you_mean, either
 from npuc.dialects.mapping import Cluster, Map, Mapping, Problem, Sz
-from npuc.dialects.mapping.directives import MOST_CLUSTERS, Extent
+from npuc.dialects.mapping.directives import MOST_CLUSTERS
 from npuc.dialects.mapping.problem import OUTPUT, SLIDES, KindName
 from npuc.frontends.dsl.source import Diagnostics, Source
 from npuc.frontends.maestro.body import Body, Written
@@ -40,9 +40,11 @@ class Checker:
         mapping = Mapping(problem, tuple(written.directive for written in directives))
         levels = _by_level(directives)
         self._levels(levels)
+        given = self._given(problem, inherited=inherited)
         for level in levels:
+            dims = {written.directive.dim for written in level if isinstance(written.directive, Map)}
             for written in level:
-                self._directive(mapping, level, written, inherited=inherited)
+                self._directive(mapping, dims, written, given)
         return None if len(self.diagnostics) else mapping
 
     def _note(self, word: Word, message: str, hint: str | None = None) -> None:
@@ -114,8 +116,17 @@ class Checker:
             for written in spatial[MOST_SPATIAL:]:
                 self._note(written.at, f"level {number} has {len(spatial)} spatial maps, expected one or two")
 
-    def _directive(self, mapping: Mapping, level: list[Written], written: Written, *, inherited: bool) -> None:
-        """Check one directive of a level."""
+    def _given(self, problem: Problem, *, inherited: bool) -> tuple[str, ...]:
+        """
+        The names that `Sz` may have: as in MAESTRO those of the Dimensions as they are written.
+
+        Directives of another layer may also speak of the other one of X and X'.
+        """
+        outputs = OUTPUT.values() if problem.slides else ()
+        return tuple(dict.fromkeys((*problem.sizes, *outputs) if inherited else (w.text for w, _ in self.body.dims)))
+
+    def _directive(self, mapping: Mapping, dims: set[str], written: Written, given: tuple[str, ...]) -> None:
+        """Check one directive of a level that maps `dims`."""
         directive = written.directive
         extents = [(directive.size, written.size)]
         if isinstance(directive, Map):
@@ -125,26 +136,14 @@ class Checker:
                 word = written.dim if written.dim is not written.at else Word(directive.dim, written.at.at)
                 self._note(word, f"found {word}, expected {either(known)}, the dimensions of the layer")
                 return
-            for message, hint in _beside(directive, level):
+            for message, hint in _beside(directive, dims):
                 self._note(written.dim, message, hint)
-        found = [self._extent(mapping, extent, word, inherited=inherited) for extent, word in extents]
-        if all(found) and isinstance(directive, Map) and not directive.spatial and directive.dim in SLIDES.values():
+        unknown = [(extent, word) for extent, word in extents if isinstance(extent, Sz) and extent.dim not in given]
+        for extent, word in unknown:
+            message = f"found {Word(extent.dim, word.at)} in Sz, expected {either(given)}, which Dimensions give"
+            self._note(word, message)
+        if not unknown and isinstance(directive, Map) and not directive.spatial and directive.dim in SLIDES.values():
             self._filter(mapping, directive, written)
-
-    def _extent(self, mapping: Mapping, extent: Extent, word: Word, *, inherited: bool) -> bool:
-        """Whether a size is known and fits; as MAESTRO, `Sz` takes the names of the Dimensions as they are written."""
-        if not isinstance(extent, Sz):
-            return True
-        sizes = mapping.problem.sizes
-        written = [name.text for name, _ in self.body.dims]
-        fits = extent.dim in written
-        if inherited:
-            fits = extent.dim in sizes or (extent.dim in OUTPUT.values() and mapping.problem.slides)
-        if fits:
-            return True
-        message = f"found {Word(extent.dim, word.at)} in Sz, expected {either(written)}, which Dimensions give"
-        self._note(word, message)
-        return False
 
     def _filter(self, mapping: Mapping, directive: Map, written: Written) -> None:
         """Check a temporal map of R or S: MAESTRO refuses those that cut the filter."""
@@ -167,16 +166,14 @@ def _by_level(directives: list[Written]) -> list[list[Written]]:
     return levels
 
 
-def _beside(directive: Map, level: list[Written]) -> Iterator[tuple[str, str]]:
+def _beside(directive: Map, dims: set[str]) -> Iterator[tuple[str, str]]:
     """What is wrong with a map of an output dimension beside the other maps of its level, with a hint."""
     if directive.dim not in OUTPUT.values():
         return
-    dim = directive.dim[0]
-    names = [w.directive.dim for w in level if isinstance(w.directive, Map)]
-    window = SLIDES[dim]
-    if dim in names:
+    dim, window = directive.dim[0], SLIDES[directive.dim[0]]
+    if dim in dims:
         yield f"found a map of {directive.dim} beside one of {dim}, expected one of them", "they are the same loop"
-    if window not in names:
+    if window not in dims:
         hint = f"add TemporalMap(Sz({window}), Sz({window})) {window}; MAESTRO adds its size to that of {directive.dim}"
         yield f"found a map of {directive.dim}, expected one of {window} at the same level", hint
 

@@ -21,6 +21,7 @@ from npuc.frontends.maestro.words import Reader, Word, is_glued, words_of
 
 PARTS = ("Type", "Stride", "Dimensions", "Dataflow")
 """What the body of a layer is made of."""
+_HARDWARE = ("accelerator", "num_pes", "numpes", "noc_", "l1_", "l2_", "l1size", "l2size", "offchip_bw")
 _FILE = ("Constant", "Network")
 
 
@@ -69,7 +70,7 @@ def _file_hint(word: Word, closed: Word | None) -> str:
         return f"the '}}' of line {closed.at.line} closes the Network"
     if word.text == "Layer":
         return "layers stand in the braces of a Network"
-    if word.text == "Accelerator" or word.text.startswith(("num_pes", "noc_bw", "l1_size", "l2_size", "offchip_bw")):
+    if word.text.lower().startswith(_HARDWARE):
         return "hardware has a file of its own, given by --hw"
     if word.text.startswith("#"):
         return "comments begin with //"

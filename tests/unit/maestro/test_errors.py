@@ -189,6 +189,11 @@ def test_a_file_without_layers(text: str) -> None:
     assert "expected a Layer in a Network" in found
 
 
+def test_too_many_directives() -> None:
+    (found,) = errors(FILE.replace("(1,1) K;", "(1,1) K;" + " TemporalMap(1,1) C;" * 100))
+    assert found.startswith("f.m:8:2006: error: found 'TemporalMap', expected at most 100 directives")
+
+
 def test_strides_after_dimensions() -> None:
     lines = FILE.splitlines()
     text = "\n".join([*lines[:4], lines[5], lines[4], *lines[6:]])
