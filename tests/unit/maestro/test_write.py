@@ -1,7 +1,13 @@
 """Mapping files as text: the layout, and what names and sizes become."""
 
+from pathlib import Path
+
+import pytest
+
 from npuc.dialects.mapping import Cluster, Map, Mapping, Problem, Sz
-from npuc.frontends.maestro import read_mapping_file, write_mapping_file
+from npuc.frontends.maestro import MappedLayer, read_mapping_file, write_mapping_file
+
+MAPPINGS = Path(__file__).parents[2] / "oracle" / "data" / "maestro" / "mappings"
 
 DIMS = (("K", 4), ("C", 2), ("R", 3), ("S", 2), ("Y", 8), ("X", 9))
 FILTER = (Map("R", Sz("R"), Sz("R")), Map("S", Sz("S"), Sz("S")))
@@ -58,3 +64,23 @@ def test_sizes_of_the_output() -> None:
     assert "Dimensions { K: 4, C: 2, R: 3, S: 2, Y: 8, X: 9 }" in text
     assert "SpatialMap(Sz(X), 1) X;" in text
     assert "SpatialMap(6, Sz(Y)) Y';" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GEMM_Example",
+        "MobileNetV2_kcp_ws",
+        "ResNeXt50_rs",
+        "Resnet50_nlr",
+        "UNet_RS",
+        "vgg16_yxp_os",
+        "googlenet_ykp_os",
+    ],
+)
+def test_files_of_maestro_survive(name: str) -> None:
+    found = read_mapping_file((MAPPINGS / "maestro" / f"{name}.m").read_text("utf-8"), "f.m")
+    layers = [(layer.name, layer.mapping) for layer in found.layers if isinstance(layer, MappedLayer)]
+    again = read_mapping_file(write_mapping_file(found.networks[0], layers), "g.m")
+    assert layers
+    assert [(layer.name, layer.mapping) for layer in again.checked()] == layers
