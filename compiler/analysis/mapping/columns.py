@@ -6,6 +6,7 @@ Energies, areas and powers are MAESTRO's constants: an L2 access takes as much a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -34,6 +35,14 @@ COLUMNS = (
     *("avg_utilized_pes", "arithmetic_intensity", "energy_total_mac_units", "energy_nj_csv", "area_csv", "power_csv"),
 )
 """The columns, in the order of the reference data."""
+
+
+def accesses(table: Mapping[str, NDArray[np.float64]], level: str) -> NDArray[np.float64]:
+    """All reads and writes of the buffers of a level (`l1`, `l2`)."""
+    total: NDArray[np.float64] = np.sum(
+        [table[f"{name}_{level}_{way}"] for name in NAMES.values() for way in ("read", "write")], axis=0
+    )
+    return total
 
 
 def energy(l2: Numbers, l1: Numbers, macs: Numbers) -> Numbers:

@@ -161,8 +161,8 @@ def _level(problem: Problem, order: Ints, width: Floats, by_dim: tuple[Floats, F
             outputs[2][dim] = np.minimum(offset[dim], size[dim])
             outputs[3][dim] = np.minimum(offset[dim], outputs[1][dim])
     coupled = [np.array([d in problem.coupled(role) for d in names])[order] for role in ROLES]
-    slotted = [np.take_along_axis(array, order, axis=0) for array in (size, offset, spatial, *inputs, *outputs)]
-    in_slots = slotted[2].astype(bool)
+    in_slots = np.take_along_axis(spatial, order, axis=0)
+    slotted = [np.take_along_axis(array, order, axis=0) for array in (size, offset, *inputs, *outputs)]
     slots = np.stack([np.argmax(in_slots, axis=0), len(order) - 1 - np.argmax(in_slots[::-1], axis=0)])
     width_size, width_offset, width_whole = (
         np.take_along_axis(array, slots[:1], axis=0)[0]
@@ -172,7 +172,14 @@ def _level(problem: Problem, order: Ints, width: Floats, by_dim: tuple[Floats, F
     spread = np.take_along_axis(order, slots, axis=0)
     ranks = np.array([[_rank(problem.coupled(role), d) for d in names] for role in ROLES])
     last = (ranks[:, spread[1]] > ranks[:, spread[0]]).astype(np.int64)
-    return LevelArrays(order, width, edges, slotted[0], slotted[1], in_slots, *slotted[3:], *coupled, slots, last)
+    mapped, mapped_edge, unique, unique_edge = slotted[2:6]
+    out_mapped, out_mapped_edge, out_unique, out_unique_edge = slotted[6:]
+    return LevelArrays(
+        *(order, width, edges, slotted[0], slotted[1], in_slots),
+        *(mapped, mapped_edge, unique, unique_edge),
+        *(out_mapped, out_mapped_edge, out_unique, out_unique_edge),
+        *(coupled[0], coupled[1], coupled[2], slots, last),
+    )
 
 
 def _rank(dims: tuple[str, ...], dim: str) -> int:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, LevelArrays, Mappings, read_levels
-from npuc.compiler.analysis.mapping.batch.groups import Groups
+from npuc.compiler.analysis.mapping.batch.groups import Groups, sum_by
 from npuc.compiler.analysis.mapping.batch.run import LevelRun, run_level
-from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, area, energy, energy_column, power
+from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, accesses, area, energy, energy_column, power
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.dialects.mapping import Problem, Role
 
@@ -26,8 +26,7 @@ def evaluate_part(problem: Problem, mappings: Mappings, array: Array) -> tuple[d
     good &= run.good & (np.bincount(run.entry, (run.compute <= 0) & (run.timed > 0), count) == 0)
     good &= np.bincount(run.entry, run.steps.count, count) < 1 << 31
     table = _traffic(problem, levels, run) | _times(problem, run, array)
-    l2 = sum(table[f"{name}_l2_{way}"] for name in NAMES.values() for way in ("read", "write"))
-    l1 = sum(table[f"{name}_l1_{way}"] for name in NAMES.values() for way in ("read", "write"))
+    l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
     table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"])
     table["energy_nj_csv"] = energy_column(l2, l1, table["output_l2_read"], len(levels))
@@ -41,13 +40,13 @@ def _traffic(problem: Problem, levels: list[LevelArrays], run: LevelRun) -> dict
     """Room, accesses and MACs, in elements."""
     steps, work = run.steps, run.work
     first = slice(0, len(run.entries))
-    every = np.bincount(run.entry, steps.count * work.work[steps.node], len(run.entries))
+    every = sum_by(run.entry, steps.count * work.work[steps.node], len(run.entries))
     macs = run.by_entry(work.work[steps.node])
     room: dict[Role, Floats] = {"I": steps.input[first], "W": steps.weight[first], "O": work.egress[first]}
     moved: dict[Role, Floats] = {
         "I": run.by_entry(steps.input),
         "W": run.by_entry(steps.weight),
-        "O": np.bincount(run.entry, steps.count * work.egress[steps.node], len(run.entries)),
+        "O": sum_by(run.entry, steps.count * work.egress[steps.node], len(run.entries)),
     }
     last = levels[-1]
     coupled: dict[Role, Bools] = {"I": last.in_input, "W": last.in_weight, "O": last.in_output}

@@ -11,6 +11,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+def sum_by(entry: Ints, values: Floats, count: int) -> Floats:
+    """The sums of values by the number of their entry, of `count` entries."""
+    return np.bincount(entry, values, count).astype(np.float64, copy=False)
+
+
 @dataclass(frozen=True)
 class Groups:
     """Reductions over the steps of each entry."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays
-from npuc.compiler.analysis.mapping.batch.nodes import Entries, Maps, joint, product, spatial_maps, total
+from npuc.compiler.analysis.mapping.batch.nodes import Entries, Maps, Parts, joint, spatial_maps, total
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def first_load(e: Entries, fixed: Fixed, maps: Maps) -> Floats:
     middle = np.where(maps.short & alone, 1.0, mapped)
     last = np.where(maps.short, mapped_edge, mapped)
     edge, ragged = joint(maps.edge, maps.ragged, use, level.last[fixed.index])
-    parts = [product(array, use) for array in (first, last, middle, last)]
-    return fixed.base * np.where(use.any(axis=0), total(*parts, edge, ragged, level.width, level.edges), 1.0)
+    parts = Parts(first, last, middle, last).joined(use)
+    return fixed.base * np.where(use.any(axis=0), total(parts, edge, ragged, level.width, level.edges), 1.0)
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ def loads(e: Entries, moves: Moves, parts: tuple[Fixed, Fixed]) -> tuple[list[Fl
     maps = spatial_maps(e, entry, moves.edges)
     here = maps.slot == i
     edge = np.where(here, moves.to_edge, maps.edge)
-    ragged = np.where(here, moves.to_edge & e.ragged[i][entry], maps.ragged)
+    ragged = np.where(here, moves.to_edge & e.ragged[i, entry], maps.ragged)
     values = _Values.of(level, maps.slot, entry)
-    temporal, unique, mapped = ~level.spatial[i][entry], level.unique[i][entry], level.mapped[i][entry]
+    temporal, unique, mapped = ~level.spatial[i, entry], level.unique[i, entry], level.mapped[i, entry]
     found: list[Floats] = []
     stuck = np.zeros(len(entry), bool)
     for fixed in parts:
-        moved, again = fixed.coupled[i][entry], fixed.again[i][entry]
+        moved, again = fixed.coupled[i, entry], fixed.again[i, entry]
         stuck |= moved & temporal & (unique == 0)
         base = fixed.base[entry]
         base = np.where(temporal & ~again & moved, base / mapped * np.maximum(unique, 1.0), base)
@@ -82,8 +82,8 @@ def loads(e: Entries, moves: Moves, parts: tuple[Fixed, Fixed]) -> tuple[list[Fl
         middle = np.where(shared, values.unique, values.mapped)
         last = np.where(shared, values.unique_edge, values.mapped_edge)
         any_edge, any_ragged = joint(edge, ragged, use, level.last[fixed.index][entry])
-        factors = [product(array, use) for array in (values.mapped, values.mapped_edge, middle, last)]
-        spread = total(*factors, any_edge, any_ragged, level.width[entry], level.edges[entry])
+        factors = Parts(values.mapped, values.mapped_edge, middle, last).joined(use)
+        spread = total(factors, any_edge, any_ragged, level.width[entry], level.edges[entry])
         found.append(np.where(moved, base * np.where(use.any(axis=0), spread, 1.0), 0.0))
     return found, stuck
 

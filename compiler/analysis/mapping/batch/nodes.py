@@ -76,26 +76,28 @@ def make_nodes(e: Entries) -> Nodes:
     """All nodes, with the temporal factors of outputs and of taps (what is summed over) of one sub-cluster."""
     level = e.level
     one = np.float64(1)
-    in_output, temporal = level.in_output, ~level.spatial
-    out = np.where(temporal & in_output, np.where(e.short, level.out_mapped_edge, level.out_mapped), one)
-    tap = np.where(temporal & ~in_output, np.where(e.short, level.mapped_edge, level.mapped), one)
-    entry, bits = np.arange(len(e)), np.zeros(len(e), np.int64)
-    outputs, taps = out.prod(axis=0), tap.prod(axis=0)
+    in_output: Bools = level.in_output
+    temporal: Bools = ~level.spatial
+    out: Floats = np.where(temporal & in_output, np.where(e.short, level.out_mapped_edge, level.out_mapped), one)
+    tap: Floats = np.where(temporal & ~in_output, np.where(e.short, level.mapped_edge, level.mapped), one)
+    last_out: Floats = np.where(temporal & in_output, level.out_mapped_edge, out)
+    last_tap: Floats = np.where(temporal & ~in_output, level.mapped_edge, tap)
+    entry: Ints = np.arange(len(e))
+    bits: Ints = np.zeros(len(e), np.int64)
+    outputs: Floats = out.prod(axis=0)
+    taps: Floats = tap.prod(axis=0)
     child: list[Ints] = []
     for i in range(len(out)):
-        at = np.flatnonzero(e.edge[i][entry])
+        at = np.flatnonzero(e.edge[i, entry])
         below = np.full(len(entry), -1)
         below[at] = len(entry) + np.arange(len(at))
         child.append(below)
         if not len(at):
             continue
         of = entry[at]
-        moves = temporal[i][of]
-        more_out = np.where(moves & in_output[i][of], level.out_mapped_edge[i][of], out[i][of])
-        more_tap = np.where(moves & ~in_output[i][of], level.mapped_edge[i][of], tap[i][of])
         entry, bits = np.concatenate([entry, of]), np.concatenate([bits, bits[at] | (1 << i)])
-        outputs = np.concatenate([outputs, outputs[at] / out[i][of] * more_out])
-        taps = np.concatenate([taps, taps[at] / tap[i][of] * more_tap])
+        outputs = np.concatenate([outputs, outputs[at] / out[i, of] * last_out[i, of]])
+        taps = np.concatenate([taps, taps[at] / tap[i, of] * last_tap[i, of]])
     return Nodes(entry, bits, outputs, taps, child)
 
 
@@ -153,17 +155,16 @@ def work_of(e: Entries, nodes: Nodes, maps: Maps) -> Work:
     spread = output & maps.there
 
     edge, ragged = joint(maps.edge, maps.ragged, spread, level.last[2][entry])
-    parts = [product(array, spread) for array in (first, first_last, unique, last)]
-    egress = nodes.outputs * np.where(spread.any(axis=0), total(*parts, edge, ragged, width, edges), 1.0)
+    given = Parts(first, first_last, unique, last).joined(spread)
+    egress = nodes.outputs * np.where(spread.any(axis=0), total(given, edge, ragged, width, edges), 1.0)
     taps = nodes.outputs * nodes.taps
     one, one_last = taps * product(first, maps.there), taps * product(first_last, maps.there)
     critical = np.where(edge & alone & ragged, one_last, one)
 
-    partial, last_ragged = (maps.edge & maps.there).any(axis=0), maps.ragged[-1]
-    if len(slot) == 2:
-        last_ragged = np.where(maps.there[1], maps.ragged[1], maps.ragged[0])
-    rest = taps * product(again, maps.there)
-    work = np.where(partial, total(one, one_last, one, rest, partial, last_ragged, width, edges), width * one)
+    partial = np.logical_or.reduce(maps.edge & maps.there, axis=0)
+    last_ragged: Bools = np.where(maps.there[-1, :], maps.ragged[-1, :], maps.ragged[0, :])
+    each = Parts(one, one_last, one, taps * product(again, maps.there))
+    work = np.where(partial, total(each, partial, last_ragged, width, edges), width * one)
     return Work(egress, work, critical, np.where(maps.edge[0], edges, width))
 
 
@@ -177,21 +178,29 @@ def joint(edge: Bools, ragged: Bools, use: Bools, last: Ints) -> tuple[Bools, Bo
     if len(edge) == 1:
         return edge[0] & use[0], ragged[0]
     chosen = np.where(use.all(axis=0), last, use[1].astype(np.int64))
-    return (edge & use).any(axis=0), np.take_along_axis(ragged, chosen[None], axis=0)[0]
+    found: Bools = np.take_along_axis(ragged, chosen[None], axis=0)[0]
+    return np.logical_or.reduce(edge & use, axis=0), found
 
 
-def total(
-    first: Floats,
-    first_last: Floats,
-    middle: Floats,
-    last: Floats,
-    edge: Bools,
-    ragged: Bools,
-    width: Floats,
-    edges: Floats,
-) -> Floats:
-    """The volume of a level from those of its first sub-cluster, of one in the middle and of the last one."""
+@dataclass(frozen=True)
+class Parts:
+    """Volumes of one sub-cluster: the first, the first where it is the last too, one in the middle, the last."""
+
+    first: Floats
+    first_last: Floats
+    middle: Floats
+    last: Floats
+
+    def joined(self, use: Bools) -> Parts:
+        """The products over the spatial maps that count, which are the first axis."""
+        return Parts(
+            product(self.first, use), product(self.first_last, use), product(self.middle, use), product(self.last, use)
+        )
+
+
+def total(parts: Parts, edge: Bools, ragged: Bools, width: Floats, edges: Floats) -> Floats:
+    """The volume of a level from those of its sub-clusters; at the edge `edges` of the `width` are at work."""
     alone = edges == 1
-    partial = np.where(alone & ragged, first_last, first)
-    more = np.maximum(edges - ragged - 1, 0) * middle + ragged * last
-    return np.where(edge, partial + np.where(alone, 0.0, more), first + (width - 1) * middle)
+    partial = np.where(alone & ragged, parts.first_last, parts.first)
+    more = np.maximum(edges - ragged - 1, 0) * parts.middle + ragged * parts.last
+    return np.where(edge, partial + np.where(alone, 0.0, more), parts.first + (width - 1) * parts.middle)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays
+from npuc.compiler.analysis.mapping.batch.groups import sum_by
 from npuc.compiler.analysis.mapping.batch.loads import Moves, first_load, fixed_parts, loads
 from npuc.compiler.analysis.mapping.batch.nodes import (
     Entries,
@@ -64,7 +65,7 @@ class LevelRun:
 
     def by_entry(self, values: Floats) -> Floats:
         """The sum over the steps of each entry that take time, times how often they occur."""
-        return np.bincount(self.entry, values * self.timed, len(self.entries))
+        return sum_by(self.entry, values * self.timed, len(self.entries))
 
 
 def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Floats, array: Array) -> LevelRun:
@@ -135,8 +136,8 @@ def _steps(e: Entries, nodes: Nodes, maps: Maps, *, split: bool) -> tuple[Steps,
     inside = _inside_states(e) if split else None
     for i in range(len(e.steady)):
         entry = nodes.entry[node]
-        steady = e.steady[i][entry]
-        middle, edge = np.flatnonzero(steady > 0), np.flatnonzero(e.edge[i][entry])
+        steady = e.steady[i, entry]
+        middle, edge = np.flatnonzero(steady > 0), np.flatnonzero(e.edge[i, entry])
         if not len(middle) and not len(edge):
             continue
         both = np.concatenate([middle, edge])
@@ -162,7 +163,7 @@ def _steps(e: Entries, nodes: Nodes, maps: Maps, *, split: bool) -> tuple[Steps,
 
 def _inside_states(e: Entries) -> Floats:
     """For each slot the number of cases of the slots inside it."""
-    states = 1.0 + (e.steady > 0) + e.edge
+    states = np.add(1.0 + (e.steady > 0), e.edge, dtype=np.float64)
     inside = np.ones_like(states)
     for i in range(len(states) - 2, -1, -1):
         inside[i] = inside[i + 1] * states[i + 1]

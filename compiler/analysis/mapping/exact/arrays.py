@@ -32,6 +32,9 @@ class LevelTiles:
     order: Ints
     place: Ints
 
+    def __len__(self) -> int:
+        return int(self.temporal.shape[1])
+
     def at(self, rows: Ints) -> LevelTiles:
         """The level of these mappings, which may come several times."""
         return LevelTiles(self.temporal[:, rows], self.spatial[:, rows], self.order[:, rows], self.place[:, rows])

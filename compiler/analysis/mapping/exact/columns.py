@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.groups import Groups
-from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, NANOJOULES, area, energy, power
+from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, NANOJOULES, accesses, area, energy, power
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
 from npuc.compiler.analysis.mapping.exact.run import LevelRun, run_level
@@ -28,12 +28,11 @@ from npuc.compiler.analysis.mapping.parity import Array
 
 def evaluate_exact(work: Contraction, levels: list[LevelTiles], array: Array) -> dict[str, Floats]:
     """The columns of legal mappings, given by their levels."""
-    count = levels[0].temporal.shape[1]
+    count = len(levels[0])
     given = np.repeat(np.array([[float(size)] for _, size in work.dims]), count, axis=1)
     run = run_level(work, levels, 0, np.arange(count), given, array)
     table = _traffic(work, levels, run, given) | _times(run, array)
-    l2 = np.sum([table[f"{name}_l2_{way}"] for name in NAMES.values() for way in ("read", "write")], axis=0)
-    l1 = np.sum([table[f"{name}_l1_{way}"] for name in NAMES.values() for way in ("read", "write")], axis=0)
+    l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["arithmetic_intensity"] = table["num_macs"] / table["loaded"]
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
     table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"])

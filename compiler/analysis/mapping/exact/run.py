@@ -12,6 +12,7 @@ from itertools import product as combinations
 
 import numpy as np
 
+from npuc.compiler.analysis.mapping.batch.groups import sum_by
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.exact.steps import Entries, Nodes, enter, make_nodes
@@ -56,7 +57,7 @@ class LevelRun:
 
     def by_entry(self, values: Floats) -> Floats:
         """The sum over the steps of each entry."""
-        return np.bincount(self.entry, values * self.steps.count, len(self.entries))
+        return sum_by(self.entry, values * self.steps.count, len(self.entries))
 
 
 def run_level(
@@ -74,11 +75,12 @@ def run_level(
     delay = np.maximum(np.maximum(compute, into), out)
     delay[: len(e)] = compute[: len(e)] + into[: len(e)]
     entry = nodes.entry[node]
+    received: dict[Role, Floats]
     if inside.received is None:
-        received = {role: np.bincount(entry, steps.received[role] * steps.count, len(e)) for role in INPUTS}
+        received = {role: sum_by(entry, steps.received[role] * steps.count, len(e)) for role in INPUTS}
     else:
         found = inside.received
-        received = {role: np.bincount(entry, found[role][node] * steps.count, len(e)) for role in INPUTS}
+        received = {role: sum_by(entry, found[role][node] * steps.count, len(e)) for role in INPUTS}
     final = tile(work, "O", e.last)
     part = inside.taking_part[node]
     return LevelRun(e, nodes, steps, entry, compute, into, out, delay, part, final, received)
@@ -145,7 +147,7 @@ def _inside(
     rank = np.cumsum(spread, axis=0) * spread
     last = nodes.sizes - (parts - 1) * spatial
     compute, taking_part = np.zeros(len(nodes.entry)), np.zeros(len(nodes.entry))
-    received = {role: np.zeros(len(nodes.entry)) for role in INPUTS}
+    received: dict[Role, Floats] = {role: np.zeros(len(nodes.entry)) for role in INPUTS}
     # Sub-clusters with equal parts of a step are alike: along each spread dimension all but the last have a whole one.
     for choice in combinations((False, True), repeat=int(rank.max(initial=0))):
         is_last = np.zeros(rank.shape, bool)
