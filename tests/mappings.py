@@ -1,18 +1,21 @@
 """Random small layers with random mappings, right and wrong ones, and what a mapping computes point by point."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.mapping.levels import Level, resolve
-from npuc.dialects.mapping import Cluster, Directive, Map, Mapping, Problem, Sz
+from npuc.dialects.mapping import Cluster, ClusterLevel, Clusters, Directive, Map, Mapping, Problem, Sz, TileLoop
 from npuc.dialects.mapping.directives import Extent
 from npuc.dialects.mapping.problem import KINDS, SLIDES, KindName
+from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 Point: TypeAlias = tuple[int, ...]
 Span: TypeAlias = tuple[int, int]
+Shape: TypeAlias = tuple[int, ...]
 
 
 @st.composite
@@ -145,3 +148,83 @@ def _tiles(mapping: Mapping, level: Level, depth: int, given: dict[str, Span]) -
             if all(low < high for low, high in inside.values()):
                 found.append(inside)
     return found
+
+
+def nest_of(problem: Problem) -> Nest:
+    """The forward product that a layer is."""
+    sizes = {**problem.sizes, **({d: problem.outputs(d) for d in SLIDES} if problem.slides else {})}
+    if problem.kind == "GEMM":
+        order, names = "MNK", {"X": "MK", "W": "KN", "Y": "MN"}
+        own = {dim: dim.lower() for dim in order}
+        axes = {name: tuple(Axis(((own[d], 1),)) for d in dims) for name, dims in names.items()}
+        shapes = {name: tuple(sizes[d] for d in dims) for name, dims in names.items()}
+    else:
+        order = "".join(d for d in "NGKCYXRS" if d in sizes)
+        own = {"N": "b", "G": "g", "K": "o", "C": "i", "Y": "y", "X": "x", "R": "r", "S": "s"}
+        sizes = {"N": 1, "G": 1, "K": 1} | sizes
+        axes, shapes = _convolution(problem, sizes)
+    tensors = {name: Tensor(name, shapes[name], axes[name]) for name in "XWY"}
+    ins = (tensors["X"], tensors["W"])
+    dims = tuple((own[d], sizes[d]) for d in order)
+    return Nest(dims, ins, (tensors["Y"],), (None,), (Statement("Y", "X", "W"),))
+
+
+def gradient_of(nest: Nest, out: str) -> Nest:
+    """The nest of dX or dW of a forward product."""
+    x, w, y = (replace(nest.tensors[name], name=f"d{name}" if f"d{name}" in (out, "dY") else name) for name in "XWY")
+    lhs, rhs, result = (y, w, x) if out == "dX" else (x, y, w)
+    return Nest(nest.dims, (lhs, rhs), (result,), (None,), (Statement(result.name, lhs.name, rhs.name),))
+
+
+def _convolution(problem: Problem, sizes: dict[str, int]) -> tuple[dict[str, tuple[Axis, ...]], dict[str, Shape]]:
+    """The indices and shapes of a convolution without padding; of a transposed one the window is over Y."""
+    depthwise = problem.kind == "DSCONV"
+    outer, inner = sizes["K"], 1 if depthwise else sizes["C"]
+    groups = sizes["C"] if depthwise else sizes["G"]
+
+    def channels(dim: str, count: int) -> Axis:
+        if depthwise:
+            return Axis((("i", 1),))
+        return Axis((("g", count), (dim, 1))) if "G" in problem.sizes else Axis(((dim, 1),))
+
+    batch = Axis((("b", 1),)) if "N" in problem.sizes else Axis(())
+    moved = tuple(Axis(((d.lower(), problem.stride[d]), (w.lower(), 1))) for d, w in SLIDES.items())
+    still = tuple(Axis(((d.lower(), 1),)) for d in SLIDES)
+    filters = Axis(()) if depthwise else Axis((("i", 1),))
+    taps = tuple(Axis(((w.lower(), 1),)) for w in SLIDES.values())
+    large, small = tuple(problem.sizes[d] for d in SLIDES), tuple(sizes[d] for d in SLIDES)
+    window = tuple(problem.sizes[w] for w in SLIDES.values())
+    x, y = (still, moved) if problem.kind == "TRCONV" else (moved, still)
+    x_size, y_size = (small, large) if problem.kind == "TRCONV" else (large, small)
+    axes = {
+        "X": (batch, channels("i", inner), *x),
+        "W": (channels("o", outer), filters, *taps),
+        "Y": (batch, channels("o", outer), *y),
+    }
+    shapes = {
+        "X": (sizes["N"], groups * inner, *x_size),
+        "W": (groups * outer, inner, *window),
+        "Y": (sizes["N"], groups * outer, *y_size),
+    }
+    return axes, shapes
+
+
+@st.composite
+def clusters(draw: st.DrawFn, sizes: dict[str, int], most: int = 3, shared: int = 2) -> Clusters:
+    """A mapping in cluster form with up to so many levels and dimensions side by side at a level."""
+    given = dict(sizes)
+    levels: list[ClusterLevel] = []
+    for _ in range(draw(st.integers(1, most))):
+        loops: list[TileLoop] = []
+        names = draw(st.permutations(list(sizes)))
+        spread = names[: draw(st.integers(0, shared))]
+        parts = 1
+        for name in draw(st.permutations(names[: draw(st.integers(len(spread), len(names)))])):
+            temporal = spatial = draw(st.integers(1, given[name]))
+            if name in spread:
+                spatial = draw(st.integers(1, temporal))
+            loops.append(TileLoop(name, temporal, spatial))
+            parts *= loops[-1].parts
+            given[name] = spatial
+        levels.append(ClusterLevel(parts + draw(st.integers(0, 1)), tuple(loops)))
+    return Clusters(tuple(levels))

@@ -72,7 +72,8 @@ def layouts(nest: Nest) -> tuple[Layout, ...]:
     """All layers that a nest is, the one with the most structure first; none for several statements."""
     if len(nest.statements) != 1:
         return ()
-    return (*(tuple(_convolutions(nest)) or tuple(_products(nest))), *_gemms(nest))
+    found = tuple(_convolutions(nest))
+    return (*found, *_gemms(nest), *(() if found else _products(nest)))
 
 
 @lru_cache(maxsize=4096)

@@ -1,19 +1,10 @@
 """Well-known mappings and mistakes: whether each point is computed once, and which point is named if not."""
 
 import pytest
-from xdsl.parser import Parser
 
 from npuc.compiler.analysis.mapping.coverage import coverage, enough, needs_width
 from npuc.compiler.analysis.mapping.walk import leaves, plan_of
-from npuc.dialects.mapping import MaestroAttr, Mapping
-from npuc.frontends.mlir import make_context
-
-
-def mapping_of(text: str) -> Mapping:
-    attr = Parser(make_context(), f"#mapping.maestro<{text}>").parse_attribute()
-    assert isinstance(attr, MaestroAttr)
-    return attr.data
-
+from tests.unit.mapping.texts import mapping_of
 
 VGG = "CONV, sizes {K = 64, C = 3, R = 3, S = 3, Y = 226, X = 226}"
 STEM = "CONV, sizes {K = 64, C = 3, R = 7, S = 7, Y = 224, X = 224}, strides {Y = 2, X = 2}"

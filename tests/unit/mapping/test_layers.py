@@ -1,21 +1,11 @@
 """Which layers a nest is: convolutions of all kinds, products, gradients; and where a mapping is of another one."""
 
 import pytest
-from xdsl.parser import Parser
 
 from npuc.dialects.mapping import Problem
 from npuc.dialects.mapping.problem import KindName
-from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.mapped import layout_of, layouts, problem_of
-from npuc.dialects.npu.nest import Nest
-from npuc.frontends.mlir import make_context
-
-
-def nest_of(text: str) -> Nest:
-    attr = Parser(make_context(), f"#npu.nest<{text}>").parse_attribute()
-    assert isinstance(attr, NestAttr)
-    assert attr.problems == ()
-    return attr.data
+from tests.unit.mapping.texts import nest_of
 
 
 def layer(kind: KindName, strides: dict[str, int] | None = None, **sizes: int) -> Problem:
@@ -60,7 +50,7 @@ LAYERS = [
     (GROUPED, layer("NGCONV", N=2, G=4, K=2, C=3, R=3, S=3, Y=8, X=8)),
     (ONE_TAP, layer("CONV", {"Y": 2, "X": 2}, N=2, K=8, C=3, R=1, S=1, Y=8, X=8)),
     (DILATED, layer("GEMM", M=2 * 4 * 4, N=8, K=3 * 3 * 3)),
-    (PRODUCT, layer("CONV", N=6, K=4, C=8, R=1, S=1, Y=1, X=1)),
+    (PRODUCT, layer("GEMM", M=6, N=4, K=8)),
     (BATCHED, layer("NGCONV", G=3, N=6, K=4, C=8, R=1, S=1, Y=1, X=1)),
 ]
 
