@@ -165,11 +165,10 @@ def _problem(problem: Table[str, object] | Problem) -> tuple[Problem, tuple[str,
 
 
 def _sizes(problem: Table[str, object], key: str) -> dict[str, int]:
-    found = problem.get(key, {})
-    if not isinstance(found, Table):
+    if not isinstance(problem.get(key, {}), Table):
         raise UsageError(f"problem: expected {key} by name, got {problem[key]!r}")
     sizes: dict[str, int] = {}
-    for name, size in cast("Table[object, object]", found).items():
+    for name, size in cast("Table[object, object]", problem.get(key, {})).items():
         if not isinstance(size, int | np.integer) or isinstance(size, bool):
             raise UsageError(f"problem: {key} of {name}: expected an integer, got {size!r}")
         sizes[str(name)] = int(size)
