@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Table
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -169,7 +170,7 @@ def _sizes(problem: Table[str, object], key: str) -> dict[str, int]:
         raise UsageError(f"problem: expected {key} by name, got {problem[key]!r}")
     sizes: dict[str, int] = {}
     for name, size in cast("Table[object, object]", problem.get(key, {})).items():
-        if not isinstance(size, int | np.integer) or isinstance(size, bool):
+        if not isinstance(size, Integral) or isinstance(size, bool):
             raise UsageError(f"problem: {key} of {name}: expected an integer, got {size!r}")
         sizes[str(name)] = int(size)
     return sizes
