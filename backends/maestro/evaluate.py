@@ -170,7 +170,7 @@ def _sizes(problem: Table[str, object], key: str) -> dict[str, int]:
         raise UsageError(f"problem: expected {key} by name, got {problem[key]!r}")
     sizes: dict[str, int] = {}
     for name, size in cast("Table[object, object]", problem.get(key, {})).items():
-        if not isinstance(size, Integral) or isinstance(size, bool):
+        if isinstance(size, bool) or not isinstance(size, Integral):
             raise UsageError(f"problem: {key} of {name}: expected an integer, got {size!r}")
         sizes[str(name)] = int(size)
     return sizes
