@@ -14,7 +14,7 @@ DIALECTS = ["npuc.dialects"]
 ERRORS = ["npuc.compiler.errors", "npuc.compiler.boundary", "npuc.compiler.verify"]
 LAYERS = [*DIALECTS, *ERRORS, "npuc.compiler.options", "npuc.compiler.layers", "npuc.compiler.builder"]
 ANALYSIS = [*LAYERS, "npuc.compiler.analysis"]
-INTERPRETER = [*LAYERS, "npuc.compiler.interpreter"]
+INTERPRETER = [*LAYERS, "npuc.compiler.analysis.mapping", "npuc.compiler.interpreter"]
 REPORT = [*ERRORS, "npuc.compiler.report"]
 ALLOWED = {
     "npuc.dialects": DIALECTS,

@@ -44,9 +44,9 @@ def whole(tensor: Tensor, array: Array) -> View:
     return View(tensor.axes, array, (0,) * array.ndim)
 
 
-def contract(nest: Nest, arrays: Mapping[str, Array]) -> tuple[Array, ...]:
-    """The outputs of a nest for arrays of its inputs and starts by name."""
-    ranges = {dim: (0, size) for dim, size in nest.dims}
+def contract(nest: Nest, arrays: Mapping[str, Array], boxes: Sequence[Ranges] | None = None) -> tuple[Array, ...]:
+    """The outputs of a nest for arrays of its inputs and starts by name, box by box; without boxes at one go."""
+    whole_nest = {dim: (0, size) for dim, size in nest.dims}
     outs: dict[str, Array] = {}
     for statement in nest.statements:
         out, lhs, rhs = (nest.tensors[name] for name in (statement.out, statement.lhs, statement.rhs))
@@ -56,7 +56,9 @@ def contract(nest: Nest, arrays: Mapping[str, Array]) -> tuple[Array, ...]:
             result = np.zeros(out.shape, np.result_type(*operands))
         else:
             result = spread(out, start, arrays[start.name]).astype(np.result_type(*operands, arrays[start.name]))
-        accumulate(ranges, whole(out, result), whole(lhs, operands[0]), whole(rhs, operands[1]))
+        views = whole(out, result), whole(lhs, operands[0]), whole(rhs, operands[1])
+        for ranges in (whole_nest,) if boxes is None else boxes:
+            accumulate(ranges, *views)
         outs[out.name] = result
     return tuple(outs[out.name] for out in nest.outs)
 

@@ -2,7 +2,7 @@
 The npu dialect on numpy: contractions by `contract`, everything else by the meaning of the train operation it stands
 for.
 
-Values are numpy arrays.
+Values are numpy arrays. A contraction with a mapping is computed in the pieces that processing elements have of it.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,13 @@ from xdsl.interpreter import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
+from npuc.compiler.analysis.mapping.boxes import boxes
 from npuc.compiler.interpreter import train
 from npuc.compiler.interpreter.contraction import Array, View, contract, gather, scatter
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_op_class
 from npuc.dialects import npu
+from npuc.dialects.provenance import layer_of
 
 
 def evaluate(numbers: Numbers, op: npu.TensorWorkOp, arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -50,8 +52,12 @@ class NpuFunctions(InterpreterFunctions):
     @impl(npu.ContractOp)
     def run_contract(self, interpreter: Interpreter, op: npu.ContractOp, args: PythonValues) -> PythonValues:
         names = [tensor.name for tensor in npu.operand_tensors(op.nest)]
-        values = self.numbers.operands(args)
-        return self.numbers.results(op, contract(op.nest, dict(zip(names, values, strict=True))))
+        values = dict(zip(names, self.numbers.operands(args), strict=True))
+        mapping = op.mapping_attr
+        found = None if mapping is None else boxes(op.nest, mapping.data)
+        if isinstance(found, str):
+            raise InterpretationError(f"{op.name} {layer_of(op)}: its mapping is not of each point once: {found}")
+        return self.numbers.results(op, contract(op.nest, values, found))
 
     @impl(npu.InterleaveOp)
     def run_interleave(self, interpreter: Interpreter, op: npu.InterleaveOp, args: PythonValues) -> PythonValues:
