@@ -24,7 +24,6 @@ def evaluate_part(problem: Problem, mappings: Mappings, array: Array) -> tuple[d
     entered = np.repeat(np.array([[problem.sizes[d]] for d in problem.named], np.float64), count, axis=1)
     run = run_level(levels, 0, np.arange(count), entered, array)
     good &= run.good & (np.bincount(run.entry, (run.compute <= 0) & (run.timed > 0), count) == 0)
-    good &= np.bincount(run.entry, run.steps.count, count) < 1 << 31
     table = _traffic(problem, levels, run) | _times(problem, run, array)
     l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
@@ -74,7 +73,8 @@ def _times(problem: Problem, run: LevelRun, array: Array) -> dict[str, Floats]:
     inputs, outputs = 2 * moved[:count], 2 * egress[:count]
     offchip = np.maximum(outputs // array.offchip_bw // 2, inputs // array.offchip_bw // 2)
     table = {"runtime_cycles": run.by_entry(np.maximum(run.delay, offchip[entry]))}
-    at = np.flatnonzero(run.timed > 0)
+    # The first step is there in any case: where it takes no time, all of the mapping is irregular.
+    at = np.flatnonzero((run.timed > 0) | (np.arange(len(entry)) < count))
     groups, entry, moved = Groups.of(entry[at], count), entry[at], moved[at]
     busy, most = np.maximum(run.compute[at], 1.0), np.maximum(moved, egress[at])
     table["noc_bw_req_peak"] = groups.most(np.floor(most / busy))

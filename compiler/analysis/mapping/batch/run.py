@@ -26,6 +26,9 @@ from npuc.compiler.analysis.mapping.batch.nodes import (
 )
 from npuc.compiler.analysis.mapping.parity import Array
 
+MOST_STEPS = 1 << 31
+"""Steps of a level from which on MAESTRO's numbers of them may wrap around."""
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -86,6 +89,7 @@ def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Float
     wrong = ~np.isfinite(work.critical) | ~inner
     wrong[: len(e)] |= work.critical[: len(e)] <= 0
     good = (np.bincount(nodes.entry, wrong, len(e)) == 0) & ~stuck
+    good &= sum_by(entry, steps.count, len(e)) < MOST_STEPS
     timed = np.where(work.critical[node] > 0, steps.count, 0.0)
     return LevelRun(e, nodes, work, steps, timed, entry, busy, into, out, delay, taking_part[node], good)
 
