@@ -50,14 +50,18 @@ def register(app: typer.Typer) -> None:
 def command(
     name: Annotated[
         str,
-        typer.Argument(metavar="igo|thesis", help="The study: igo, interleaved gradient orders; thesis, the roofline."),
+        typer.Argument(
+            metavar="igo|thesis|crosscheck",
+            help="The study: igo, interleaved gradient orders; thesis, the roofline; crosscheck, two of our backends.",
+        ),
     ],
     preset: Annotated[
         str | None,
         typer.Option(
             "--preset",
             metavar="NAME",
-            help="Assumptions: lru, paper, explicit; of thesis: thesis, retain, networks, default.",
+            help="Assumptions: lru, paper, explicit; of thesis: thesis, retain, networks, default; of crosscheck: "
+            "all, os, ws, is.",
         ),
     ] = None,
     network: Annotated[
@@ -160,6 +164,31 @@ def _thesis(asked: Asked) -> None:
         print_study(study, make_console())
 
 
+def _crosscheck(asked: Asked) -> None:
+    """The backends cycle and maestro."""
+    from npuc.backends.hardware import parse_setting
+    from npuc.compiler.study.crosscheck.study import DATAFLOWS, NETWORK, PRESETS, run_crosscheck
+    from npuc.compiler.study.crosscheck.view import print_crosscheck, to_csv, to_json
+
+    dataflows = PRESETS[_preset(asked, PRESETS)]
+    if asked.plot is not None or asked.figures:
+        raise UsageError("the study crosscheck draws nothing", hint="--json and --csv have its rows")
+    if len(asked.networks) > 1:
+        raise UsageError("the study crosscheck takes one network", hint="run it again for another")
+    overrides = dict(parse_setting(item) for item in asked.settings)
+    with _progress("study crosscheck", len(DATAFLOWS), quiet=asked.quiet) as advance:
+        study = run_crosscheck(
+            asked.networks[0] if asked.networks else NETWORK,
+            overrides=overrides,
+            defines=parse_defines(asked.defines),
+            dataflows=dataflows,
+            done=advance,
+        )
+    _write(asked, lambda: to_json(study), lambda: to_csv(study))
+    if "-" not in (asked.json, asked.csv):
+        print_crosscheck(study, make_console())
+
+
 FOLDER_KINDS = ("png", "svg")
 """What figures that go into a folder are drawn as."""
 
@@ -205,4 +234,8 @@ def _progress(title: str, total: int, *, quiet: bool) -> Generator[Callable[[str
         yield advance
 
 
-STUDIES: Mapping[str, Callable[[Asked], None]] = {"igo": _igo, "thesis": _thesis}
+STUDIES: Mapping[str, Callable[[Asked], None]] = {
+    "igo": _igo,
+    "thesis": _thesis,
+    "crosscheck": _crosscheck,
+}

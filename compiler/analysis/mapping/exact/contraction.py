@@ -64,6 +64,13 @@ class Contraction:
         once = {axis.terms[0][0] for axis in self.axes("O") if len(axis.terms) == 1}
         return tuple(d for d in self.names if d not in once)
 
+    def renamed(self, names: dict[str, str]) -> Contraction:
+        """The same contraction with other names of its dimensions."""
+        axes = tuple(
+            tuple(TensorAxis(tuple((names[d], c) for d, c in axis.terms)) for axis in tensor) for tensor in self.tensors
+        )
+        return Contraction(tuple((names[d], size) for d, size in self.dims), axes)
+
     @property
     def macs(self) -> int:
         """Multiply-accumulates."""
