@@ -21,7 +21,7 @@ def test_the_table_is_what_the_tool_prints(tmp_path: Path, monkeypatch: pytest.M
 def test_its_two_command_blocks_come_first() -> None:
     first, second = [block.text for block in blocks_of(TEXT) if block.language == "sh"]
     assert first.splitlines()[-1] == "npuc compile samples:resnet50 --backend cycle"
-    assert second.splitlines()[-1] == "pytest"
+    assert second.splitlines()[-1] == "pytest -n auto"
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\(([^)#]+)\)", TEXT))
