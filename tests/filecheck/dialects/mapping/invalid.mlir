@@ -266,7 +266,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
   func.return
 }
 
-// CHECK: the nest is no TRCONV, expected CONV or GEMM
+// CHECK: the nest is no TRCONV, expected GEMM or CONV
 
 // -----
 
