@@ -35,6 +35,7 @@ NAMES = (
         "explain",
         "report",
         "reuse",
+        "mapping",
         "editor",
     ),
     *("writing-a-pass", "writing-a-backend"),
