@@ -1,0 +1,1 @@
+"""Searching mappings: a space, mappers that propose candidates of it, and what takes the best."""

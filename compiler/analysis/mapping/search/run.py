@@ -1,0 +1,141 @@
+"""
+The search itself: a mapper proposes, costs are found of many candidates at a time, the best is kept.
+
+Of equal costs the one with less of the other measure is better, then the earlier one; known mappings come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
+from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
+from npuc.compiler.analysis.mapping.exact.contraction import Contraction
+from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.search.candidates import Candidates, Mapper
+from npuc.dialects.mapping import Clusters
+
+Objective = Literal["time", "energy", "edp"]
+OBJECTIVES: tuple[Objective, ...] = ("time", "energy", "edp")
+BATCH = 2048
+"""Candidates whose costs are found at a time."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Of each candidate: cycles, energy in MACs' worth, and elements in the buffers; NaN for what cannot be run."""
+
+    cycles: Floats
+    energy: Floats
+    l1: Floats
+    l2: Floats
+
+    def of(self, objective: Objective) -> Floats:
+        """What is minimised."""
+        chosen = {"time": self.cycles, "energy": self.energy}.get(objective)
+        return self.cycles * self.energy if chosen is None else chosen
+
+    def row(self, row: int) -> Cost:
+        """The costs of one candidate."""
+        return Cost(*(float(values[row]) for values in (self.cycles, self.energy, self.l1, self.l2)))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one mapping costs: cycles, energy in MACs' worth, elements in a processing element's buffer and in L2."""
+
+    cycles: float
+    energy: float
+    l1: float
+    l2: float
+
+    def of(self, objective: Objective) -> float:
+        """What is minimised."""
+        return {"time": self.cycles, "energy": self.energy, "edp": self.cycles * self.energy}[objective]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The elements that the buffers have room for; None: no limit."""
+
+    l1: int | None = None
+    l2: int | None = None
+
+    def fit(self, costs: Costs) -> NDArray[np.bool_]:
+        """Which candidates can be run and fit."""
+        fine = np.isfinite(costs.cycles) & (costs.cycles > 0) & np.isfinite(costs.energy)
+        for need, size in ((costs.l1, self.l1), (costs.l2, self.l2)):
+            fine &= True if size is None else need <= size
+        return fine
+
+
+Evaluate: TypeAlias = Callable[[Candidates], Costs]
+
+
+def exact_costs(works: tuple[Contraction, ...], candidates: Candidates, array: Array) -> Costs:
+    """What candidates cost exactly for statements one after another; buffers are as large as any of them needs."""
+    with np.errstate(all="ignore"):
+        tables = [evaluate_exact(work, list(candidates.levels), array) for work in works]
+    cycles, energy = (
+        np.sum([table[name] for table in tables], axis=0) for name in ("runtime_cycles", "energy_total_mac_units")
+    )
+    l1, l2 = (np.max([table[name] for table in tables], axis=0) for name in ("l1_size_req", "l2_size_req"))
+    return Costs(cycles, energy, l1, l2)
+
+
+def as_candidates(work: Contraction, mapping: Clusters) -> Candidates:
+    """A mapping that is known, as the one candidate of a batch."""
+    fanouts = np.array([[level.fanout] for level in mapping.levels])
+    return Candidates(fanouts, tuple(cluster_arrays(work, [mapping])))
+
+
+@dataclass
+class Best:
+    """
+    The best so far; `curve` are the numbers of candidates after which the cost fell, with the cost then.
+
+    `batch` holds it alone; None before any candidate fits.
+    """
+
+    objective: Objective
+    limits: Limits
+    evaluations: int = 0
+    key: tuple[float, float] = (np.inf, np.inf)
+    cost: Cost | None = None
+    batch: Candidates | None = None
+    curve: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+
+    def add(self, batch: Candidates, costs: Costs) -> Floats:
+        """Take candidates into account; returns their costs, infinite where they do not fit."""
+        values = np.where(self.limits.fit(costs), costs.of(self.objective), np.inf)
+        others = costs.of("time" if self.objective == "energy" else "energy")
+        running = np.minimum.accumulate(np.minimum(values, self.key[0]))
+        fell = np.flatnonzero(running < np.concatenate([[self.key[0]], running[:-1]]))
+        self.curve += [(self.evaluations + int(at) + 1, float(values[at])) for at in fell]
+        row = int(np.lexsort((np.arange(len(values)), others, values))[0])
+        key = float(values[row]), float(others[row])
+        if np.isfinite(key[0]) and key < self.key:
+            self.key, self.cost, self.batch = key, costs.row(row), batch.part(slice(row, row + 1))
+        self.evaluations += len(values)
+        return values
+
+
+def search(mapper: Mapper, evaluate: Evaluate, best: Best, budget: int, advance: Callable[[int], None]) -> None:
+    """
+    Let a mapper propose up to `budget` candidates, or all it has, and keep the best of them in `best`.
+
+    `advance` is told of each batch how many were evaluated.
+    """
+    left = budget
+    while left:
+        batch = mapper.propose(min(BATCH, left))
+        if batch is None:
+            return
+        mapper.tell(best.add(batch, evaluate(batch)))
+        left -= len(batch)
+        advance(len(batch))

@@ -1,0 +1,100 @@
+"""
+The space that mappings of a contraction are searched in.
+
+A mapping has as many levels as each of `fanouts` names. At each level a dimension is given in tiles (spatial tile =
+what a sub-cluster gets), and up to `parallel` dimensions are spread over sub-clusters: a step takes as many tiles as
+the dimension's *width*, or what there is. Any order of loops. All of it is legal by construction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from npuc.dialects.npu.nest import Nest
+
+Spread = tuple[tuple[int, int], ...]
+"""The dimensions (by place) that a level spreads over sub-clusters, with the width of each."""
+
+
+@dataclass(frozen=True)
+class MapSpace:
+    """
+    A frozen space: dimensions by name and size, the sub-clusters of each level (from the top) that may be chosen.
+
+    `whole` are dimensions that are never cut. With `divisors` a tile divides the tile around it, else it is any integer
+    up to it.
+    """
+
+    dims: tuple[tuple[str, int], ...]
+    fanouts: tuple[tuple[int, ...], ...]
+    parallel: int = 1
+    divisors: bool = True
+    whole: frozenset[str] = frozenset()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The dimensions, in order."""
+        return tuple(name for name, _ in self.dims)
+
+    @cached_property
+    def cut(self) -> tuple[int, ...]:
+        """The dimensions, by place, that tiles can cut."""
+        return tuple(at for at, (name, size) in enumerate(self.dims) if size > 1 and name not in self.whole)
+
+    @property
+    def levels(self) -> int:
+        """The number of levels."""
+        return len(self.fanouts[0])
+
+    def tiles(self, given: int) -> tuple[int, ...]:
+        """The tiles that a level may cut from a tile of a dimension."""
+        return divisors(given) if self.divisors else tuple(range(1, given + 1))
+
+    def spreads(self, fanout: int) -> tuple[Spread, ...]:
+        """All ways to spread dimensions over so many sub-clusters, none of them included; each with a width of 2 up."""
+        found: list[Spread] = [()]
+        for widths in widths_of(fanout, self.parallel):
+            for dims in product(self.cut, repeat=len(widths)):
+                if len(set(dims)) == len(dims):
+                    found.append(tuple(sorted(zip(dims, widths, strict=True))))
+        return tuple(dict.fromkeys(found))
+
+
+def divisors(number: int) -> tuple[int, ...]:
+    """The divisors of a number, ascending."""
+    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
+    return tuple(sorted({*small, *(number // d for d in small)}))
+
+
+def widths_of(fanout: int, most: int) -> tuple[tuple[int, ...], ...]:
+    """
+    The widths, from 2 up, of dimensions that share so many sub-clusters.
+
+    One dimension takes all; of up to `most` each takes a factor, some of which may be left over.
+    """
+    if most == 1:
+        return ((fanout,),) if fanout > 1 else ()
+    found: list[tuple[int, ...]] = []
+    for first in divisors(fanout)[1:]:
+        found += [(first,), *((first, *rest) for rest in widths_of(fanout // first, most - 1))]
+    return tuple(dict.fromkeys(found))
+
+
+def fanouts_of(num_pes: int, levels: int) -> tuple[tuple[int, ...], ...]:
+    """
+    The sub-clusters of `levels` levels on so many processing elements.
+
+    Clusters hold a divisor of what there is, or a power of two; elements that no cluster has room for are left out.
+    """
+    if levels == 1:
+        return ((num_pes,),)
+    powers = {1 << n for n in range(num_pes.bit_length())}
+    sizes = sorted(size for size in {*divisors(num_pes), *powers} if size <= num_pes)
+    return tuple((num_pes // size, *inner) for size in sizes for inner in fanouts_of(size, levels - 1))
+
+
+def space_of(nest: Nest, num_pes: int, levels: int = 2, parallel: int = 1, *, divisors: bool = True) -> MapSpace:
+    """The space of a nest in cluster form, on its own dimensions."""
+    return MapSpace(nest.dims, fanouts_of(num_pes, levels), parallel, divisors)
