@@ -94,9 +94,9 @@ class Seen:
     active: list[float] = field(default_factory=list[float])
     brought: list[dict[Role, int]] = field(default_factory=list[dict[Role, int]])
     left: list[int] = field(default_factory=list[int])
-    received: dict[Role, int] = field(default_factory=lambda: dict[Role, int](I=0, W=0))
+    received: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(INPUTS, 0))
     macs: int = 0
-    largest: dict[Role, int] = field(default_factory=lambda: dict[Role, int](I=0, W=0, O=0))
+    largest: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(ROLES, 0))
 
 
 def run(work: Contraction, mapping: Clusters, array: Array, depth: int = 0, given: Box | None = None) -> Seen:

@@ -134,7 +134,7 @@ def _exact(problem: Problem, mappings: Mappings, array: Array) -> dict[str, Floa
     with np.errstate(all="ignore"):
         levels, good = read_levels(problem, mappings, array.num_pes)
         tiles, once = cluster_levels(problem, mappings, levels)
-        rows = np.flatnonzero(good & once)
+        rows = np.flatnonzero(good & once & ~_rejected(problem, mappings))
         table = {name: np.full(len(mappings), np.nan) for name in COLUMNS}
         if len(rows):
             found = evaluate_exact(contraction_of(problem), [level.at(rows) for level in tiles], array)

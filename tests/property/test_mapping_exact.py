@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from npuc.compiler.analysis.mapping.columns import COLUMNS
-from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, TensorAxis, contraction_of
 from npuc.compiler.analysis.mapping.parity import Array
-from npuc.dialects.mapping import ClusterLevel, Clusters, TileLoop
+from npuc.dialects.mapping import ClusterLevel, Clusters, Role, TileLoop
 from tests.mapping_batches import draw_layer
 from tests.mapping_machine import cells, run
 
-NAMES = {"I": "input", "W": "filter", "O": "output"}
+NAMES: dict[Role, str] = {"I": "input", "W": "filter", "O": "output"}
 
 
 def draw_work(r: Random, most: int = 300) -> Contraction:
@@ -96,7 +96,7 @@ def _derived(found: dict[str, float]) -> dict[str, float]:
     return {**sizes, "energy_total_mac_units": energy, "energy_nj_csv": 0.00023 * energy}
 
 
-def exact(work: Contraction, mappings: list[Clusters], array: Array) -> dict[str, np.ndarray]:
+def exact(work: Contraction, mappings: list[Clusters], array: Array) -> dict[str, Floats]:
     with np.errstate(all="raise"):
         return evaluate_exact(work, cluster_arrays(work, mappings), array)
 

@@ -1,122 +1,143 @@
 """
-From directives to cluster form, for many mappings at once.
+From directives to cluster form, for many mappings at once; rules as in `convert`, which says in words what is wrong.
 
-A map of Y or X whose windows are whole at its level takes as many outputs as windows fit into it, and its offset must
-be that of as many windows; any other dimension is cut in tiles that lie side by side. Two spatial maps of a level are
-one where Y and R (or X and S) go along together: the sub-clusters share the taps of the same outputs. What is not of
-this kind, such as tiles that overlap or leave gaps, computes something several times or never, and is left out.
+A map of Y or X takes as many outputs as windows fit into its rows, and its offset must be that of as many windows; any
+other dimension is cut in tiles that lie side by side. Taps are cut where all rows are given, or together with the rows:
+then two spatial maps of a level are one, whose sub-clusters share the taps of the same outputs. What is not of this
+kind, such as tiles that overlap or leave gaps, computes something several times or never, and is left out.
+
+A dimension that a level says nothing of is whole there. MAESTRO, and `convert` with it, cuts one whose stride is larger
+than its window a second time; here it keeps the number of outputs that was written.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.mapping.batch.arrays import LevelArrays, Mappings
+from npuc.compiler.analysis.mapping.batch.arrays import Ints, LevelArrays, Mappings
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, LevelTiles, level_tiles
+from npuc.compiler.analysis.mapping.walk import pace
 from npuc.dialects.mapping import Problem
 from npuc.dialects.mapping.problem import SLIDES
 
 Bools = NDArray[np.bool_]
+Kind = TypeVar("Kind", np.float64, np.bool_)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """
+    What a level is given, by dimension: rows of Y and X as they lie in the input, and outputs along them.
+
+    `spread`: all rows are given with a part of the taps.
+    """
+
+    rows: Floats
+    outputs: Floats
+    spread: Bools
 
 
 @dataclass
 class _Level:
-    """A level by dimension: what is written, what it is given (outputs along Y and X), and what is found."""
+    """The maps of a level by dimension, and of which mappings they are in order; `temporal`, `part` are the result."""
 
     problem: Problem
-    number: int
     width: Floats
     size: Floats
     offset: Floats
     spatial: Bools
-    given: Floats
+    given: _Given
     good: Bools
+    temporal: Floats
+    part: Floats
 
-    def row(self, dim: str) -> int:
-        return self.problem.named.index(dim)
+    @property
+    def moves(self) -> Bools:
+        """Which dimensions have several tiles."""
+        return self.size < self.given.rows
 
-    def plain(self) -> tuple[Floats, Floats]:
-        """The temporal and spatial tiles of dimensions that are cut side by side."""
-        one = self.size >= self.given
-        part = np.minimum(self.size, self.given)
-        step = np.where(self.spatial, np.minimum(self.size * self.width, self.given), part)
-        self.good &= (one | (self.offset == self.size) | self._windows()).all(axis=0)
-        return step, part
+    def read(self) -> _Given:
+        """Fill in the tiles; what the next level is given."""
+        spread = self.given.spread.copy()
+        slides = SLIDES if self.problem.slides else {}
+        index = self.problem.named.index
+        plain = np.ones(len(self.size), bool)
+        plain[[index(dim) for pair in slides.items() for dim in pair]] = False
+        self._cut(np.minimum(self.size, self.given.outputs))
+        self.good &= (~self.moves | (self.size == self.offset) | ~plain[:, None]).all(axis=0)
+        together = (self.spatial.sum(axis=0) > 1) & (self.width > 1) & (self.moves & self.spatial).any(axis=0)
+        for dim, taps in slides.items():
+            y, r = index(dim), index(taps)
+            pair = together & self.moves[y] & self.moves[r] & self.spatial[y] & self.spatial[r]
+            self._windows(y, r, pair, pace(self.problem, dim))
+            spread[y] |= self._taps(y, r, pair, pace(self.problem, dim))
+            together &= ~pair
+        self.good &= ~together
+        return _Given(np.minimum(self.size, self.given.rows), self.part, spread)
 
-    def _windows(self) -> Bools:
-        """Which rows are of Y and X, whose offsets are looked at by themselves."""
-        found = np.zeros(self.size.shape, bool)
-        if self.problem.slides:
-            found[[self.row(dim) for dim in SLIDES]] = True
-        return found
+    def _cut(self, part: Floats, at: int | slice = slice(None)) -> None:
+        """Tiles of so many, side by side on the sub-clusters where the map is spatial."""
+        across = np.minimum(part * self.width, self.given.outputs[at])
+        self.part[at], self.temporal[at] = part, np.where(self.spatial[at], across, part)
 
-    def slide(self, dim: str, step: Floats, part: Floats) -> None:
-        """Put the outputs of a map of Y or X into its tiles."""
-        y, r, stride = self.row(dim), self.row(SLIDES[dim]), self.problem.stride[dim]
-        taps, window = self.given[r], self.problem.sizes[SLIDES[dim]]
-        together = self.spatial[y] & self.spatial[r]
-        outputs: Floats = np.floor((self.size[y] - taps) / stride) + 1
-        apart: Bools = self.offset[y] == outputs * stride
-        if stride > 1:
-            # Here MAESTRO has put the place of as many whole windows as were asked for in the offset.
-            unit = window if self.number > 0 and window < stride else stride
-            strided = (self.size[y] >= min(stride, window)) & (taps == window) & (self.offset[y] % unit == 0)
-            strided &= self.size[y] == self.offset[y] / unit * min(stride, window) + max(window - stride, 0)
-            outputs, apart = np.where(strided, self.offset[y] / unit, outputs), apart | strided
-        count = np.minimum(np.maximum(outputs, 1), self.given[y])
-        across = np.minimum(count * self.width, self.given[y])
-        fine = (self.size[r] >= taps) & (outputs >= 1) & (apart | (outputs >= self.given[y]))
-        part[y], step[y] = np.where(together, self.given[y], count), np.where(self.spatial[y], across, count)
-        step[y] = np.where(together, self.given[y], step[y])
-        self.good &= np.where(together, self._along(dim), fine)
+    def _windows(self, y: int, r: int, pair: Bools, apart: int) -> None:
+        """The outputs of a map of Y, which is with R where `pair`."""
+        whole = pair | ~self.moves[y]
+        count = np.floor((self.size[y] - self.given.rows[r]) / apart) + 1
+        fine = ~self.given.spread[y] & ~self.moves[r] & (count >= 1) & (self.offset[y] == count * apart)
+        self.good &= whole | fine
+        outputs = self.given.outputs[y]
+        self._cut(np.where(whole, outputs, np.minimum(np.maximum(count, 1.0), outputs)), y)
 
-    def _along(self, dim: str) -> Bools:
-        """Whether Y and R go along together, in one fold each, and every sub-cluster sees all outputs."""
-        y, r, stride = self.row(dim), self.row(SLIDES[dim]), self.problem.stride[dim]
-        rows = (self.given[y] - 1) * stride + self.given[r]
-        taps = np.minimum(self.size[r], self.given[r])
-        once = self.size[r] + self.offset[r] * (self.width - 1) >= self.given[r]
-        once &= self.size[y] + self.offset[y] * (self.width - 1) >= rows
-        alike = (self.offset[y] == self.offset[r]) | (self.size[r] >= self.given[r])
-        return once & alike & (np.floor((self.size[y] - taps) / stride) + 1 >= self.given[y])
+    def _taps(self, y: int, r: int, pair: Bools, apart: int) -> Bools:
+        """Check a map of R, which is with Y where `pair`; where it leaves all rows to each part of the taps."""
+        outputs, size, offset = self.given.outputs[y], self.size, self.offset
+        one = (size[r] == offset[y]) & (size[y] == (outputs - 1) * apart + size[r])
+        one &= size[r] * self.width >= self.given.rows[r]
+        alone = (outputs == self.problem.outputs(self.problem.named[y])) & ~self.moves[y]
+        cut: Bools = self.moves[r]
+        self.good &= ~cut | ((size[r] == offset[r]) & np.where(pair, one, alone))
+        return cut & ~pair
 
 
 def cluster_levels(problem: Problem, mappings: Mappings, levels: list[LevelArrays]) -> tuple[list[LevelTiles], Bools]:
     """The levels of mappings in cluster form, and which mappings have one; `levels` are what was read of them."""
-    count = levels[0].dims.shape[1]
-    given = np.repeat(np.array([[float(problem.outputs(d))] for d in problem.named]), count, axis=1)
-    good = np.ones(count, bool)
+    names, count = problem.named, len(mappings)
+    outputs = np.repeat(np.array([[float(problem.outputs(d))] for d in names]), count, axis=1)
+    rows, good = outputs.copy(), np.ones(count, bool)
+    for dim, taps in SLIDES.items() if problem.slides else ():
+        rows[names.index(dim)] = (problem.outputs(dim) - 1) * pace(problem, dim) + problem.sizes[taps]
+    given = _Given(rows, outputs, np.zeros(rows.shape, bool))
     found: list[LevelTiles] = []
     for number, level in enumerate(levels):
-        size, offset, spatial = (_by_dim(level, array) for array in (level.size, level.offset, level.spatial))
-        own = _Level(problem, number, level.width, size, offset, spatial.astype(bool), given, good)
-        own.good &= _pairs(problem, own)
-        step, part = own.plain()
-        if problem.slides:
-            for dim in SLIDES:
-                own.slide(dim, step, part)
-        # What a level says nothing of is whole; MAESTRO would cut a strided map of the level above a second time.
-        silent = ~(mappings.dim[:, number, :] == np.arange(len(step))[:, None, None]).any(axis=2)
-        step, part = np.where(silent, given, step), np.where(silent, given, part)
-        good, given = own.good, part
-        found.append(level_tiles(step, part, level.dims))
+        size, offset = _by_dim(level.dims, level.size), _by_dim(level.dims, level.offset)
+        silent = ~(mappings.dim[:, number, :] == np.arange(len(names))[:, None, None]).any(axis=2)
+        size = np.where(silent, given.rows, size)
+        if number == 0:
+            offset = _rows_apart(problem, size, offset)
+        empty = np.empty_like(size)
+        spatial = _by_dim(level.dims, level.spatial)
+        own = _Level(problem, level.width, size, offset, spatial, given, good, empty, empty.copy())
+        given, good = own.read(), own.good
+        found.append(level_tiles(own.temporal, own.part, level.dims))
     return found, good
 
 
-def _by_dim(level: LevelArrays, array: Floats | Bools) -> Floats:
-    found = np.empty(array.shape)
-    np.put_along_axis(found, level.dims, array.astype(float), axis=0)
+def _rows_apart(problem: Problem, size: Floats, offset: Floats) -> Floats:
+    """Offsets of the top level without the rows between windows that none reads; inside MAESTRO leaves them out."""
+    found = offset.copy()
+    for dim, taps in SLIDES.items() if problem.slides else ():
+        at = problem.named.index(dim)
+        closer = offset[at] / problem.stride[dim] * pace(problem, dim)
+        found[at] = np.where(size[at] >= problem.sizes[taps], closer, offset[at])
     return found
 
 
-def _pairs(problem: Problem, level: _Level) -> Bools:
-    """Whether two spatial maps go along together, or leave only the first sub-cluster with work."""
-    two = level.spatial.sum(axis=0) > 1
-    paired = np.zeros(len(two), bool)
-    if problem.slides:
-        for dim, window in SLIDES.items():
-            paired |= level.spatial[level.row(dim)] & level.spatial[level.row(window)]
-    return ~two | paired
+def _by_dim(dims: Ints, array: NDArray[Kind]) -> NDArray[Kind]:
+    found = np.empty_like(array)
+    np.put_along_axis(found, dims, array, axis=0)
+    return found
