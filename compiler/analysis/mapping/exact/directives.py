@@ -91,7 +91,8 @@ class _Level:
         fine = ~self.given.spread[y] & ~self.moves[r] & (count >= 1) & (self.offset[y] == count * apart)
         self.good &= whole | fine
         outputs = self.given.outputs[y]
-        self._cut(np.where(whole, outputs, np.minimum(np.maximum(count, 1.0), outputs)), y)
+        part: Floats = np.where(whole, outputs, np.minimum(np.maximum(count, 1.0), outputs))
+        self._cut(part, y)
 
     def _taps(self, y: int, r: int, pair: Bools, apart: int) -> Bools:
         """Check a map of R, which is with Y where `pair`; where it leaves all rows to each part of the taps."""
