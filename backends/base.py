@@ -36,6 +36,8 @@ LEVELS = get_args(Level)
 ENTRY_POINTS = "npuc.backends"
 DEFAULT = "cycle"
 DEFAULT_HARDWARE = "igo-large"
+_DEFAULTS = {"m": "maestro"}
+"""The backends of formats that are one's own."""
 
 
 class Backend(Protocol):
@@ -51,6 +53,9 @@ class Backend(Protocol):
     one program on many machines cost less together: they come in the order of the machines, each as soon as it is
     known, with the error that `score` would raise in the place of a report.
     `derives_backward: bool` says that it wants the forward graph of a training step and derives the rest by itself.
+    `settings: Mapping[str, Mapping[str, str]]` are keys of the hardware by format of the source, which hold where the
+    description does not write them; under "" for all other formats. `mapping_pass(hardware, name: str | None) -> str`
+    is the pass that gives contractions without a mapping one, that of a name where one is asked for.
     """
 
     name: str
@@ -79,6 +84,7 @@ class _Outside:
     level: Level
     default_hardware: str
     derives_backward: bool
+    settings: Mapping[str, Mapping[str, str]]
 
     def supports(self, op: Operation) -> str | None:
         """See `Backend`."""
@@ -110,6 +116,11 @@ class _Outside:
         with self._blamed():
             yield from score_many(self.backend, module, machines)
 
+    def mapping_pass(self, hardware: Hardware, name: str | None) -> str | None:
+        """See `Backend`."""
+        with self._blamed():
+            return mapping_pass(self.backend, hardware, name)
+
     def _blamed(self) -> Foreign:
         return Foreign(lambda e: SourceError(f"backend '{self.name}' failed: {summary(e)}", hint="--debug shows where"))
 
@@ -124,7 +135,8 @@ def _load(name: str, path: str) -> Backend:
         raise UsageError(f"backend '{name}' scores level '{level}', expected {' or '.join(LEVELS)}")
     if built_in().get(name) == path:
         return backend
-    return _Outside(backend, name, level, default_hardware(backend), derives_backward(backend))
+    own = cast("Mapping[str, Mapping[str, str]]", getattr(backend, "settings", {}))
+    return _Outside(backend, name, level, default_hardware(backend), derives_backward(backend), own)
 
 
 @cache
@@ -213,6 +225,23 @@ def _score_or_error(backend: Backend, module: ModuleOp, machine: Hardware) -> Re
 def derives_backward(backend: Backend) -> bool:
     """Whether a backend wants a forward graph, from which it derives the training step itself."""
     return bool(getattr(backend, "derives_backward", False))
+
+
+def mapping_pass(backend: Backend, hardware: Hardware, name: str | None) -> str | None:
+    """The pass that gives contractions a mapping for a backend, of a name if there is one; None where none is used."""
+    asked = cast("Callable[[Hardware, str | None], str | None] | None", getattr(backend, "mapping_pass", None))
+    return None if asked is None else asked(hardware, name)
+
+
+def settings_for(backend: Backend, format: str) -> Mapping[str, str]:
+    """Keys of the hardware that a backend has for sources of a format, where the description does not write them."""
+    known = cast("Mapping[str, Mapping[str, str]]", getattr(backend, "settings", {}))
+    return known.get(format, known.get("", {}))
+
+
+def default_backend(format: str) -> str:
+    """The backend of sources of a format when nobody names one."""
+    return _DEFAULTS.get(format, DEFAULT)
 
 
 def default_hardware(backend: Backend) -> str:

@@ -10,6 +10,7 @@ The builder through which every frontend makes a program: one function of `train
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -254,6 +255,12 @@ class GraphBuilder:
         if optimizer is not None:
             function.attributes["train.optimizer"] = _optimizer_attr(optimizer)
         return ModuleOp([function])
+
+
+def function_name(text: str, what: str) -> str:
+    """A text as the name of a function; `what` stands before one that is none or begins with a digit."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", text).strip("_")
+    return name if name and not name[0].isdigit() else f"{what}_{name}".rstrip("_")
 
 
 def _optimizer_attr(optimizer: Optimizer) -> DictionaryAttr:

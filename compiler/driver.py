@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, overload
 
 from typing_extensions import Unpack
 
-from npuc.backends.base import DEFAULT, get_backend
+from npuc.backends.base import default_backend, get_backend
+from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.mapping_file import is_mapping_file
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions, Say
 from npuc.compiler.reading import read_program
 from npuc.compiler.report import Report
 from npuc.compiler.scoring import Request, lower_program, machine_for, score_program
-from npuc.compiler.source import Source, open_source, text_source
+from npuc.compiler.source import LISTS, Source, open_source, text_source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("opt_level", "optimisation level", (None, *LEVELS)),
     ("objective", "objective", OBJECTIVES),
-    ("mapping", "mapping", (None,)),
     ("devices", "number of devices", (1,)),
     ("parallel", "strategy of parallelism", (None,)),
     ("convention", "convention", ("table2", "published", "physical")),
@@ -65,12 +66,13 @@ def compile_file(
     **options: Unpack[CompileOptions],
 ) -> Report | list[Report]:
     """
-    Score the program in a file (`.dsl`, `.mlir`, `.csv`, `samples:NAME`); with a list of backends, a list of reports.
+    Score the program in a file (`.dsl`, `.mlir`, `.csv`, `.m`, `samples:NAME`); with a list of backends, a list of
+    reports.
 
     `hardware` is a preset's name, a `.toml` file or a mapping, `overrides` replace keys of it (`{"memory.spm_kib":
     4096}`), `defines` set the network's parameters, `opt_level` is 0 to 3, `objective` what schedules minimise (time,
     traffic, energy, edp), `pipeline` replaces the passes of `opt_level`, `inference` compiles the forward pass only,
-    `only` keeps the layers that match. Raises `NpucError`s.
+    `only` keeps the layers that match, `mapping` is a dataflow's name or a mapping file. Raises `NpucError`s.
     """
     return _reports(open_source(path), backend, options)
 
@@ -108,7 +110,7 @@ def compile_source(
 def _reports(
     source: Source, backend: str | list[str] | tuple[str, ...] | None, options: CompileOptions
 ) -> Report | list[Report]:
-    names = [backend] if isinstance(backend, str) else list(backend or [DEFAULT])
+    names = [backend] if isinstance(backend, str) else list(backend or [default_backend(source.format)])
     result = compile_program(source, names, options)
     return result.reports[0] if backend is None or isinstance(backend, str) else result.reports
 
@@ -134,7 +136,7 @@ def _compile_program(source: Source, backends: Sequence[str], options: CompileOp
     from npuc.compiler.verify import SourceTexts
 
     models = [get_backend(name) for name in backends]
-    machines = [machine_for(model, options, say) for model in models]
+    machines = [machine_for(model, options, say, source.format) for model in models]
     sources = SourceTexts({source.filename: source.text})
     remarks: list[str] = []
     module = read_for(machines, source, options, sources, remarks)
@@ -156,7 +158,7 @@ def lowered_module(
 
     with without_cycle_collection():
         check_options(options)
-        machine = machine_for(model, options, say)
+        machine = machine_for(model, options, say, source.format)
         sources = SourceTexts({source.filename: source.text})
         module = read_for([machine], source, options, sources, warnings)
         lower_program(
@@ -175,8 +177,8 @@ def read_for(
 
 def lowering_options(source: Source, options: CompileOptions) -> CompileOptions:
     """The options that are left once a source was read."""
-    if source.format == "csv":
-        # The table's reader has kept the layers that were asked for, with all products of theirs.
+    if source.format in LISTS:
+        # The reader has kept the layers that were asked for, with all products of theirs.
         return {**options, "only": None, "inference": True}
     return options
 
@@ -192,3 +194,6 @@ def check_options(options: CompileOptions) -> None:
         if value not in known:
             shown = ", ".join(str(choice) for choice in known if choice is not None) or "none"
             raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
+    mapping = options.get("mapping")
+    if mapping is not None and not is_mapping_file(mapping):
+        template_named(mapping)

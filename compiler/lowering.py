@@ -15,11 +15,12 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from npuc.backends.base import derives_backward
+from npuc.backends.base import derives_backward, mapping_pass
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.liveness import Memory, memory_of_module
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
+from npuc.compiler.mapping_file import apply_mapping_file, is_mapping_file
 from npuc.compiler.pipeline import (
     AUTODIFF,
     LOWER,
@@ -87,11 +88,31 @@ def lower(
         memory = memory_of_module(module) if whole_step else None
         run_pipeline(module, passes[above:], context, sources, verify_each=verify_each, observe=trace)
     if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
-        (last,) = read_pipeline(with_objective(SCHEDULE, objective), available)
+        (schedule,) = read_pipeline(with_objective(SCHEDULE, objective), available)
         say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
-        run_pipeline(module, [last], context, sources, verify_each=verify_each, observe=trace)
-        passes.append(last)
-    return Lowered(passes, memory)
+        run_pipeline(module, [schedule], context, sources, verify_each=verify_each, observe=trace)
+        passes.append(schedule)
+    last = _mapping_passes(module, model, machine, options, warnings)
+    run_pipeline(module, last, context, sources, verify_each=verify_each, observe=trace)
+    return Lowered([*passes, *last], memory)
+
+
+def _mapping_passes(
+    module: ModuleOp, model: Backend, machine: Hardware, options: CompileOptions, warnings: list[str]
+) -> list[ModulePass]:
+    """What is left to run for a backend that wants mappings; those of a file are written here."""
+    asked = options.get("mapping")
+    own = is_mapping_file(asked)
+    text = mapping_pass(model, machine, None if own else asked)
+    if text is None or model.level != "npu":
+        if asked is not None:
+            warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
+        return []
+    if asked is not None and own:
+        apply_mapping_file(module, asked, warnings, text)
+    if all(op.mapping_attr is not None for op in module.walk() if isinstance(op, ContractOp)):
+        return []
+    return read_pipeline(text, own_passes())
 
 
 def without_loss(module: ModuleOp) -> None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from npuc.backends.base import default_hardware, derives_backward, forecast, needs_schedules
-from npuc.backends.hardware import Hardware, load_hardware, machine_target
+from npuc.backends.base import default_hardware, derives_backward, forecast, needs_schedules, settings_for
+from npuc.backends.hardware import Hardware, load_hardware, machine_target, mapping_target
 from npuc.compiler.errors import SourceError, UsageError
 from npuc.compiler.options import CompileOptions, Say
 from npuc.compiler.reading import plain_defines
 from npuc.compiler.report import Report, StepMemory, Totals
-from npuc.compiler.source import Source
+from npuc.compiler.source import LISTS, Source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -31,13 +31,17 @@ if TYPE_CHECKING:
 UNSUPPORTED_SHOWN = 20
 
 
-def machine_for(model: Backend, options: CompileOptions, say: Say) -> Hardware:
-    """The hardware to score on: what was asked for, else the backend's default, which is then said."""
+def machine_for(model: Backend, options: CompileOptions, say: Say, format: str) -> Hardware:
+    """
+    The hardware to score a source of a format on: what was asked for, else the backend's default, which is then said.
+    """
     hardware = options.get("hardware")
     if hardware is None:
         hardware = default_hardware(model)
         say(f"backend {model.name} on its default hardware, {hardware}")
-    return load_hardware(hardware, options.get("overrides"))
+    machine = load_hardware(hardware, options.get("overrides"))
+    own = {key: value for key, value in settings_for(model, format).items() if not machine.written(key)}
+    return load_hardware(machine.values, own) if own else machine
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,7 @@ def lower_program(
     options, sources = request.options, request.sources
     if model.level == "npu":
         # A machine on which nothing is scheduled need not say what schedules depend on.
-        with nullcontext() if needs_schedules(model, machine) else suppress(UsageError):
-            stamp_target(module, machine, model.name)
+        stamp_target(module, machine, model.name, scheduled=needs_schedules(model, machine))
     lowered = lower(module, model, machine, options, sources, warnings, request.say)
     # A layer table has very many operations, and npuc's own passes leave none of them wrong.
     trusted = request.source.format == "csv" and options.get("pipeline") is None
@@ -107,14 +110,23 @@ def lower_program(
     require_function(module)
     check_budgets(module, machine, sources)
     check_supported(module, model, sources)
-    return replace(lowered, memory=None) if request.source.format == "csv" else lowered
+    return replace(lowered, memory=None) if request.source.format in LISTS else lowered
 
 
-def stamp_target(module: ModuleOp, machine: Hardware, backend: str) -> None:
-    """Write the facts of `machine` that schedules depend on into the module."""
+def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled: bool = True) -> None:
+    """
+    Write the facts of `machine` that schedules and mappings depend on into the module.
+
+    Raises `UsageError` for a missing one that schedules need, unless nothing is `scheduled`: then the facts that
+    mappings need are enough.
+    """
     from npuc.compiler.analysis.machine import TARGET, target_attr
 
-    module.attributes[TARGET] = target_attr(machine_target(machine, backend=backend))
+    facts = mapping_target(machine)
+    with nullcontext() if scheduled else suppress(UsageError):
+        facts = machine_target(machine, backend=backend) | facts
+    if facts:
+        module.attributes[TARGET] = target_attr(facts)
 
 
 def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> None:

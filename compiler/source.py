@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from npuc.compiler.errors import UsageError, did_you_mean
 
+LISTS = ("csv", "m")
+"""Formats that list layers which do not feed each other: layer tables, mapping files."""
+
 
 @dataclass(frozen=True)
 class Source:

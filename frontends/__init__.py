@@ -1,5 +1,5 @@
 """
-Readers of source files: the network language, npuc's own IR as text, and layer tables.
+Readers of source files: the network language, npuc's own IR as text, layer tables, and mapping files of MAESTRO.
 
 Every reader turns text into a module and raises `NpucError`s that name the place. A reader is loaded when it is used.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from npuc.frontends.dsl.values import Value
 
-FORMATS = ("dsl", "mlir", "csv")
+FORMATS = ("dsl", "mlir", "csv", "m")
 SAMPLES = "samples:"
 
 
@@ -90,9 +90,9 @@ def read_source(
     The module that a source text stands for.
 
     For `dsl`, `defines` replace defaults of network parameters, `training` says whether losses count, and `max_ops`
-    limits the operations. A layer table (`csv`) is read with its gradients where `training` is set;
-    `npuc.frontends.tables` can do more with it. Raises SourceError for a wrong program, UsageError for an unknown
-    format or wrong defines.
+    limits the operations. A layer table (`csv`) or mapping file (`m`) is read with its gradients where `training` is
+    set; `npuc.frontends.tables` and `npuc.frontends.maestro` can do more with them. Raises SourceError for a wrong
+    program, UsageError for an unknown format or wrong defines.
     """
     if format == "dsl":
         from npuc.frontends.dsl.elaborate import read_dsl
@@ -106,4 +106,8 @@ def read_source(
         from npuc.frontends.tables import read_table_program
 
         return read_table_program(text, filename, training=training, max_ops=max_ops).module
+    if format == "m":
+        from npuc.frontends.maestro import read_mapping_program
+
+        return read_mapping_program(text, filename, training=training, max_ops=max_ops).module
     raise UsageError(f"unknown source format '{format}'", hint=did_you_mean(format, FORMATS))

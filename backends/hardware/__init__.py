@@ -6,7 +6,7 @@ Hardware descriptions: the keys a file may have, presets, and how one is read.
 """
 
 from npuc.backends.hardware.load import PRESETS, load_hardware, parse_setting, preset_names
-from npuc.backends.hardware.machine import Hardware, machine_target
+from npuc.backends.hardware.machine import Hardware, machine_target, mapping_target
 from npuc.backends.hardware.schema import KEYS, Key
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Key",
     "load_hardware",
     "machine_target",
+    "mapping_target",
     "parse_setting",
     "preset_names",
 ]

@@ -136,3 +136,9 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
     if hardware.written("memory.policy"):
         target["policy"] = hardware.require("memory.policy", str, backend=backend)
     return target
+
+
+def mapping_target(hardware: Hardware) -> dict[str, Scalar]:
+    """The facts of a machine that mappings depend on; none where it has no processing elements."""
+    count = hardware.get("maestro.num_pes", int)
+    return {} if count is None else {"num_pes": count}

@@ -117,7 +117,9 @@ REQUIRED: dict[str, type[bool] | type[int] | type[float] | type[str]] = {
 }
 ENERGIES = ("mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
 CHIP = ("cores", "multicast", "reduction")
-OPTIONAL = ("name", "element_bytes", "transpose", "overlap", "tile_m", "policy", *CHIP, *ENERGIES)
+PES = "num_pes"
+"""Processing elements that mappings are for; a machine with no other fact has no schedules."""
+OPTIONAL = ("name", "element_bytes", "transpose", "overlap", "tile_m", "policy", PES, *CHIP, *ENERGIES)
 
 
 def machine_from(facts: Mapping[str, Fact]) -> Machine:
@@ -241,14 +243,22 @@ def machine_of_attr(attr: DictionaryAttr) -> Machine:
     return machine_from(facts)
 
 
+def processing_elements_of(module: ModuleOp) -> int | None:
+    """The processing elements of the machine that a module was compiled for, None where it does not say."""
+    attr = module.attributes.get(TARGET)
+    found = attr.data.get(PES) if isinstance(attr, DictionaryAttr) else None
+    return found.value.data if isinstance(found, IntegerAttr) else None
+
+
 def machine_of(module: ModuleOp) -> Machine | None:
     """
     The machine that a module was compiled for, None where it does not say.
 
-    Raises `UsageError`, at the module's place, as `machine_from` does.
+    One that is described for mappings alone is none here. Raises `UsageError`, at the module's place, as `machine_from`
+    does.
     """
     attr = module.attributes.get(TARGET)
-    if attr is None:
+    if attr is None or (isinstance(attr, DictionaryAttr) and list(attr.data) == [PES]):
         return None
     try:
         if not isinstance(attr, DictionaryAttr):

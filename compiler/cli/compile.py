@@ -15,6 +15,7 @@ from npuc.compiler.cli.shared import (
     Defines,
     Inference,
     Load,
+    MappedBy,
     MaxOps,
     Objective,
     OptLevel,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from npuc.compiler.options import CompileOptions, Say
     from npuc.compiler.report.table import Rows
     from npuc.compiler.run import RunOptions
+    from npuc.compiler.source import Source as Program
 
 
 EMITTED = ("mlir", "trace", "scalesim")
@@ -107,6 +109,7 @@ def command(
     rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
     print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None,
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
+    mapping: MappedBy = None,
     load: Load = None,
     max_ops: MaxOps = MAX_OPS,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say which passes ran.")] = False,
@@ -115,16 +118,18 @@ def command(
 ) -> None:
     """Compile a network and print what one training step costs, a line a layer."""
     with Verb(debug):
-        from npuc.backends.base import DEFAULT
+        from npuc.backends.base import default_backend
         from npuc.backends.hardware import parse_setting
+        from npuc.compiler.source import open_source
 
         shown: Rows | None = next((known for known in ROWS if known == rows), None)
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
-        backends = backend or [DEFAULT]
-        if backend is None and not quiet:
-            print(f"npuc: backend {DEFAULT}, the default", file=sys.stderr)
         outputs = _outputs(json, csv, csv_format, output, emit, rows=shown)
+        opened = open_source(source)
+        backends = backend or [default_backend(opened.format)]
+        if backend is None and not quiet:
+            print(f"npuc: backend {backends[0]}, the default", file=sys.stderr)
         outputs.check(backends)
         options: CompileOptions = {
             "hardware": hw,
@@ -135,12 +140,13 @@ def command(
             "pipeline": pipeline,
             "inference": inference,
             "only": only,
+            "mapping": mapping,
             "load": load or [],
             "max_ops": max_ops,
             "verify_each": verify_each,
             "print_after": print_after,
         }
-        result = _compile(source, backends, options, outputs, quiet=quiet, verbose=verbose)
+        result = _compile(opened, backends, options, outputs, quiet=quiet, verbose=verbose)
         for pipeline in dict.fromkeys(report.pipeline for report in result.reports) if check else ():
             _check(source, {**options, "pipeline": pipeline}, quiet=quiet)
 
@@ -188,12 +194,11 @@ def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
 
 
 def _compile(
-    source: str, backends: Sequence[str], options: CompileOptions, outputs: Outputs, *, quiet: bool, verbose: bool
+    source: Program, backends: Sequence[str], options: CompileOptions, outputs: Outputs, *, quiet: bool, verbose: bool
 ) -> Compilation:
     from npuc.compiler.driver import compile_program
-    from npuc.compiler.source import open_source
 
-    result = compile_program(open_source(source), backends, options, _say(quiet))
+    result = compile_program(source, backends, options, _say(quiet))
     if verbose and not quiet:
         for report in result.reports:
             print(f"npuc: passes: {report.pipeline or '(none)'}", file=sys.stderr)

@@ -20,11 +20,13 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    what: Annotated[str, typer.Argument(metavar="backends|hardware|passes|samples|layers", help="What to list.")],
+    what: Annotated[
+        str, typer.Argument(metavar="backends|hardware|passes|samples|layers|mappings", help="What to list.")
+    ],
     load: Load = None,
     debug: Debug = False,
 ) -> None:
-    """List the backends, hardware presets, passes, samples or layers, a line each."""
+    """List the backends, hardware presets, passes, samples, layers or mappings, a line each."""
     with Verb(debug):
         if what not in _LISTS:
             raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
@@ -96,10 +98,22 @@ def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
     yield from sorted(entries)
 
 
+def _mappings(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.compiler.analysis.mapping.named.templates import ALIASES, TEMPLATES
+
+    for template in TEMPLATES:
+        others = [name for name, own in ALIASES.items() if own == template.name]
+        count = len(template.clusters()) + 1
+        text = f"{count} level{'s' if count > 1 else ''}: {template.parallel}; {template.stationary} stay"
+        also = f"; also {', '.join(others)}" if others else ""
+        yield template.name, f"{text}{also} ({template.source})"
+
+
 _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "backends": _backends,
     "hardware": _hardware,
     "layers": _layers,
+    "mappings": _mappings,
     "passes": _passes,
     "samples": _samples,
 }

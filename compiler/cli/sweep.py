@@ -16,6 +16,7 @@ from npuc.compiler.cli.shared import (
     Defines,
     Inference,
     Load,
+    MappedBy,
     MaxOps,
     OptLevel,
     Pipeline,
@@ -78,6 +79,7 @@ def command(
     rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
     jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes that work on points.")] = 1,
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
+    mapping: MappedBy = None,
     load: Load = None,
     max_ops: MaxOps = MAX_OPS,
     quiet: Quiet = False,
@@ -85,7 +87,7 @@ def command(
 ) -> None:
     """Score a network at every combination of values of hardware keys, parameters and options."""
     with Verb(debug):
-        from npuc.backends.base import DEFAULT
+        from npuc.backends.base import default_backend
         from npuc.backends.hardware import parse_setting
         from npuc.compiler.source import open_source
         from npuc.compiler.sweep.axes import read_vary
@@ -108,15 +110,17 @@ def command(
             "pipeline": pipeline,
             "inference": inference,
             "only": only,
+            "mapping": mapping,
             "load": load or [],
             "max_ops": max_ops,
             "verify_each": verify_each,
         }
         if objective is not None:
             options["objective"] = objective
+        opened = open_source(source)
         if not quiet and not backend and "backend" not in varied:
-            print(f"npuc: backend {DEFAULT}, the default", file=sys.stderr)
-        sweep = Sweep(open_source(source), varied, backend, options)
+            print(f"npuc: backend {default_backend(opened.format)}, the default", file=sys.stderr)
+        sweep = Sweep(opened, varied, backend, options)
         points = _run(sweep, csv, restart=restart, jobs=jobs, quiet=quiet)
         if plot is not None and kind is not None:
             from npuc.compiler.sweep.picture import draw_sweep

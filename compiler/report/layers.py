@@ -96,6 +96,11 @@ def by_layer(rows: Sequence[OpRow]) -> list[Line]:
     return list(lines.values())
 
 
+def costing(lines: Sequence[Line]) -> list[Line]:
+    """The lines of which something is known; all of them if that is none."""
+    return [line for line in lines if line.macs or line.seconds is not None] or list(lines)
+
+
 def folded(lines: Sequence[Line], most: int = MOST_LINES) -> list[Line]:
     """
     At most `most` lines and one for the rest: layers of a block as one line, at the deepest level of names that is

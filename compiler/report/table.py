@@ -14,7 +14,7 @@ from npuc.compiler.report.certified import certified_text, gap_text
 from npuc.compiler.report.cores import load_balance, print_cores
 from npuc.compiler.report.fused import fused_text
 from npuc.compiler.report.iteration import iteration_text, nearness_text
-from npuc.compiler.report.layers import Line, by_layer, folded
+from npuc.compiler.report.layers import Line, by_layer, costing, folded
 from npuc.compiler.report.memory import memory_text
 from npuc.compiler.report.model import LayerCertificate, Report
 from npuc.compiler.report.staying import staying_text
@@ -36,7 +36,7 @@ def print_report(report: Report, console: Console, *, rows: Rows = "folded") -> 
     """Print the report on a console; `rows` all shows every layer of a long network, cores also a line a core."""
     from rich.markup import escape
 
-    lines = by_layer(report.ops)
+    lines = costing(by_layer(report.ops))
     shown = lines if rows == "all" else folded(lines)
     console.print(escape(_title(report)), style="bold", highlight=False, soft_wrap=True)
     if lines:
@@ -90,22 +90,24 @@ def _table(report: Report, lines: Sequence[Line], digits: int, room: int, *, gap
     from rich.table import Table
 
     total = Line("total", 0, list(report.ops))
-    present = {row.phase for row in report.ops}
+    present = {row.phase for line in lines for row in line.rows if row.macs or row.seconds is not None}
     phases = [phase for phase in PHASES if phase in present] if len(present) > 1 else []
     scale, unit = time_unit(total.seconds or 0.0)
     macs = next((unit for unit in MAC_UNITS if total.macs >= unit[0]), MAC_UNITS[-1])
     data = bytes_unit(total.dram_bytes or 0)
+    moved = total.dram_bytes is not None
     headings = [
         *(f"{PHASES[phase]}\n{unit}" for phase in phases),
         f"time\n{unit}",
         f"MACs\n{macs[1] or ' '}",
         "limit",
-        f"DRAM\n{data[1]}",
+        *([f"DRAM\n{data[1]}"] if moved else []),
         *(["gap\n%"] if gaps else []),
         "util\n%",
     ]
     known = {one.layer: one for one in (report.certificates or ()) if gaps}
-    rows = [_cells(line, phases, (scale, macs[0], data[0]), digits, known) for line in (*lines, total)]
+    scales = (scale, macs[0], data[0] if moved else None)
+    rows = [_cells(line, phases, scales, digits, known) for line in (*lines, total)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_footer=True, header_style="bold")
     table.add_column("layer", footer="total", no_wrap=True)
     for number, heading in enumerate(headings):
@@ -122,11 +124,11 @@ def _table(report: Report, lines: Sequence[Line], digits: int, room: int, *, gap
 def _cells(
     line: Line,
     phases: Sequence[str],
-    scales: tuple[float, float, float],
+    scales: tuple[float, float, float | None],
     digits: int,
     certificates: Mapping[str, LayerCertificate],
 ) -> list[str]:
-    """What a line says in each column after the name; `scales` are those of times, MACs and bytes."""
+    """What a line says in each column after the name; `scales` are those of times, MACs and bytes, if any are known."""
     scale, macs, data = scales
     certified = [certificates[name] for name in dict.fromkeys(row.name for row in line.rows) if name in certificates]
     times = line.phases
@@ -135,7 +137,7 @@ def _cells(
         _number(line.seconds, scale, digits),
         _number(line.macs or None, macs, digits),
         line.limit or "",
-        _number(line.dram_bytes, data, min(digits, 2)),
+        *([] if data is None else [_number(line.dram_bytes, data, min(digits, 2))]),
         *([gap_text(certified)] if certificates else []),
         _number(line.utilization, 0.01, 1),
     ]

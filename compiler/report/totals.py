@@ -52,8 +52,10 @@ def _utilization(rows: Sequence[OpRow]) -> float | None:
     """
     MACs done over MACs the array could have done: rows weighted by their time.
 
-    A row without MACs counts as idle time; a row with MACs must have a utilisation, else the backend does not model it.
+    A row without MACs counts as idle time, and not at all where the backend does not model its time; a row with MACs
+    must have a time and a utilisation, else the backend does not model it.
     """
+    rows = [row for row in rows if row.macs or row.seconds is not None]
     if any(row.macs and row.utilization is None for row in rows):
         return None
     if all(row.utilization is None for row in rows) or any(row.seconds is None for row in rows):
@@ -64,10 +66,14 @@ def _utilization(rows: Sequence[OpRow]) -> float | None:
 
 
 def _seconds_by(rows: Sequence[OpRow], field: str, keys: Sequence[str]) -> dict[str, float | None]:
-    """Time by the value of `field`; every key is present, None everywhere when no row has a time."""
+    """
+    Time by the value of `field`; every key is present, None where there are rows and none has a time.
+
+    It is None everywhere when no row of any has one.
+    """
     if rows and all(row.seconds is None for row in rows):
         return dict.fromkeys(keys)
-    return {key: _real([row for row in rows if getattr(row, field) == key], "seconds") or 0.0 for key in keys}
+    return {key: _real([row for row in rows if getattr(row, field) == key], "seconds") for key in keys}
 
 
 def total(rows: Sequence[OpRow]) -> Totals:

@@ -84,7 +84,14 @@ def _programs(report: Report) -> list[str]:
     return found
 
 
-_LIMITS = {"compute": "the array", "dram": "DRAM bandwidth", "vector": "the vector unit", "latency": "latency"}
+_LIMITS = {
+    "compute": "the array",
+    "dram": "DRAM bandwidth",
+    "vector": "the vector unit",
+    "latency": "latency",
+    "noc": "the network on the chip",
+    "offchip": "off-chip bandwidth",
+}
 
 
 def _advice(report: Report, limits: Mapping[str, float]) -> str | None:
@@ -101,8 +108,21 @@ def _advice(report: Report, limits: Mapping[str, float]) -> str | None:
         return _traffic_advice(report)
     if vector > 0.5:
         return f"more vector lanes (--set vector.lanes=N): layers without products take {vector:.0%} of the time"
+    if report.backend == "maestro":
+        return _mapping_advice(report, top)
     if top == "compute" and totals.utilization is not None and totals.utilization < 0.5:
         return f"another {_shape(report)}: products fill {totals.utilization:.0%} of it"
+    return None
+
+
+def _mapping_advice(report: Report, top: str) -> str | None:
+    """What would help most on processing elements with mappings."""
+    if top in ("noc", "latency", "offchip"):
+        key = {"noc": "noc_bw", "latency": "noc_hop_latency", "offchip": "offchip_bw"}[top]
+        return f"another mapping (--mapping NAME), or a faster network (--set maestro.{key}=N)"
+    used = report.totals.utilization
+    if used is not None and used < 0.5:
+        return f"another mapping (--mapping NAME, npuc list mappings): products take {used:.0%} of the peak"
     return None
 
 

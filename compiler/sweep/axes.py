@@ -1,8 +1,8 @@
 """
 What a sweep varies: keys with their values, checked before the first point.
 
-A key is an option (`backend`, `hw`, `opt_level` or `O`, `objective`), a hardware key as `--set` takes it, or a
-parameter of the network as `-D` takes it; a name that is several of these is the first.
+A key is an option (`backend`, `hw`, `opt_level` or `O`, `objective`, `mapping`), a hardware key as `--set` takes it,
+or a parameter of the network as `-D` takes it; a name that is several of these is the first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from npuc.backends.base import get_backend
 from npuc.backends.hardware import load_hardware, parse_setting
 from npuc.backends.hardware.schema import KEYS, Rows, Text, WrongValue
+from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.errors import UsageError, did_you_mean, nearest
+from npuc.compiler.mapping_file import is_mapping_file
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions
 from npuc.compiler.source import Source
 from npuc.compiler.sweep.values import MOST_POINTS, read_values, too_many
@@ -35,6 +37,7 @@ OPTIONS = {
     "O": "opt_level",
     "opt_level": "opt_level",
     "objective": "objective",
+    "mapping": "mapping",
 }
 """The options that may be varied: what they are called, and the keyword that each is."""
 
@@ -208,6 +211,8 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
         raise UsageError(f"--vary {key}: unknown objective '{value}'", hint=did_you_mean(str(value), OBJECTIVES))
     elif target == "backend":
         get_backend(str(value))
+    elif target == "mapping" and not is_mapping_file(str(value)):
+        template_named(str(value))
     elif target == "hardware" and not isinstance(value, str | os.PathLike):
         raise UsageError(f"--vary {key}: found {value}, expected the name of a preset or a file")
 
@@ -222,7 +227,8 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
         case "option" if axis.target == "backend":
             said = "-b" if backends else None
         case "option":
-            flag = {"hardware": "--hw", "opt_level": "-O", "objective": "--objective"}[axis.target]
+            flags = {"hardware": "--hw", "opt_level": "-O", "objective": "--objective", "mapping": "--mapping"}
+            flag = flags[axis.target]
             said = flag if options.get(axis.target) is not None else None
     if said is not None:
         raise UsageError(f"--vary {axis.key}: {said} says what it is", hint=f"leave out {said}")

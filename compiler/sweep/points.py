@@ -148,7 +148,7 @@ class Points:
         try:
             with without_cycle_collection():
                 options = self.options_of(index)
-                machine = machine_for(model, options, messages.add)
+                machine = machine_for(model, options, messages.add, self.source.format)
                 program = self._program(machine, options, index)
                 request = self._request(options, messages)
                 module, warnings = program.module.clone(), list(program.remarks)
@@ -164,7 +164,8 @@ class Points:
         self._collect()
         model, messages = self.backend_of(indices.start), _Said()
         try:
-            machines = [machine_for(model, self.options_of(index), messages.add) for index in indices]
+            format = self.source.format
+            machines = [machine_for(model, self.options_of(index), messages.add, format) for index in indices]
             with without_cycle_collection():
                 options = self.options_of(indices.start)
                 program = self._program(machines[0], options, indices.start)

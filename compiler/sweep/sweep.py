@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from npuc.backends.base import DEFAULT, get_backend
+from npuc.backends.base import default_backend, get_backend
 from npuc.backends.hardware import load_hardware
 from npuc.compiler.driver import check_options
 from npuc.compiler.errors import UsageError
@@ -47,9 +47,9 @@ class Sweep:
         self.grid: Grid = make_grid(source, vary, options, backends)
         if self.options.get("objective") is None:
             self.options["objective"] = "time"
-        self.backend = backends[0] if backends else DEFAULT
+        self.backend = backends[0] if backends else default_backend(source.format)
         self._points = Points(source, self.grid, self.backend, self.options)
-        machine_for(self._points.backend_of(0), self._points.options_of(0), _ignore)
+        machine_for(self._points.backend_of(0), self._points.options_of(0), _ignore, source.format)
 
     @property
     def objective(self) -> str:
@@ -61,7 +61,8 @@ class Sweep:
         """The source and what scores it, as far as that is the same at all points."""
         varied = {axis.target for axis in self.grid.axes if axis.place == "option"}
         options, backend = self._points.options_of(0), self._points.backend_of(0)
-        machine = machine_for(backend, {**options, "overrides": self.options.get("overrides")}, _ignore)
+        chosen: CompileOptions = {**options, "overrides": self.options.get("overrides")}
+        machine = machine_for(backend, chosen, _ignore, self.source.format)
         parts = [] if varied & {"hardware", "backend"} else [f"on {machine.name}"]
         parts += [] if "backend" in varied else [f"backend {self.backend}"]
         return ", ".join([" ".join([self.source.shown, *parts[:1]]), *parts[1:]])

@@ -73,7 +73,8 @@ def layouts(nest: Nest) -> tuple[Layout, ...]:
     if len(nest.statements) != 1:
         return ()
     found = tuple(_convolutions(nest))
-    return (*found, *_gemms(nest), *(() if found else _products(nest)))
+    products = () if found and set(nest.sizes) & set("yxrs") else tuple(_products(nest))
+    return (*found, *_gemms(nest), *products)
 
 
 @lru_cache(maxsize=4096)
@@ -105,10 +106,14 @@ def _gemms(nest: Nest) -> Iterator[Layout]:
 
 
 def _products(nest: Nest) -> Iterator[Layout]:
-    """Convolutions of one tap, the rows of the product as N, Y or X; those of a batch as groups."""
-    if any(len(axis.terms) > 1 for tensor in nest.tensors.values() for axis in tensor.axes):
-        return
+    """
+    Convolutions of one tap, the rows of the product as N, Y or X; those of a batch as groups.
+
+    What is no plain product without its batch, the gradient of a convolution say, is one by its GEMM view alone.
+    """
     view = gemm_view(nest, nest.statements[0])
+    if not view.batch and any(len(axis.terms) > 1 for tensor in nest.tensors.values() for axis in tensor.axes):
+        return
     kind: KindName = "NGCONV" if view.batch else "CONV"
     for rows in ("N", "Y", "X"):
         own: dict[str, tuple[str, ...]] = {"G": view.batch} if view.batch else {}
@@ -117,11 +122,15 @@ def _products(nest: Nest) -> Iterator[Layout]:
 
 
 def _convolutions(nest: Nest) -> Iterator[Layout]:
-    """The convolutions that a nest is by the names of its dimensions and the tensors that have them."""
+    """
+    The convolutions that a nest is by the names of its dimensions and the tensors that have them.
+
+    A window of one element may be taken to move over either tensor, unless only one of them has it a stride apart.
+    """
     statement = nest.statements[0]
     out, lhs, weight = (nest.tensors[name] for name in (statement.out, statement.lhs, statement.rhs))
     has = frozenset(nest.sizes)
-    if not has <= set(_NAMES) or not has & set("yxrs"):
+    if not has <= set(_NAMES):
         return
     depthwise = "g" not in has and "i" in out.dims and "i" in weight.dims
     shared = frozenset("gi" if depthwise else "g")
@@ -129,9 +138,8 @@ def _convolutions(nest: Nest) -> Iterator[Layout]:
         members = [frozenset(dims) | shared for dims in (f"b{channels[0]}yxrs", f"b{channels[1]}yx", "oirs")]
         if [image.dims, other.dims, weight.dims] == [dims & has for dims in members]:
             strides = {dim: _stride(image, dim) for dim in "YX"}
-            if 0 not in strides.values():
+            if 0 not in strides.values() and all(_stride(other, dim) in (None, 1) for dim in "YX"):
                 yield from _kinds(nest, image, strides, image is out, depthwise)
-            return
 
 
 def _kinds(
@@ -154,6 +162,9 @@ def _kinds(
         yield layout("NGCONV", "NGKCRSYX")
     else:
         yield layout("CONV", "NKCRSYX")
+        yield layout("NGCONV", "NGKCRSYX")
+        if nest.sizes.get("o", 1) == nest.sizes.get("i", 1) == 1:
+            yield layout("DSCONV", "NCRSYX")
 
 
 def _axis(tensor: Tensor, dim: str) -> tuple[Axis, int] | None:

@@ -23,10 +23,21 @@ Mapping files of MAESTRO (github.com/maestro-project/maestro): layers, each with
     read.py       from text to layers
     model.py      layers as frozen data
     write.py      from mappings to text
+    build.py      the module of a mapping file
 """
 
+from npuc.frontends.maestro.build import MappingProgram, read_mapping_program
 from npuc.frontends.maestro.model import MappedLayer, MappingFile, WrongLayer
 from npuc.frontends.maestro.read import clean_name, read_mapping_file
 from npuc.frontends.maestro.write import write_mapping_file
 
-__all__ = ["MappedLayer", "MappingFile", "WrongLayer", "clean_name", "read_mapping_file", "write_mapping_file"]
+__all__ = [
+    "MappedLayer",
+    "MappingFile",
+    "MappingProgram",
+    "WrongLayer",
+    "clean_name",
+    "read_mapping_file",
+    "read_mapping_program",
+    "write_mapping_file",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from npuc.compiler.errors import SourceError
 from npuc.frontends.dsl.source import Diagnostics, Source
@@ -16,6 +17,7 @@ from npuc.frontends.maestro.words import Word
 _FOREIGN = re.compile(r"[^A-Za-z0-9_\-+./]")
 
 
+@lru_cache(maxsize=8)
 def read_mapping_file(text: str, filename: str) -> MappingFile:
     """
     The mapping file that a text holds.

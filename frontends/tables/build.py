@@ -9,14 +9,13 @@ In a training step the gradient of each result is an input too, and dX and dW st
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder, TooManyOps
+from npuc.compiler.builder import GraphBuilder, TooManyOps, function_name
 from npuc.compiler.errors import Location, SourceError
 from npuc.compiler.options import MAX_OPS
 from npuc.dialects.provenance import REPEAT, SPARSITY, Role, repeat_attr, sparsity_attr
@@ -56,17 +55,15 @@ def read_table_program(
     """
     table = read_table(text, filename, channels=channels, choose=choose, most=max_ops)
     training = table.training if training is None else training
-    builder = _Builder(GraphBuilder(_function_name(filename), max_ops=max_ops), filename, training)
+    builder = _Builder(GraphBuilder(function_name(_stem(filename), "table"), max_ops=max_ops), filename, training)
     for layer in table.layers:
         builder.add(layer)
     return TableProgram(builder.finish(), table, training)
 
 
-def _function_name(filename: str) -> str:
-    """The name of the file as that of a function."""
-    stem = os.path.splitext(os.path.basename(filename))[0]
-    name = re.sub(r"[^A-Za-z0-9_]", "_", stem).strip("_")
-    return name if name and not name[0].isdigit() else f"table_{name}".rstrip("_")
+def _stem(filename: str) -> str:
+    """The name of a file without folder and suffix."""
+    return os.path.splitext(os.path.basename(filename))[0]
 
 
 @dataclass

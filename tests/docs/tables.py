@@ -35,6 +35,7 @@ FULL: dict[str, object] = {
     "compute": {"tflops": 1.0},
     "energy": {"mac_pj": 1.0, "spm_pj_per_byte": 1.0, "dram_pj_per_byte": 1.0},
     "scalesim": {"ifmap_sram_kb": 1, "filter_sram_kb": 1, "ofmap_sram_kb": 1},
+    "maestro": {"num_pes": 8, "mapping": "kcp_ws"},
 }
 MODES: tuple[dict[str, object], ...] = (
     {},
@@ -153,7 +154,8 @@ def _others(complete: Hardware, path: str) -> list[Value]:
         case Flag():
             return [flag for flag in (True, False) if flag is not value]
         case Text() as kind:
-            return [choice for choice in kind.choices if choice != value]
+            choices = ("rs",) if path == "maestro.mapping" else kind.choices
+            return [choice for choice in choices if choice != value]
         case Rows():
             return []
 

@@ -133,7 +133,7 @@ def test_print_after_needs_a_pass_of_the_pipeline(mlp: str, outside: Path) -> No
     ("options", "message"),
     [
         (CompileOptions(opt_level=4), "unknown optimisation level 4"),
-        (CompileOptions(mapping="kcp_ws"), "unknown mapping 'kcp_ws'"),
+        (CompileOptions(mapping="kcp_w"), "unknown mapping 'kcp_w'"),
         (CompileOptions(devices=4), "unknown number of devices 4"),
         (CompileOptions(parallel="dp"), "unknown strategy"),
         (CompileOptions(convention="other"), "unknown convention"),

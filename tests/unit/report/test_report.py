@@ -223,7 +223,16 @@ def printed(report: Report, width: int, *, rows: Rows = "folded") -> str:
 
 def test_table_fits_a_terminal_of_100_columns() -> None:
     rows = [
-        row(i, name=f"stage{i}.conv", phase=phase, seconds=0.123, macs=10**12, limit="dram", utilization=0.5)
+        row(
+            i,
+            name=f"stage{i}.conv",
+            phase=phase,
+            seconds=0.123,
+            macs=10**12,
+            limit="dram",
+            utilization=0.5,
+            dram_read_bytes=10**9,
+        )
         for i in range(4)
         for phase in ("forward", "dx", "dw", "update")
     ]

@@ -1,0 +1,104 @@
+"""
+What one statement of a contraction costs under its mapping, in MAESTRO's columns.
+
+    parity   MAESTRO's analysis of directives, approximations and all
+    exact    the nest itself in cluster form, each tile as large as it is
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import isfinite
+
+from npuc.backends.maestro.machine import MappedMachine
+from npuc.compiler.analysis.mapping.columns import columns
+from npuc.compiler.analysis.mapping.coverage import coverage
+from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
+from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
+from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, TensorAxis
+from npuc.compiler.analysis.mapping.levels import Unmappable
+from npuc.compiler.analysis.mapping.parity import analyse
+from npuc.dialects.mapping import Clusters, Mapping
+from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+
+Columns = dict[str, int | float | None]
+_RATIOS = (
+    "throughput_macs_per_cycle",
+    "noc_bw_req_avg",
+    "avg_utilized_pes",
+    "arithmetic_intensity",
+    "energy_total_mac_units",
+    "energy_nj_csv",
+    "area_csv",
+    "power_csv",
+)
+"""Columns that need not be whole; in exact mode bandwidths and mean delays need not be either."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """The columns of a statement, and what is odd about its mapping, as sentences."""
+
+    columns: Columns
+    remarks: tuple[str, ...] = ()
+
+
+def price_directives(mapping: Mapping, machine: MappedMachine) -> Price:
+    """MAESTRO's columns of a mapping by directives. Raises `Unmappable` as MAESTRO fails."""
+    array = machine.array
+    found = columns(analyse(mapping, array), array, len(mapping.levels)) | {"num_levels": len(mapping.levels)}
+    runtime, macs = found["runtime_cycles"], found["num_macs"]
+    if not runtime or runtime < 0 or not macs or macs < 0 or None in found.values():
+        return Price(found, ("MAESTRO's analysis breaks down on its mapping: its numbers mean nothing",))
+    wrong = coverage(mapping, array.num_pes)
+    return Price(found, tuple(f"its mapping does not compute each point once: {one}" for one in wrong[:1]))
+
+
+def price_clusters(nest: Nest, statement: Statement, mapping: Clusters, machine: MappedMachine) -> Price:
+    """The exact columns of a mapping in cluster form. Raises `Unmappable` where it needs more processing elements."""
+    array = machine.array
+    if mapping.processing_elements > array.num_pes:
+        needed = mapping.processing_elements
+        message = f"its clusters hold {needed:,} processing elements, the machine has {array.num_pes:,}"
+        raise Unmappable(message, fits=False)
+    work = contraction_of_statement(nest, statement)
+    table = evaluate_exact(work, cluster_arrays(work, [mapping]), array)
+    found: Columns = {name: _number(name, float(values[0])) for name, values in table.items()}
+    return Price(found | {"num_levels": len(mapping.levels)})
+
+
+def _number(name: str, value: float) -> int | float | None:
+    if not isfinite(value):
+        return None
+    return int(value) if name not in _RATIOS and value.is_integer() else value
+
+
+@lru_cache(maxsize=4096)
+def contraction_of_statement(nest: Nest, statement: Statement) -> Contraction:
+    """A statement of a nest as the contraction that is mapped: padding counts as data, as it does in MACs."""
+    tensors = (nest.tensors[name] for name in (statement.lhs, statement.rhs, statement.out))
+    found = tuple(_axes(nest, tensor) for tensor in tensors)
+    assert len(found) == len(ROLES)
+    return Contraction(nest.dims, found)
+
+
+def _axes(nest: Nest, tensor: Tensor) -> tuple[TensorAxis, ...]:
+    return tuple(part for axis in tensor.axes for part in _parts(nest, axis))
+
+
+def _parts(nest: Nest, axis: Axis) -> list[TensorAxis]:
+    """
+    An index as indices of their own where its terms do not overlap: of `g * 3 + i` with three i, g and i.
+
+    What is left of several terms that overlap is one index.
+    """
+    parts: list[list[tuple[str, int]]] = []
+    reach = 0
+    for dim, coefficient in sorted(axis.terms, key=lambda term: term[1]):
+        if parts and coefficient <= reach:
+            parts[-1].append((dim, coefficient))
+        else:
+            parts.append([(dim, coefficient)])
+        reach += coefficient * (nest.sizes[dim] - 1)
+    return [TensorAxis(tuple(sorted(part, key=lambda term: axis.terms.index(term)))) for part in parts]

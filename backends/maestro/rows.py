@@ -1,0 +1,96 @@
+"""The rows of a report: one for each statement of a contraction, one without costs for other work."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from npuc.backends.maestro.machine import MappedMachine
+from npuc.backends.maestro.price import Columns, Price
+from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.report import OpRow
+from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu.nest import Nest
+from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
+
+STATEMENT = "statement"
+"""In `native` of a row: which of several statements of its operation it is."""
+
+
+def contract_row(op: ContractOp, index: int, number: int, price: Price, machine: MappedMachine) -> OpRow:
+    """The row of a statement of a contraction, by its number."""
+    nest, found = op.nest, price.columns
+    cycles = int(found["runtime_cycles"] or 0)
+    batch, m, n, k = forward_sizes(nest)
+    energy = found["energy_total_mac_units"]
+    several = {STATEMENT: str(nest.statements[number])} if len(nest.statements) > 1 else {}
+    return OpRow(
+        index=index,
+        name=layer_of(op),
+        op=op.name,
+        loc=location_text(op),
+        phase=role_of(op).value,
+        kind="matrix",
+        repeat=repeat_of(op),
+        batch=batch,
+        m=m,
+        n=n,
+        k=k,
+        macs=nest.points,
+        vector_ops=0,
+        cycles=cycles,
+        seconds=machine.seconds(cycles),
+        utilization=nest.points / (cycles * machine.peak) if cycles > 0 else None,
+        spm_bytes=_room(found, machine),
+        energy_j=None if machine.mac_pj is None or energy is None else 1e-12 * machine.mac_pj * energy,
+        limit=_limit(found, machine),
+        native={**found, **several},
+    )
+
+
+def other_row(op: Operation, index: int) -> OpRow:
+    """The row of work that is no contraction: MAESTRO has no model of it."""
+    return OpRow(
+        index=index,
+        name=layer_of(op),
+        op=op.name,
+        loc=location_text(op),
+        phase=role_of(op).value,
+        kind="vector" if isinstance(op, VectorOp) else "data",
+        repeat=repeat_of(op),
+        macs=0,
+        vector_ops=op.ops if isinstance(op, VectorOp) else 0,
+    )
+
+
+def _room(found: Columns, machine: MappedMachine) -> int | None:
+    """What the shared buffer has to hold, in bytes."""
+    room = found["l2_size_req"]
+    return None if machine.element_bytes is None or room is None else int(room * machine.element_bytes)
+
+
+def _limit(found: Columns, machine: MappedMachine) -> str | None:
+    """
+    What takes the longest in a mean step: work inside the level, or transfers.
+
+    `latency` where even the largest transfer takes no longer than the network's latency.
+    """
+    compute = found["compute_delay_avg"]
+    into, out = found["ingress_delay_avg"], found["egress_delay_avg"]
+    if compute is None or into is None or out is None:
+        return None
+    if (found["offchip_bw_req"] or 0) > machine.array.offchip_bw:
+        return "offchip"
+    if compute >= max(into, out):
+        return "compute"
+    most = max(found["ingress_delay_max"] or 0, found["egress_delay_max"] or 0)
+    return "latency" if most <= machine.array.noc_latency else "noc"
+
+
+def buffer_need(nest: Nest, found: Columns, machine: MappedMachine) -> dict[str, tuple[int, int]]:
+    """Buffers that are too small: what a mapping needs and what the machine has, in elements."""
+    needs = {"l1": (found["l1_size_req"], machine.l1_size), "l2": (found["l2_size_req"], machine.l2_size)}
+    return {
+        name: (int(need), size)
+        for name, (need, size) in needs.items()
+        if need is not None and size is not None and need > size
+    }
