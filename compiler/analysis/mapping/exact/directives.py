@@ -87,12 +87,11 @@ class _Level:
     def _windows(self, y: int, r: int, pair: Bools, apart: int) -> None:
         """The outputs of a map of Y, which is with R where `pair`."""
         whole = pair | ~self.moves[y]
-        count = np.floor((self.size[y] - self.given.rows[r]) / apart) + 1
+        outputs: Floats = self.given.outputs[y]
+        count: Floats = np.floor((self.size[y] - self.given.rows[r]) / apart) + 1
         fine = ~self.given.spread[y] & ~self.moves[r] & (count >= 1) & (self.offset[y] == count * apart)
         self.good &= whole | fine
-        outputs = self.given.outputs[y]
-        part: Floats = np.where(whole, outputs, np.minimum(np.maximum(count, 1.0), outputs))
-        self._cut(part, y)
+        self._cut(np.where(whole, outputs, np.minimum(np.maximum(count, 1.0), outputs)), y)
 
     def _taps(self, y: int, r: int, pair: Bools, apart: int) -> Bools:
         """Check a map of R, which is with Y where `pair`; where it leaves all rows to each part of the taps."""
