@@ -75,7 +75,7 @@ class LevelArrays:
 
     def at(self, rows: Ints) -> Self:
         """The level of these mappings, which may come several times."""
-        return type(self)(*(getattr(self, field.name)[..., rows] for field in fields(self)))
+        return type(self)(*(getattr(self, field.name).take(rows, axis=-1) for field in fields(self)))
 
 
 def read_levels(problem: Problem, mappings: Mappings, num_pes: int) -> tuple[list[LevelArrays], Bools]:

@@ -108,11 +108,13 @@ def _inside(
     which = np.concatenate([plain, last])
     is_last = np.arange(len(which)) >= len(plain)
     entry = nodes.entry[which]
-    at_edge = ((nodes.edges[which] >> np.arange(len(level.dims))[:, None]) & 1).astype(bool) | e.short[:, entry]
-    small = at_edge & (~level.spatial[:, entry] | (edges[which] == 1) | is_last)
-    given = np.where(small, level.mapped_edge[:, entry], level.mapped[:, entry])
+    at_edge = ((nodes.edges[which] >> np.arange(len(level.dims))[:, None]) & 1).astype(bool) | e.short.take(
+        entry, axis=1
+    )
+    small = at_edge & (~level.spatial.take(entry, axis=1) | (edges[which] == 1) | is_last)
+    given = np.where(small, level.mapped_edge.take(entry, axis=1), level.mapped.take(entry, axis=1))
     by_dim = np.empty_like(given)
-    np.put_along_axis(by_dim, level.dims[:, entry], given, axis=0)
+    np.put_along_axis(by_dim, level.dims.take(entry, axis=1), given, axis=0)
     run = run_level(levels, number + 1, e.rows[entry], by_dim, array)
     runtime, steps = run.by_entry(run.delay), run.by_entry(np.ones(len(run.entry)))
     active = run.by_entry(run.taking_part) / np.maximum(steps, 1.0)

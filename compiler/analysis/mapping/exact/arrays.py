@@ -37,7 +37,10 @@ class LevelTiles:
 
     def at(self, rows: Ints) -> LevelTiles:
         """The level of these mappings, which may come several times."""
-        return LevelTiles(self.temporal[:, rows], self.spatial[:, rows], self.order[:, rows], self.place[:, rows])
+        return LevelTiles(
+            *(array.take(rows, axis=1) for array in (self.temporal, self.spatial)),
+            *(array.take(rows, axis=1) for array in (self.order, self.place)),
+        )
 
 
 def cluster_arrays(work: Contraction, mappings: Sequence[Clusters]) -> list[LevelTiles]:

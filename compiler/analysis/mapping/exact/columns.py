@@ -45,7 +45,7 @@ def evaluate_exact(work: Contraction, levels: list[LevelTiles], array: Array) ->
 def _traffic(work: Contraction, levels: list[LevelTiles], run: LevelRun, given: Floats) -> dict[str, Floats]:
     """Room, accesses and MACs, in elements."""
     steps = run.steps
-    macs = run.by_entry(run.nodes.sizes[:, steps.node].prod(axis=0))
+    macs = run.by_entry(run.nodes.sizes.take(steps.node, axis=1).prod(axis=0))
     table: dict[str, Floats] = {"num_macs": macs}
     for role in ROLES:
         name = NAMES[role]

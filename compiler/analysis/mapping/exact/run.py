@@ -16,7 +16,7 @@ from npuc.compiler.analysis.mapping.batch.groups import sum_by
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.exact.steps import Entries, Nodes, enter, make_nodes
-from npuc.compiler.analysis.mapping.exact.volumes import any_parts, change, spread_tiles, tile
+from npuc.compiler.analysis.mapping.exact.volumes import Turn, any_parts, change, spread_tiles, tile
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.dialects.mapping import Role
 
@@ -66,7 +66,7 @@ def run_level(
     """Run a level that is given tiles, [dimension, entry], one for each of `rows`, which are those of mappings."""
     e = enter(levels[number].at(rows), rows, given)
     nodes = make_nodes(work, e)
-    steps = _steps(work, e, nodes)
+    steps = _steps(work, e, nodes, innermost=number + 1 == len(levels))
     inside = _inside(work, levels, number, e, nodes, array)
     node = steps.node
     into = _transfer(array, sum(steps.brought.values(), start=np.zeros(len(node))))
@@ -91,37 +91,30 @@ def _transfer(array: Array, volume: Floats) -> Floats:
     return np.where(volume > 0, np.maximum(array.noc_latency + np.ceil(volume / array.noc_bw) - 1, 0), 0.0)
 
 
-def _steps(work: Contraction, e: Entries, nodes: Nodes) -> Steps:
-    first = np.arange(len(e))
-    spatial = e.spatial
-    rows: list[tuple[Ints, Floats, Floats, Floats, Floats, Floats, Floats, Floats]] = [
+def _steps(work: Contraction, e: Entries, nodes: Nodes, *, innermost: bool) -> Steps:
+    """The groups of steps; what elements receive is found at the innermost level alone, whose buffers are theirs."""
+    none = np.zeros(len(e))
+    rows: list[tuple[Ints | Floats, ...]] = [
         (
-            first,
-            np.ones(len(e)),
-            tile(work, "I", e.temporal),
-            tile(work, "W", e.temporal),
-            np.zeros(len(e)),
-            np.zeros(len(e)),
-            spread_tiles(work, "I", e.temporal, spatial),
-            spread_tiles(work, "W", e.temporal, spatial),
+            *(np.arange(len(e)), np.ones(len(e))),
+            *(*(tile(work, role, e.temporal) for role in INPUTS), none, none),
+            *(spread_tiles(work, role, e.temporal, e.spatial) if innermost else none for role in INPUTS),
         )
     ]
     for moves in nodes.moves:
-        inputs, weights, outputs = (change(work, role, e, nodes, moves) for role in (*INPUTS, "O"))
-        for count, back in ((moves.fresh, 0.0), (moves.count - moves.fresh, 1.0)):
+        turn = Turn.of(e, nodes, moves)
+        inputs = {role: change(work, role, turn) for role in INPUTS}
+        outputs = change(work, "O", turn)
+        brought = [one.brought(tile(work, role, turn.after)) for role, one in inputs.items()]
+        back = outputs.brought(tile(work, "O", turn.after))
+        left = outputs.left(tile(work, "O", turn.before(e, nodes, moves)))
+        received = [
+            one.brought(spread_tiles(work, role, turn.after, turn.spatial)) if innermost else back
+            for role, one in inputs.items()
+        ]
+        for count, sums in ((moves.fresh, 0.0 * back), (moves.count - moves.fresh, back)):
             some = np.flatnonzero(count > 0)
-            rows.append(
-                (
-                    moves.after[some],
-                    count[some],
-                    inputs.brought[some],
-                    weights.brought[some],
-                    back * outputs.brought[some],
-                    outputs.left[some],
-                    inputs.received[some],
-                    weights.received[some],
-                )
-            )
+            rows.append(tuple(array[some] for array in (moves.after, count, *brought, sums, left, *received)))
     node, count, i, w, back, left, got_i, got_w = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))
     return Steps(node.astype(np.int64), count, {"I": i, "W": w, "O": back}, left, {"I": got_i, "W": got_w})
 
@@ -138,12 +131,12 @@ class _Inside:
 def _inside(
     work: Contraction, levels: list[LevelTiles], number: int, e: Entries, nodes: Nodes, array: Array
 ) -> _Inside:
-    spatial = e.spatial[:, nodes.entry]
+    spatial = e.spatial.take(nodes.entry, axis=1)
     largest = np.minimum(spatial, nodes.sizes)
     parts = np.ceil(nodes.sizes / spatial)
     if number + 1 == len(levels):
         return _Inside(np.ceil(largest.prod(axis=0) / array.lanes), parts.prod(axis=0), None)
-    spread = any_parts(e)[:, nodes.entry]
+    spread = any_parts(e).take(nodes.entry, axis=1)
     rank = np.cumsum(spread, axis=0) * spread
     last = nodes.sizes - (parts - 1) * spatial
     compute, taking_part = np.zeros(len(nodes.entry)), np.zeros(len(nodes.entry))
@@ -161,7 +154,7 @@ def _inside(
         some = np.flatnonzero(copies > 0)
         if not len(some):
             continue
-        given = np.where(is_last, last, largest)[:, some]
+        given = np.where(is_last, last, largest).take(some, axis=1)
         run = run_level(work, levels, number + 1, e.rows[nodes.entry[some]], given, array)
         steps = run.by_entry(np.ones(len(run.entry)))
         compute[some] = np.maximum(compute[some], run.by_entry(run.delay))

@@ -9,6 +9,7 @@ steps with the same node and moving loop differ in nothing but whether sums were
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,11 @@ class Entries:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @cached_property
+    def several(self) -> Bools:
+        """Which dimensions have several tiles."""
+        return self.full + self.smaller > 1
 
 
 def enter(tiles: LevelTiles, rows: Ints, given: Floats) -> Entries:
@@ -90,7 +96,7 @@ def make_nodes(work: Contraction, e: Entries) -> Nodes:
             often = np.where(np.arange(len(before)) < len(steady), full[before] - 1, 1.0)
             new = np.where(adds[before], 0.0, fresh[before] * often)
             moves.append(Moves(place, before, after, entry[before], count[before] * often, new))
-        lasts = sizes[:, last]
+        lasts = sizes.take(last, axis=1)
         at = entry[last]
         lasts[dim[at], np.arange(len(last))] = e.last[dim[at], at]
         fresh = np.concatenate([np.where(adds, fresh, fresh * full), np.where(adds[last], 0.0, fresh[last])])

@@ -59,39 +59,78 @@ def _spread(axis: TensorAxis, sizes: list[Floats], spatial: list[Floats]) -> Flo
 
 
 @dataclass(frozen=True)
+class Turn:
+    """
+    A group of steps by dimension, [dimension, group]: the tiles after the move, which loop moves on, which begin anew.
+
+    `first` is the first tile of an entry, `spatial` what a sub-cluster gets of it.
+    """
+
+    after: Floats
+    first: Floats
+    spatial: Floats
+    here: Bools
+    restarts: Bools
+
+    @staticmethod
+    def of(e: Entries, nodes: Nodes, moves: Moves) -> Turn:
+        """What the changes of all tensors are found from."""
+        place = e.tiles.place.take(moves.entry, axis=1)
+        restarts = (place > moves.place) & e.several.take(moves.entry, axis=1)
+        first, spatial = e.temporal.take(moves.entry, axis=1), e.spatial.take(moves.entry, axis=1)
+        return Turn(nodes.sizes.take(moves.after, axis=1), first, spatial, place == moves.place, restarts)
+
+    def before(self, e: Entries, nodes: Nodes, moves: Moves) -> Floats:
+        """The tiles before the move."""
+        inside = e.tiles.place.take(moves.entry, axis=1) > moves.place
+        known = np.where(self.here, self.first, nodes.sizes.take(moves.before, axis=1))
+        return np.where(inside, e.last.take(moves.entry, axis=1), known)
+
+
+@dataclass(frozen=True)
+class Slide:
+    """Windows that slide on in some steps: the extent of an axis before the move, after it, and of both together."""
+
+    where: Bools
+    old: Floats
+    new: Floats
+    both: Floats
+
+
+@dataclass(frozen=True)
 class Change:
-    """Of a group of steps and a tensor: what is brought, what leaves, and what all sub-clusters get together."""
+    """What a group of steps changes of a tensor: all of it where it moved, less where its windows slide on."""
 
-    brought: Floats
-    left: Floats
-    received: Floats
+    moved: Bools
+    slides: tuple[Slide, ...]
+
+    def brought(self, after: Floats) -> Floats:
+        """What is new of so many elements."""
+        for one in self.slides:
+            after = np.where(one.where, after / one.new * (one.both - one.old), after)
+        return np.where(self.moved, after, 0.0)
+
+    def left(self, before: Floats) -> Floats:
+        """What is gone of so many elements."""
+        for one in self.slides:
+            before = np.where(one.where, before / one.old * (one.both - one.new), before)
+        return np.where(self.moved, before, 0.0)
 
 
-def change(work: Contraction, role: Role, e: Entries, nodes: Nodes, moves: Moves) -> Change:
+def change(work: Contraction, role: Role, turn: Turn) -> Change:
     """What a group of steps changes of a tensor."""
-    entry = moves.entry
-    after, place = nodes.sizes[:, moves.after], e.tiles.place[:, entry]
-    inside, here = place > moves.place, place == moves.place
-    restarts = inside & (e.full[:, entry] + e.smaller[:, entry] > 1)
-    whole = e.temporal[:, entry]
-    before = np.where(inside, e.last[:, entry], np.where(here, whole, nodes.sizes[:, moves.before]))
-    spatial = e.spatial[:, entry]
     rows = [work.names.index(d) for d in work.coupled(role)]
-    again = restarts[rows].any(axis=0)
-    moved = again | here[rows].any(axis=0)
-    brought, left = tile(work, role, after), tile(work, role, before)
-    received = spread_tiles(work, role, after, spatial)
+    again = turn.restarts[rows].any(axis=0)
+    slides: list[Slide] = []
     for axis in work.axes(role):
         if len(axis.terms) < 2:
             continue
         y, r = (work.names.index(d) for d, _ in axis.terms)
-        slides = here[y] & ~again & (spatial[y] >= whole[y]) & (spatial[r] >= after[r])
-        new, old, both = after[y], whole[y], after[y] + whole[y]
-        joint, first, second = (axis.extent([size, after[r]]) for size in (both, old, new))
-        brought = np.where(slides, brought / second * (joint - first), brought)
-        received = np.where(slides, received / second * (joint - first), received)
-        left = np.where(slides, left / first * (joint - second), left)
-    return Change(*(np.where(moved, volume, 0.0) for volume in (brought, left, received)))
+        old, new, taps = turn.first[y], turn.after[y], turn.after[r]
+        where = turn.here[y] & ~again & (turn.spatial[y] >= old) & (turn.spatial[r] >= taps)
+        if where.any():
+            slides.append(Slide(where, *(axis.extent([size, taps]) for size in (old, new, old + new))))
+    return Change(again | turn.here[rows].any(axis=0), tuple(slides))
 
 
 def any_parts(e: Entries) -> Bools:
