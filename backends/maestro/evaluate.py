@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from npuc.compiler.options import HardwareLike
 
 Floats = NDArray[np.float64]
-BATCH = 2_000
+BATCH = 1_000
 """Mappings that are analysed at a time: numpy's calls are few, and their arrays stay in the cache."""
 MOST_LEVELS = 4
 

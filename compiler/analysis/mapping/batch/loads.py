@@ -6,102 +6,99 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays
-from npuc.compiler.analysis.mapping.batch.nodes import Entries, Maps, Parts, joint, spatial_maps, total
+from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints
+from npuc.compiler.analysis.mapping.batch.nodes import Entries, Faces, Parts, joint, total
 
 
 @dataclass(frozen=True)
-class Fixed:
-    """Of each entry, for one input tensor: what the temporal maps give, and from which slot on it is loaded anew."""
+class Loads:
+    """
+    What steps load of one input tensor: what its temporal maps give times what its spatial maps do.
 
-    index: int
-    coupled: Bools
-    base: Floats
-    again: Bools
+    `first` is by entry, of the first step. `temporal` and `kind` are [slot, entry], of the steps in which the directive
+    of a slot moves on; `spatial` is [kind of step, face]. The kind of a step has a bit for each spatial map: all
+    but the first sub-cluster then get only what the one before them has not. `stuck`: MAESTRO gives up.
+    """
 
+    first: Floats
+    temporal: Floats
+    kind: Ints
+    spatial: Floats
+    stuck: Bools
 
-def fixed_parts(e: Entries) -> tuple[Fixed, Fixed]:
-    """Those of input and weights."""
-    return _fixed(e, 0, e.level.in_input), _fixed(e, 1, e.level.in_weight)
-
-
-def _fixed(e: Entries, index: int, coupled: Bools) -> Fixed:
-    level = e.level
-    use = coupled & ~level.spatial
-    base = np.where(use, np.where(e.short, level.mapped_edge, level.mapped), 1.0).prod(axis=0)
-    inside = coupled & ~e.whole
-    after = np.zeros_like(inside)
-    for i in range(len(inside) - 2, -1, -1):
-        after[i] = after[i + 1] | inside[i + 1]
-    return Fixed(index, coupled, base, after)
-
-
-def first_load(e: Entries, fixed: Fixed, maps: Maps) -> Floats:
-    """What the first step of each entry loads; `maps` are those of the entries with nothing at an edge."""
-    level = e.level
-    entry = np.arange(len(e))
-    slot, alone = maps.slot, level.edges == 1
-    use = fixed.coupled[slot, entry] & maps.there
-    mapped, mapped_edge = level.mapped[slot, entry], level.mapped_edge[slot, entry]
-    first = np.where(maps.short & alone, mapped_edge, mapped)
-    middle = np.where(maps.short & alone, 1.0, mapped)
-    last = np.where(maps.short, mapped_edge, mapped)
-    edge, ragged = joint(maps.edge, maps.ragged, use, level.last[fixed.index])
-    parts = Parts(first, last, middle, last).joined(use)
-    return fixed.base * np.where(use.any(axis=0), total(parts, edge, ragged, level.width, level.edges), 1.0)
+    def of(self, slot: int, entry: Ints, face: Ints) -> Floats:
+        """The loads of steps that lead to a face of an entry by moving on in a slot."""
+        at = slot * self.temporal.shape[1] + entry
+        return self.temporal.take(at) * self.spatial.take(self.kind.take(at) * self.spatial.shape[1] + face)
 
 
 @dataclass(frozen=True)
-class Moves:
-    """Steps in which the directive of slot `slot` moves on: their entries, and whether to its partial last tile."""
-
-    slot: int
-    entry: Ints
-    edges: Ints
-    to_edge: Bools
-
-
-def loads(e: Entries, moves: Moves, parts: tuple[Fixed, Fixed]) -> tuple[list[Floats], Bools]:
-    """What each of the steps loads of input and weights, and where MAESTRO gives up."""
-    level, entry, i = e.level, moves.entry, moves.slot
-    maps = spatial_maps(e, entry, moves.edges)
-    here = maps.slot == i
-    edge = np.where(here, moves.to_edge, maps.edge)
-    ragged = np.where(here, moves.to_edge & e.ragged[i, entry], maps.ragged)
-    values = _Values.of(level, maps.slot, entry)
-    temporal, unique, mapped = ~level.spatial[i, entry], level.unique[i, entry], level.mapped[i, entry]
-    found: list[Floats] = []
-    stuck = np.zeros(len(entry), bool)
-    for fixed in parts:
-        moved, again = fixed.coupled[i, entry], fixed.again[i, entry]
-        stuck |= moved & temporal & (unique == 0)
-        base = fixed.base[entry]
-        base = np.where(temporal & ~again & moved, base / mapped * np.maximum(unique, 1.0), base)
-        use = fixed.coupled[maps.slot, entry] & maps.there
-        shared = (maps.slot > i) | (here & ~again)
-        middle = np.where(shared, values.unique, values.mapped)
-        last = np.where(shared, values.unique_edge, values.mapped_edge)
-        any_edge, any_ragged = joint(edge, ragged, use, level.last[fixed.index][entry])
-        factors = Parts(values.mapped, values.mapped_edge, middle, last).joined(use)
-        spread = total(factors, any_edge, any_ragged, level.width[entry], level.edges[entry])
-        found.append(np.where(moved, base * np.where(use.any(axis=0), spread, 1.0), 0.0))
-    return found, stuck
-
-
-@dataclass(frozen=True)
-class _Values:
-    """Sizes of the spatial maps."""
+class _Sizes:
+    """Sizes of the spatial maps, [map, face]."""
 
     mapped: Floats
     mapped_edge: Floats
     unique: Floats
     unique_edge: Floats
 
-    @staticmethod
-    def of(level: LevelArrays, slot: Ints, entry: Ints) -> _Values:
-        return _Values(
-            level.mapped[slot, entry],
-            level.mapped_edge[slot, entry],
-            level.unique[slot, entry],
-            level.unique_edge[slot, entry],
-        )
+
+def loads(e: Entries, faces: Faces) -> tuple[Loads, Loads]:
+    """Those of input and weights."""
+    level = e.level
+    sizes = _Sizes(*(faces.at(a) for a in (level.mapped, level.mapped_edge, level.unique, level.unique_edge)))
+    return _loads(e, faces, 0, level.in_input, sizes), _loads(e, faces, 1, level.in_weight, sizes)
+
+
+def _loads(e: Entries, faces: Faces, tensor: int, coupled: Bools, sizes: _Sizes) -> Loads:
+    level, count = e.level, len(e)
+    still = coupled & ~level.spatial
+    base = np.where(still, np.where(e.short, level.mapped_edge, level.mapped), 1.0).prod(axis=0)
+    again = _again(coupled & ~e.whole)
+    new: Floats = base / level.mapped * np.maximum(level.unique, 1.0)
+    temporal: Floats = np.where(coupled, np.where(still & ~again, new, base), 0.0)
+    moves = (e.steady > 0) | e.edge
+    stuck: Bools = (still & moves & (level.unique == 0)).any(axis=0)
+    slot, number = faces.slot[:, :count], np.arange(len(coupled))[:, None]
+    kind = np.zeros(coupled.shape, np.int64)
+    for n, own in enumerate(slot):
+        kind |= ((own > number) | ((own == number) & ~again)).astype(np.int64) << n
+    use = faces.at(coupled) & faces.there
+    last = level.last[tensor].take(faces.entry)
+    spatial = [_spatial(e, faces, sizes, use, last, kind=n) for n in range(1 << len(slot))]
+    first = base * _first(e, faces, sizes, use[:, :count], level.last[tensor])
+    return Loads(first, temporal, kind, np.stack(spatial), stuck)
+
+
+def _again(moves: Bools) -> Bools:
+    """From which slot on there are some inside that begin anew."""
+    found = np.zeros_like(moves)
+    for i in range(len(moves) - 2, -1, -1):
+        found[i] = found[i + 1] | moves[i + 1]
+    return found
+
+
+def _spatial(e: Entries, faces: Faces, sizes: _Sizes, use: Bools, last: Ints, *, kind: int) -> Floats:
+    """What the spatial maps make of a step of a kind, by face."""
+    shared = (kind >> np.arange(len(use))[:, None] & 1).astype(bool)
+    middle = np.where(shared, sizes.unique, sizes.mapped)
+    rest = np.where(shared, sizes.unique_edge, sizes.mapped_edge)
+    edge, ragged = joint(faces.edge, faces.ragged, use, last)
+    factors = Parts(sizes.mapped, sizes.mapped_edge, middle, rest).joined(use)
+    width, edges = e.level.width.take(faces.entry), e.level.edges.take(faces.entry)
+    return np.where(use.any(axis=0), total(factors, edge, ragged, width, edges), 1.0)
+
+
+def _first(e: Entries, faces: Faces, sizes: _Sizes, use: Bools, last: Ints) -> Floats:
+    """What the spatial maps make of the first step of each entry."""
+    level, count = e.level, len(e)
+    short, alone = faces.short[:, :count], level.edges == 1
+    mapped, mapped_edge = sizes.mapped[:, :count], sizes.mapped_edge[:, :count]
+    parts = Parts(
+        first=np.where(short & alone, mapped_edge, mapped),
+        first_last=np.where(short, mapped_edge, mapped),
+        middle=np.where(short & alone, 1.0, mapped),
+        last=np.where(short, mapped_edge, mapped),
+    )
+    edge, ragged = joint(faces.edge[:, :count], faces.ragged[:, :count], use, last)
+    spread = total(parts.joined(use), edge, ragged, level.width, level.edges)
+    return np.where(use.any(axis=0), spread, 1.0)

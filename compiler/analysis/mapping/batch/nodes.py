@@ -8,10 +8,14 @@ at a partial last tile. Steps of one node differ in what they load, and in nothi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays
+
+Kind = TypeVar("Kind", np.float64, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -102,27 +106,48 @@ def make_nodes(e: Entries) -> Nodes:
 
 
 @dataclass(frozen=True)
-class Maps:
-    """The spatial maps of nodes, [1 or 2, node]: the map's slot, whether it is there, at its edge, with a last part."""
+class Faces:
+    """
+    The faces of entries: an entry with some of its spatial maps at the edge, on which all that is spatial depends.
+
+    Arrays are [1 or 2 maps, face]: whether a map is there, at its edge, with a last part there, whether it moved to the
+    edge or is short from the start. Face n of entry i is number n len(e) + i; n has a bit for each map.
+    """
 
     slot: Ints
+    entry: Ints
     there: Bools
     edge: Bools
     ragged: Bools
-    bit: Bools
+    moved: Bools
     short: Bools
 
+    @staticmethod
+    def of(e: Entries) -> Faces:
+        """All faces."""
+        level = e.level
+        maps = 1 + bool((level.slots[0] != level.slots[1]).any())
+        own = level.slots[:maps]
+        faces = 1 << maps
+        number, entry = np.repeat(np.arange(faces), len(e)), np.tile(np.arange(len(e)), faces)
+        slot = np.tile(own, faces)
+        short, ragged = (np.tile(np.take_along_axis(array, own, axis=0), faces) for array in (e.short, e.ragged))
+        there = np.ones(slot.shape, bool)
+        there[1:] = slot[1:] != slot[:1]
+        moved = ((number >> np.arange(maps)[:, None]) & 1).astype(bool)
+        return Faces(slot, entry, there, moved | short, short | (moved & ragged), moved, short)
 
-def spatial_maps(e: Entries, entry: Ints, edges: Ints) -> Maps:
-    """The spatial maps of nodes that are given by their entries and what is at its edge."""
-    level = e.level
-    count = 1 + bool((level.slots[0] != level.slots[1]).any())
-    slot = level.slots[:count, entry]
-    there = np.ones(slot.shape, bool)
-    there[1:] = slot[1:] != slot[:1]
-    bit = ((edges >> slot) & 1).astype(bool)
-    short = e.short[slot, entry]
-    return Maps(slot, there, bit | short, short | (bit & e.ragged[slot, entry]), bit, short)
+    def of_nodes(self, e: Entries, nodes: Nodes) -> Ints:
+        """The number of the face of each node."""
+        found = nodes.entry
+        for number, slot in enumerate(self.slot[:, : len(e)]):
+            found = found + (((nodes.edges >> slot.take(nodes.entry)) & 1) << number) * len(e)
+        return found
+
+    def at(self, array: NDArray[Kind]) -> NDArray[Kind]:
+        """The values of a level's array in the slots of the maps."""
+        maps, entries = len(self.slot), len(self.entry) >> len(self.slot)
+        return np.tile(np.take_along_axis(array, self.slot[:, :entries], axis=0), 1 << maps)
 
 
 @dataclass(frozen=True)
@@ -135,37 +160,40 @@ class Work:
     active: Floats
 
 
-def work_of(e: Entries, nodes: Nodes, maps: Maps) -> Work:
-    """What the nodes compute and give."""
-    level, entry, slot = e.level, nodes.entry, maps.slot
-    width, edges = level.width[entry], level.edges[entry]
+def work_of(e: Entries, nodes: Nodes, faces: Faces, face: Ints) -> Work:
+    """What the nodes compute and give; `face` is the face of each."""
+    level, maps = e.level, faces
+    width, edges = level.width.take(faces.entry), level.edges.take(faces.entry)
     alone = edges == 1
-    output = level.in_output[slot, entry]
-    input_edge = level.mapped_edge[slot, entry]
-    mapped = np.where(output, level.out_mapped[slot, entry], level.mapped[slot, entry])
-    mapped_edge = np.where(output, level.out_mapped_edge[slot, entry], input_edge)
-    unique = np.where(output, level.out_unique[slot, entry], level.unique[slot, entry])
-    unique_edge = np.where(output, level.out_unique_edge[slot, entry], level.unique_edge[slot, entry])
+    output = faces.at(level.in_output)
+    input_edge = faces.at(level.mapped_edge)
+    mapped = np.where(output, faces.at(level.out_mapped), faces.at(level.mapped))
+    mapped_edge = np.where(output, faces.at(level.out_mapped_edge), input_edge)
+    unique = np.where(output, faces.at(level.out_unique), faces.at(level.unique))
+    unique_edge = np.where(output, faces.at(level.out_unique_edge), faces.at(level.unique_edge))
     unique = np.where(unique == 0, 1.0, unique)
     # Where one sub-cluster is at work at the edge, its size is the *input's*, also along Y and X: a quirk.
-    first = np.where(maps.bit & alone, input_edge, mapped)
-    first_last = np.where(maps.bit & alone, input_edge, np.where(maps.short, mapped_edge, mapped))
-    last = np.where(maps.bit, unique_edge, np.where(maps.short, np.where(output, unique_edge, mapped_edge), unique))
-    again = np.where(maps.bit, unique_edge, np.where(maps.short, mapped_edge, unique))
+    first = np.where(maps.moved & alone, input_edge, mapped)
+    first_last = np.where(maps.moved & alone, input_edge, np.where(maps.short, mapped_edge, mapped))
+    last = np.where(maps.moved, unique_edge, np.where(maps.short, np.where(output, unique_edge, mapped_edge), unique))
+    again = np.where(maps.moved, unique_edge, np.where(maps.short, mapped_edge, unique))
     spread = output & maps.there
 
-    edge, ragged = joint(maps.edge, maps.ragged, spread, level.last[2][entry])
+    edge, ragged = joint(maps.edge, maps.ragged, spread, level.last[2].take(faces.entry))
     given = Parts(first, first_last, unique, last).joined(spread)
-    egress = nodes.outputs * np.where(spread.any(axis=0), total(given, edge, ragged, width, edges), 1.0)
-    taps = nodes.outputs * nodes.taps
-    one, one_last = taps * product(first, maps.there), taps * product(first_last, maps.there)
+    egress = np.where(spread.any(axis=0), total(given, edge, ragged, width, edges), 1.0)
+    one, one_last = product(first, maps.there), product(first_last, maps.there)
     critical = np.where(edge & alone & ragged, one_last, one)
 
     partial = np.logical_or.reduce(maps.edge & maps.there, axis=0)
     last_ragged: Bools = np.where(maps.there[-1, :], maps.ragged[-1, :], maps.ragged[0, :])
-    each = Parts(one, one_last, one, taps * product(again, maps.there))
+    each = Parts(one, one_last, one, product(again, maps.there))
     work = np.where(partial, total(each, partial, last_ragged, width, edges), width * one)
-    return Work(egress, work, critical, np.where(maps.edge[0], edges, width))
+    active = np.where(maps.edge[0], edges, width)
+    taps = nodes.outputs * nodes.taps
+    return Work(
+        nodes.outputs * egress.take(face), taps * work.take(face), taps * critical.take(face), active.take(face)
+    )
 
 
 def product(array: Floats, use: Bools) -> Floats:

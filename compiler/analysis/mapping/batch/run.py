@@ -13,17 +13,8 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays
 from npuc.compiler.analysis.mapping.batch.groups import sum_by
-from npuc.compiler.analysis.mapping.batch.loads import Moves, first_load, fixed_parts, loads
-from npuc.compiler.analysis.mapping.batch.nodes import (
-    Entries,
-    Maps,
-    Nodes,
-    Work,
-    enter,
-    make_nodes,
-    spatial_maps,
-    work_of,
-)
+from npuc.compiler.analysis.mapping.batch.loads import loads
+from npuc.compiler.analysis.mapping.batch.nodes import Entries, Faces, Nodes, Work, enter, make_nodes, work_of
 from npuc.compiler.analysis.mapping.parity import Array
 
 MOST_STEPS = 1 << 31
@@ -76,10 +67,12 @@ def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Float
     level = levels[number] if number == 0 else levels[number].at(rows)
     e = enter(level, rows, entered)
     nodes = make_nodes(e)
-    maps = spatial_maps(e, nodes.entry, nodes.edges)
-    work = work_of(e, nodes, maps)
-    steps, stuck = _steps(e, nodes, maps, split=number == 0)
-    compute, taking_part, inner = _inside(levels, number, e, nodes, maps, work, array)
+    faces = Faces.of(e)
+    face = faces.of_nodes(e, nodes)
+    work = work_of(e, nodes, faces, face)
+    steps, stuck = _steps(e, nodes, faces, face, split=number == 0)
+    ragged = (faces.edge[0] & faces.ragged[0]).take(face)
+    compute, taking_part, inner = _inside(levels, number, e, nodes, ragged, work, array)
     entry, node = nodes.entry[steps.node], steps.node
     into = array.noc_latency + np.ceil((steps.input + steps.weight) / array.noc_bw) - 1
     out = array.noc_latency + np.ceil(work.egress / array.noc_bw) - 1
@@ -95,30 +88,31 @@ def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Float
 
 
 def _inside(
-    levels: list[LevelArrays], number: int, e: Entries, nodes: Nodes, maps: Maps, work: Work, array: Array
+    levels: list[LevelArrays], number: int, e: Entries, nodes: Nodes, ragged: Bools, work: Work, array: Array
 ) -> tuple[Floats, Floats, Bools]:
-    """Of each node the time of its work, how many processing elements take part, and whether both are right."""
+    """
+    Of each node the time of its work, how many processing elements take part, and whether both are right.
+
+    `ragged`: its last sub-cluster has less than the others.
+    """
     good = np.ones(len(nodes), bool)
     if number + 1 == len(levels):
         return np.ceil(work.critical / array.lanes), work.active, good
-    level, edges = e.level, e.level.edges[nodes.entry]
-    ragged = maps.edge[0] & maps.ragged[0]
-    plain = np.flatnonzero(~ragged | (edges > 1))
-    last = np.flatnonzero(ragged)
+    level, edges = e.level, e.level.edges.take(nodes.entry)
+    plain, last = np.flatnonzero(~ragged | (edges > 1)), np.flatnonzero(ragged)
     which = np.concatenate([plain, last])
     is_last = np.arange(len(which)) >= len(plain)
-    entry = nodes.entry[which]
-    at_edge = ((nodes.edges[which] >> np.arange(len(level.dims))[:, None]) & 1).astype(bool) | e.short.take(
-        entry, axis=1
-    )
-    small = at_edge & (~level.spatial.take(entry, axis=1) | (edges[which] == 1) | is_last)
+    entry, edges = nodes.entry.take(which), edges.take(which)
+    moved = ((nodes.edges.take(which) >> np.arange(len(level.dims))[:, None]) & 1).astype(bool)
+    at_edge = moved | e.short.take(entry, axis=1)
+    small = at_edge & (~level.spatial.take(entry, axis=1) | (edges == 1) | is_last)
     given = np.where(small, level.mapped_edge.take(entry, axis=1), level.mapped.take(entry, axis=1))
     by_dim = np.empty_like(given)
     np.put_along_axis(by_dim, level.dims.take(entry, axis=1), given, axis=0)
-    run = run_level(levels, number + 1, e.rows[entry], by_dim, array)
+    run = run_level(levels, number + 1, e.rows.take(entry), by_dim, array)
     runtime, steps = run.by_entry(run.delay), run.by_entry(np.ones(len(run.entry)))
     active = run.by_entry(run.taking_part) / np.maximum(steps, 1.0)
-    copies = np.where(is_last, 1.0, np.where(ragged[which], edges[which] - 1, work.active[which]))
+    copies = np.where(is_last, 1.0, np.where(ragged.take(which), edges - 1, work.active.take(which)))
     compute, taking_part = np.zeros(len(nodes)), np.zeros(len(nodes))
     for part in (slice(0, len(plain)), slice(len(plain), None)):
         at = which[part]
@@ -128,43 +122,41 @@ def _inside(
     return compute, taking_part, good
 
 
-def _steps(e: Entries, nodes: Nodes, maps: Maps, *, split: bool) -> tuple[Steps, Bools]:
+def _steps(e: Entries, nodes: Nodes, faces: Faces, face: Ints, *, split: bool) -> tuple[Steps, Bools]:
     """
     The steps of all entries, and the entries that MAESTRO gives up on.
 
     With `split` a directive's first tile and those in its middle are told apart wherever they are.
     """
-    parts = fixed_parts(e)
-    first = Maps(*(getattr(maps, name)[:, : len(e)] for name in ("slot", "there", "edge", "ragged", "bit", "short")))
+    inputs, weights = loads(e, faces)
     node, count, place = np.arange(len(e)), np.ones(len(e)), np.zeros(len(e))
-    found = [(node, count, first_load(e, parts[0], first), first_load(e, parts[1], first), place)]
-    stuck = np.zeros(len(e), bool)
+    found = [(node, count, inputs.first, weights.first, place)]
     inside = _inside_states(e) if split else None
     for i in range(len(e.steady)):
-        entry = nodes.entry[node]
-        steady = e.steady[i, entry]
-        middle, edge = np.flatnonzero(steady > 0), np.flatnonzero(e.edge[i, entry])
+        entry = nodes.entry.take(node)
+        steady = e.steady[i].take(entry)
+        middle, edge = np.flatnonzero(steady > 0), np.flatnonzero(e.edge[i].take(entry))
         if not len(middle) and not len(edge):
             continue
         both = np.concatenate([middle, edge])
-        to_edge = np.arange(len(both)) >= len(middle)
-        moves = Moves(i, entry[both], nodes.edges[node[both]], to_edge)
-        (input_load, weight_load), wrong = loads(e, moves, parts)
-        stuck[entry[both][wrong]] = True
-        to = np.concatenate([node[middle], nodes.child[i][node[edge]]])
-        often = np.concatenate([count[middle] * steady[middle], count[edge]])
-        new_place = place[both]
+        at = entry.take(both)
+        to = np.concatenate([node.take(middle), nodes.child[i].take(node.take(edge))])
+        often = np.concatenate([count.take(middle) * steady.take(middle), count.take(edge)])
+        new_place = place.take(both)
         if inside is not None:
-            new_place = new_place + np.where(to_edge, 1.0, 1.0 + e.edge[i][moves.entry]) * inside[i][moves.entry]
-        found.append((to, often, input_load, weight_load, new_place))
+            to_edge = np.arange(len(both)) >= len(middle)
+            new_place = new_place + np.where(to_edge, 1.0, 1.0 + e.edge[i].take(at)) * inside[i].take(at)
+        to_face = face.take(to)
+        found.append((to, often, inputs.of(i, at, to_face), weights.of(i, at, to_face), new_place))
         if split:
             node, count = np.concatenate([node, to]), np.concatenate([count, often])
             place = np.concatenate([place, new_place])
         else:
             node = np.concatenate([node, to[len(middle) :]])
-            count = np.concatenate([count * (1 + steady), count[edge]])
+            count = np.concatenate([count * (1 + steady), count.take(edge)])
             place = np.zeros(len(node))
-    return Steps(*(np.concatenate(arrays) for arrays in zip(*found, strict=True))), stuck
+    steps = Steps(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+    return steps, inputs.stuck | weights.stuck
 
 
 def _inside_states(e: Entries) -> Floats:

@@ -37,10 +37,8 @@ class LevelTiles:
 
     def at(self, rows: Ints) -> LevelTiles:
         """The level of these mappings, which may come several times."""
-        return LevelTiles(
-            *(array.take(rows, axis=1) for array in (self.temporal, self.spatial)),
-            *(array.take(rows, axis=1) for array in (self.order, self.place)),
-        )
+        temporal, spatial = self.temporal.take(rows, axis=1), self.spatial.take(rows, axis=1)
+        return LevelTiles(temporal, spatial, self.order.take(rows, axis=1), self.place.take(rows, axis=1))
 
 
 def cluster_arrays(work: Contraction, mappings: Sequence[Clusters]) -> list[LevelTiles]:

@@ -103,16 +103,15 @@ def _steps(work: Contraction, e: Entries, nodes: Nodes, *, innermost: bool) -> S
     ]
     for moves in nodes.moves:
         turn = Turn.of(e, nodes, moves)
-        inputs = {role: change(work, role, turn) for role in INPUTS}
-        outputs = change(work, "O", turn)
-        brought = [one.brought(tile(work, role, turn.after)) for role, one in inputs.items()]
+        changes, outputs = [change(work, role, turn) for role in INPUTS], change(work, "O", turn)
+        brought = [one.brought(tile(work, role, turn.after)) for role, one in zip(INPUTS, changes, strict=True)]
         back = outputs.brought(tile(work, "O", turn.after))
         left = outputs.left(tile(work, "O", turn.before(e, nodes, moves)))
         received = [
-            one.brought(spread_tiles(work, role, turn.after, turn.spatial)) if innermost else back
-            for role, one in inputs.items()
+            one.brought(spread_tiles(work, role, turn.after, turn.spatial)) if innermost else np.zeros(len(back))
+            for role, one in zip(INPUTS, changes, strict=True)
         ]
-        for count, sums in ((moves.fresh, 0.0 * back), (moves.count - moves.fresh, back)):
+        for count, sums in ((moves.fresh, np.zeros(len(back))), (moves.count - moves.fresh, back)):
             some = np.flatnonzero(count > 0)
             rows.append(tuple(array[some] for array in (moves.after, count, *brought, sums, left, *received)))
     node, count, i, w, back, left, got_i, got_w = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))

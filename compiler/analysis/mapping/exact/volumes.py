@@ -120,7 +120,8 @@ class Change:
 def change(work: Contraction, role: Role, turn: Turn) -> Change:
     """What a group of steps changes of a tensor."""
     rows = [work.names.index(d) for d in work.coupled(role)]
-    again = turn.restarts[rows].any(axis=0)
+    again: Bools = np.logical_or.reduce(turn.restarts[rows], axis=0)
+    here: Bools = np.logical_or.reduce(turn.here[rows], axis=0)
     slides: list[Slide] = []
     for axis in work.axes(role):
         if len(axis.terms) < 2:
@@ -130,7 +131,7 @@ def change(work: Contraction, role: Role, turn: Turn) -> Change:
         where = turn.here[y] & ~again & (turn.spatial[y] >= old) & (turn.spatial[r] >= taps)
         if where.any():
             slides.append(Slide(where, *(axis.extent([size, taps]) for size in (old, new, old + new))))
-    return Change(again | turn.here[rows].any(axis=0), tuple(slides))
+    return Change(again | here, tuple(slides))
 
 
 def any_parts(e: Entries) -> Bools:
