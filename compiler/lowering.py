@@ -70,7 +70,8 @@ def lower(
     available = own_passes() if asked is None and not load else available_passes(load)
     text = asked if asked is not None else ",".join(_preset(module, model, machine, options, objective, warnings))
     passes = read_pipeline(text, available)
-    trace = _trace(passes, module, model, machine, options, say)
+    mappers = _mapping_passes(model, machine, options, warnings)
+    trace = _trace([*passes, *mappers], module, model, machine, options, say)
     context = make_context()
     verify_each = options.get("verify_each", False)
     patterns = patterns_of(options.get("only"))
@@ -92,27 +93,25 @@ def lower(
         say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
         run_pipeline(module, [schedule], context, sources, verify_each=verify_each, observe=trace)
         passes.append(schedule)
-    last = _mapping_passes(module, model, machine, options, warnings)
-    run_pipeline(module, last, context, sources, verify_each=verify_each, observe=trace)
-    return Lowered([*passes, *last], memory)
+    if mappers:
+        file = options.get("mapping")
+        if file is not None and is_mapping_file(file):
+            apply_mapping_file(module, file, warnings, write_pipeline(mappers))
+        if any(op.mapping_attr is None for op in module.walk() if isinstance(op, ContractOp)):
+            run_pipeline(module, mappers, context, sources, verify_each=verify_each, observe=trace)
+            passes += mappers
+    return Lowered(passes, memory)
 
 
 def _mapping_passes(
-    module: ModuleOp, model: Backend, machine: Hardware, options: CompileOptions, warnings: list[str]
+    model: Backend, machine: Hardware, options: CompileOptions, warnings: list[str]
 ) -> list[ModulePass]:
-    """What is left to run for a backend that wants mappings; those of a file are written here."""
+    """What gives contractions without a mapping one, for a backend that wants mappings."""
     asked = options.get("mapping")
-    own = is_mapping_file(asked)
-    text = mapping_pass(model, machine, None if own else asked)
-    if text is None or model.level != "npu":
-        if asked is not None:
-            warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
-        return []
-    if asked is not None and own:
-        apply_mapping_file(module, asked, warnings, text)
-    if all(op.mapping_attr is not None for op in module.walk() if isinstance(op, ContractOp)):
-        return []
-    return read_pipeline(text, own_passes())
+    text = mapping_pass(model, machine, None if is_mapping_file(asked) else asked)
+    if text is None and asked is not None:
+        warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
+    return [] if text is None else read_pipeline(text, own_passes())
 
 
 def without_loss(module: ModuleOp) -> None:

@@ -104,7 +104,7 @@ def _mappings(_: list[str]) -> Iterator[tuple[str, str]]:
     for template in TEMPLATES:
         others = [name for name, own in ALIASES.items() if own == template.name]
         count = len(template.clusters()) + 1
-        text = f"{count} level{'s' if count > 1 else ''}: {template.parallel}; {template.stationary} stay"
+        text = f"{count} level{'s' if count > 1 else ''}: {template.parallel}; held: {template.stationary}"
         also = f"; also {', '.join(others)}" if others else ""
         yield template.name, f"{text}{also} ({template.source})"
 

@@ -138,7 +138,7 @@ TEMPLATES = (
     Template(
         "nlr",
         "input channels",
-        "nothing in the elements",
+        "nothing",
         f"{_SHIPPED}/*_nlr.m",
         "T K 1; T Y 1; T X 1; T R; T S; S C 1",
     ),
