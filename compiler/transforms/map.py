@@ -5,17 +5,19 @@ Pass `map`: spreads contractions over processing elements by a dataflow that has
       -> map{mapping=kcp_ws num-pes=256} ->
     npu.contract (m = 64, n = 512, k = 784) … {mapping = #mapping.clusters<4 [n : 4 / 1, k : 64, m : 1], 64 [k : …]>}
 
-A contraction that has a mapping keeps it. The dataflow is instantiated on the dimensions of each nest, those of
+A contraction that has a mapping keeps it. By directives a dataflow may compute points twice or never, as it does in
+MAESTRO's files; it is then marked as unchecked. The dataflow is instantiated on the dimensions of each nest, those of
 gradients too; where several statements run over one nest, for the first of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.machine import TARGET, processing_elements_of
+from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.directives import named_mapping
 from npuc.compiler.analysis.mapping.named.templates import Template, template_named
@@ -62,4 +64,4 @@ class MapPass(ModulePass):
         if mapping is None:
             message = f"{named(contract)} is no layer in the terms of directives"
             raise usage_error(contract, message, "map{form=clusters}, or leave out the pass that joined products")
-        return shared_mapping(mapping)
+        return shared_mapping(replace(mapping, unchecked=bool(coverage(mapping, elements))))

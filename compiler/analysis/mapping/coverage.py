@@ -42,7 +42,21 @@ def coverage(mapping: Mapping, num_pes: int) -> tuple[str, ...]:
         plan = plan_of(mapping, num_pes)
     except Unmappable as e:
         return (str(e),)
+    if _only_cuts(mapping):
+        return ()
     return tuple(_problems(tied(groups(plan, mapping.problem)), mapping.problem))
+
+
+def _only_cuts(mapping: Mapping) -> bool:
+    """
+    Whether each level cuts what it is given in tiles side by side, one dimension of it for the sub-clusters.
+
+    Then each point is computed once, without a look at the points, of which a gradient's product has very many.
+    """
+    if mapping.problem.slides:
+        return False
+    apart = all(mapping.extent(one.size) == mapping.extent(one.offset) for level in mapping.levels for one in level)
+    return apart and all(sum(one.spatial for one in level) == 1 for level in mapping.levels)
 
 
 def needs_width(mapping: Mapping) -> bool:
