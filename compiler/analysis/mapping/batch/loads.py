@@ -28,8 +28,9 @@ class Loads:
 
     def of(self, slot: int, entry: Ints, face: Ints) -> Floats:
         """The loads of steps that lead to a face of an entry by moving on in a slot."""
-        at = slot * self.temporal.shape[1] + entry
-        return self.temporal.take(at) * self.spatial.take(self.kind.take(at) * self.spatial.shape[1] + face)
+        entries, faces = int(self.temporal.shape[1]), int(self.spatial.shape[1])
+        at = slot * entries + entry
+        return self.temporal.take(at) * self.spatial.take(self.kind.take(at) * faces + face)
 
 
 @dataclass(frozen=True)
