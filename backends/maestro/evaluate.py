@@ -55,8 +55,9 @@ def evaluate(
     `problem["dims"]`, -1 fills a level. `hardware` is a preset's name, a file, a mapping of keys or a `Hardware`;
     what it does not say is MAESTRO's default, `maestro.mode` being `parity`.
 
-    NaN is a mapping that is refused: what MAESTRO rejects or dies of in mode parity, what does not compute everything
-    exactly once in mode exact, and sizes below 1. Memory does not grow with B, but for the result. Raises `UsageError`.
+    NaN is a mapping that is refused: sizes below 1, R or S cut over time; in mode parity what MAESTRO dies of, in mode
+    exact what does not compute everything exactly once or has no cluster form. Memory does not grow with B, but for
+    the result. Raises `UsageError`.
     """
     layer, order = _problem(problem)
     rows = _mappings(mappings, layer, order)

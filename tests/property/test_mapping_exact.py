@@ -14,7 +14,7 @@ from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction,
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.dialects.mapping import ClusterLevel, Clusters, Role, TileLoop
 from tests.mapping_batches import draw_layer
-from tests.mapping_machine import cells, run
+from tests.mapping_walk import cells, run
 
 NAMES: dict[Role, str] = {"I": "input", "W": "filter", "O": "output"}
 
