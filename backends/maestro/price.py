@@ -7,18 +7,19 @@ What one statement of a contraction costs under its mapping, in MAESTRO's column
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isfinite
 
-from npuc.backends.maestro.machine import MappedMachine
+from npuc.backends.maestro.machine import UNLIMITED, MappedMachine
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, TensorAxis
 from npuc.compiler.analysis.mapping.levels import Unmappable
-from npuc.compiler.analysis.mapping.parity import analyse
+from npuc.compiler.analysis.mapping.parity import Array, analyse
 from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
@@ -37,22 +38,53 @@ _RATIOS = (
 
 
 @dataclass(frozen=True)
+class Times:
+    """
+    The cycles of a statement by what they are for; `free` is its time on a network that takes whatever is sent.
+
+    What the network's latency, its bandwidth and the bandwidth off chip add, each to what came before.
+    """
+
+    free: int
+    latency: int
+    noc: int
+    offchip: int
+
+    @property
+    def limit(self) -> str:
+        """What most cycles are for, of equal parts the first."""
+        parts = {"compute": self.free, "noc": self.noc, "latency": self.latency, "offchip": self.offchip}
+        return max(parts, key=lambda name: parts[name])
+
+
+@dataclass(frozen=True)
 class Price:
-    """The columns of a statement, and what is odd about its mapping, as sentences."""
+    """The columns of a statement, what its time is for, and what is odd about its mapping, as sentences."""
 
     columns: Columns
+    times: Times
     remarks: tuple[str, ...] = ()
+
+
+def _times(array: Array, runtime: Callable[[Array], int]) -> Times:
+    """The parts of a runtime, found by taking away one bound of the machine after another."""
+    near = replace(array, offchip_bw=UNLIMITED)
+    late = replace(near, noc_bw=UNLIMITED)
+    free = replace(late, noc_latency=min(1, array.noc_latency))
+    all_of_it, on_chip, without_width, least = (runtime(machine) for machine in (array, near, late, free))
+    return Times(least, max(0, without_width - least), max(0, on_chip - without_width), max(0, all_of_it - on_chip))
 
 
 def price_directives(mapping: Mapping, machine: MappedMachine) -> Price:
     """MAESTRO's columns of a mapping by directives. Raises `Unmappable` as MAESTRO fails."""
     array = machine.array
     found = columns(analyse(mapping, array), array, len(mapping.levels)) | {"num_levels": len(mapping.levels)}
+    times = _times(array, lambda machine: analyse(mapping, machine).runtime)
     runtime, macs = found["runtime_cycles"], found["num_macs"]
     if not runtime or runtime < 0 or not macs or macs < 0 or None in found.values():
-        return Price(found, ("MAESTRO's analysis breaks down on its mapping: its numbers mean nothing",))
+        return Price(found, times, ("MAESTRO's analysis breaks down on its mapping: its numbers mean nothing",))
     wrong = coverage(mapping, array.num_pes)
-    return Price(found, tuple(f"its mapping does not compute each point once: {one}" for one in wrong[:1]))
+    return Price(found, times, tuple(f"its mapping does not compute each point once: {one}" for one in wrong[:1]))
 
 
 def price_clusters(nest: Nest, statement: Statement, mapping: Clusters, machine: MappedMachine) -> Price:
@@ -63,9 +95,11 @@ def price_clusters(nest: Nest, statement: Statement, mapping: Clusters, machine:
         message = f"its clusters hold {needed:,} processing elements, the machine has {array.num_pes:,}"
         raise Unmappable(message, fits=False)
     work = contraction_of_statement(nest, statement)
-    table = evaluate_exact(work, cluster_arrays(work, [mapping]), array)
+    levels = cluster_arrays(work, [mapping])
+    table = evaluate_exact(work, levels, array)
+    times = _times(array, lambda machine: int(evaluate_exact(work, levels, machine)["runtime_cycles"][0]))
     found: Columns = {name: _number(name, float(values[0])) for name, values in table.items()}
-    return Price(found | {"num_levels": len(mapping.levels)})
+    return Price(found | {"num_levels": len(mapping.levels)}, times)
 
 
 def _number(name: str, value: float) -> int | float | None:

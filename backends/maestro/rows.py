@@ -38,11 +38,13 @@ def contract_row(op: ContractOp, index: int, number: int, price: Price, machine:
         macs=nest.points,
         vector_ops=0,
         cycles=cycles,
+        compute_cycles=price.times.free,
+        stall_cycles=cycles - price.times.free,
         seconds=machine.seconds(cycles),
         utilization=nest.points / (cycles * machine.peak) if cycles > 0 else None,
         spm_bytes=_room(found, machine),
         energy_j=None if machine.mac_pj is None or energy is None else 1e-12 * machine.mac_pj * energy,
-        limit=_limit(found, machine),
+        limit=price.times.limit if cycles > 0 else None,
         native={**found, **several},
     )
 
@@ -66,24 +68,6 @@ def _room(found: Columns, machine: MappedMachine) -> int | None:
     """What the shared buffer has to hold, in bytes."""
     room = found["l2_size_req"]
     return None if machine.element_bytes is None or room is None else int(room * machine.element_bytes)
-
-
-def _limit(found: Columns, machine: MappedMachine) -> str | None:
-    """
-    What takes the longest in a mean step: work inside the level, or transfers.
-
-    `latency` where even the largest transfer takes no longer than the network's latency.
-    """
-    compute = found["compute_delay_avg"]
-    into, out = found["ingress_delay_avg"], found["egress_delay_avg"]
-    if compute is None or into is None or out is None:
-        return None
-    if (found["offchip_bw_req"] or 0) > machine.array.offchip_bw:
-        return "offchip"
-    if compute >= max(into, out):
-        return "compute"
-    most = max(found["ingress_delay_max"] or 0, found["egress_delay_max"] or 0)
-    return "latency" if most <= machine.array.noc_latency else "noc"
 
 
 def buffer_need(nest: Nest, found: Columns, machine: MappedMachine) -> dict[str, tuple[int, int]]:

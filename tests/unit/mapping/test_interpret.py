@@ -72,5 +72,6 @@ def test_a_tile_of_flattened_dimensions_is_several_boxes() -> None:
 
 def test_tiles_of_one_point_are_taken_together() -> None:
     found = boxes(IMAGES, clusters_of("16 [b : 1, o : 16 / 1, y : 1, x : 1], 25 [r : 5 / 1, s : 5 / 1]"))
+    assert not isinstance(found, str)
     assert len(found) <= MOST
     assert sum(np.prod([high - low for low, high in box.values()]) for box in found) == IMAGES.points
