@@ -15,7 +15,7 @@ from typing import Annotated, cast
 
 import typer
 
-from npuc.compiler.cli import check, compile, explain, fmt, lint, listing, opt, reuse, run, study, sweep
+from npuc.compiler.cli import check, compile, explain, fmt, lint, listing, map, opt, reuse, run, study, sweep
 from npuc.compiler.cli.shared import flush, prepare_streams, report_error
 from npuc.compiler.errors import UsageError
 from npuc.compiler.memory import without_cycle_collection
@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (compile, explain, run, check, fmt, lint, opt, reuse, sweep, study, listing):
+for verb in (compile, explain, run, check, fmt, lint, opt, reuse, sweep, map, study, listing):
     verb.register(app)
 
 # What typer raises for a wrong command line. It has no public name of its own: BadParameter is one kind of it.

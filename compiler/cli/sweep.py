@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 ROWS: tuple[SweepRows, ...] = ("folded", "all")
 MESSAGES_SHOWN = 20
 """Messages and failed points that are told one by one."""
-REFRESH_SECONDS = 0.1
 
 
 def register(app: typer.Typer) -> None:
@@ -185,13 +184,13 @@ def _collect(
     sweep: Sweep, known: list[SweepPoint], write: Callable[[SweepPoint], None], *, jobs: int, quiet: bool, bar: bool
 ) -> list[SweepPoint]:
     points, told = list(known), _Told(quiet)
-    with _progress(sweep.grid.count, len(known), bar=bar and not quiet) as (advance, say):
+    with progress("sweep", sweep.grid.count, len(known), bar=bar and not quiet) as (advance, say):
         for point in sweep.points(len(known), jobs=jobs):
             write(point)
             points.append(point)
             for message in told.new(point):
                 say(message)
-            advance()
+            advance(1)
     if rest := told.rest():
         say(rest)
     return points
@@ -221,38 +220,3 @@ class _Told:
         """How much was not told."""
         more = len(self._seen) - MESSAGES_SHOWN
         return f"{more:,} more messages; {self._failed:,} points failed" if more > 0 else None
-
-
-@contextmanager
-def _progress(count: int, done: int, *, bar: bool) -> Generator[tuple[Callable[[], None], Callable[[str], None]]]:
-    """What advances a bar on standard error, where that is a terminal, and what writes a line there."""
-    if not bar or not sys.stderr.isatty():
-        yield lambda: None, lambda text: print(f"npuc: {text}", file=sys.stderr)
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("sweep"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    # Without a thread of its own: one would be copied into the processes of --jobs.
-    shown = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-    with shown:
-        task = shown.add_task("sweep", total=count, completed=done)
-        shown.refresh()
-        last = time.monotonic()
-
-        def advance() -> None:
-            nonlocal last
-            shown.advance(task)
-            if time.monotonic() - last > REFRESH_SECONDS:
-                shown.refresh()
-                last = time.monotonic()
-
-        yield advance, lambda text: shown.console.print(escape(f"npuc: {text}"), highlight=False, soft_wrap=True)

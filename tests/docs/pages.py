@@ -35,6 +35,7 @@ NAMES = (
         "explain",
         "report",
         "reuse",
+        "map",
         "mapping",
         "editor",
     ),

@@ -17,7 +17,16 @@ from npuc.compiler.analysis.mapping.parity import Array
 from npuc.compiler.analysis.mapping.search.candidates import Candidates, Mapper
 from npuc.compiler.analysis.mapping.search.exhaustive import ExhaustiveMapper, count_mappings
 from npuc.compiler.analysis.mapping.search.random import BLOCK, RandomMapper
-from npuc.compiler.analysis.mapping.search.run import OBJECTIVES, Best, Costs, Limits, Objective, exact_costs, search
+from npuc.compiler.analysis.mapping.search.run import (
+    OBJECTIVES,
+    Best,
+    Cost,
+    Costs,
+    Limits,
+    Objective,
+    exact_costs,
+    search,
+)
 from npuc.compiler.analysis.mapping.search.space import MapSpace, divisors, fanouts_of, widths_of
 from npuc.dialects.mapping import ClusterLevel, Clusters, Problem, TileLoop
 
@@ -116,9 +125,9 @@ def test_exhaustive_finds_what_a_plain_loop_finds(objective: Objective, limits: 
     plain = min(plain_cost(CONV, one, objective, limits) for one in plain_mappings(found))
     assert best.evaluations == count_mappings(found)
     assert best.cost is not None
-    assert best.batch is not None
+    assert isinstance(best.found, Candidates)
     assert best.cost.of(objective) == plain
-    assert plain_cost(CONV, best.batch.mapping(0, CONV.dims), objective, limits) == plain
+    assert plain_cost(CONV, best.found.mapping(0, CONV.dims), objective, limits) == plain
 
 
 @settings(max_examples=40, deadline=None)
@@ -178,11 +187,16 @@ def test_best_takes_the_first_of_equals_and_the_other_measure_before() -> None:
     best.add(batch, costs)
     assert best.cost == costs.row(2)
     assert best.curve == [(1, 9.0), (2, 7.0)]
-    assert best.batch is not None
-    assert best.batch.mapping(0, GEMM.dims) == batch.mapping(2, GEMM.dims)
+    assert isinstance(best.found, Candidates)
+    assert best.found.mapping(0, GEMM.dims) == batch.mapping(2, GEMM.dims)
     best.add(batch, costs)
     assert best.curve == [(1, 9.0), (2, 7.0)]
     assert best.evaluations == 10
+    known = Clusters((ClusterLevel(4, ()),))
+    best.add_known(known, Cost(7.0, 4.0, 1.0, 1.0))
+    assert isinstance(best.found, Candidates)
+    best.add_known(known, Cost(7.0, 3.0, 1.0, 1.0))
+    assert best.found is known
 
 
 def test_what_cannot_be_run_or_does_not_fit_is_not_taken() -> None:

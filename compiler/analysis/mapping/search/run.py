@@ -18,7 +18,7 @@ from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.compiler.analysis.mapping.search.candidates import Candidates, Mapper
-from npuc.dialects.mapping import Clusters
+from npuc.dialects.mapping import Clusters, Mapping
 
 Objective = Literal["time", "energy", "edp"]
 OBJECTIVES: tuple[Objective, ...] = ("time", "energy", "edp")
@@ -88,10 +88,10 @@ def exact_costs(works: tuple[Contraction, ...], candidates: Candidates, array: A
     return Costs(cycles, energy, l1, l2)
 
 
-def as_candidates(work: Contraction, mapping: Clusters) -> Candidates:
-    """A mapping that is known, as the one candidate of a batch."""
+def exact_cost(works: tuple[Contraction, ...], mapping: Clusters, array: Array) -> Cost:
+    """What one mapping costs exactly."""
     fanouts = np.array([[level.fanout] for level in mapping.levels])
-    return Candidates(fanouts, tuple(cluster_arrays(work, [mapping])))
+    return exact_costs(works, Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping]))), array).row(0)
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Best:
     """
     The best so far; `curve` are the numbers of candidates after which the cost fell, with the cost then.
 
-    `batch` holds it alone; None before any candidate fits.
+    `found` is a mapping that was known, or holds the candidate alone; None before any fits.
     """
 
     objective: Objective
@@ -107,10 +107,14 @@ class Best:
     evaluations: int = 0
     key: tuple[float, float] = (np.inf, np.inf)
     cost: Cost | None = None
-    batch: Candidates | None = None
+    found: Candidates | Clusters | Mapping | None = None
     curve: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
 
-    def add(self, batch: Candidates, costs: Costs) -> Floats:
+    def add_known(self, mapping: Clusters | Mapping, cost: Cost) -> None:
+        """Take a mapping into account that is no candidate of a mapper."""
+        self.add(mapping, Costs(*(np.array([value]) for value in (cost.cycles, cost.energy, cost.l1, cost.l2))))
+
+    def add(self, batch: Candidates | Clusters | Mapping, costs: Costs) -> Floats:
         """Take candidates into account; returns their costs, infinite where they do not fit."""
         values = np.where(self.limits.fit(costs), costs.of(self.objective), np.inf)
         others = costs.of("time" if self.objective == "energy" else "energy")
@@ -120,7 +124,8 @@ class Best:
         row = int(np.lexsort((np.arange(len(values)), others, values))[0])
         key = float(values[row]), float(others[row])
         if np.isfinite(key[0]) and key < self.key:
-            self.key, self.cost, self.batch = key, costs.row(row), batch.part(slice(row, row + 1))
+            self.key, self.cost = key, costs.row(row)
+            self.found = batch.part(slice(row, row + 1)) if isinstance(batch, Candidates) else batch
         self.evaluations += len(values)
         return values
 

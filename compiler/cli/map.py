@@ -1,0 +1,229 @@
+"""`npuc map`: the best mapping of every contraction of a training step."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from npuc.compiler.cli.progress import progress
+from npuc.compiler.cli.shared import (
+    Debug,
+    Defines,
+    Inference,
+    Load,
+    MappedBy,
+    MaxOps,
+    Pipeline,
+    Quiet,
+    Source,
+    Verb,
+    check_target,
+    make_console,
+    parse_defines,
+    write_bytes,
+    write_result,
+)
+from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.options import MAX_OPS
+
+if TYPE_CHECKING:
+    from npuc.compiler.analysis.mapping.search.run import Objective
+    from npuc.compiler.mapsearch.result import Result, Settings
+    from npuc.compiler.mapsearch.search import Search
+    from npuc.compiler.options import CompileOptions
+
+BACKEND = "maestro"
+TILES = ("divisors", "any")
+MODES = ("exact", "parity")
+MOST_LEVELS = 3
+BUDGET = 10_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("map")(command)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go: `-` is standard output, None nowhere."""
+
+    json: str | None
+    csv: str | None
+    program: str | None
+    plot: str | None
+    picture: str | None
+    all_rows: bool
+
+    @property
+    def on_stdout(self) -> bool:
+        """Whether a file takes standard output."""
+        return "-" in (self.json, self.csv, self.program)
+
+
+def command(
+    source: Source,
+    objective: Annotated[
+        str, typer.Option("--objective", metavar="NAME", help="What is minimised: time, energy, edp.")
+    ] = "time",
+    budget: Annotated[int, typer.Option("--budget", metavar="N", help="Mappings tried for each contraction.")] = BUDGET,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the random numbers.")] = 0,
+    mapper: Annotated[str, typer.Option("--mapper", metavar="NAME", help="random or exhaustive.")] = "random",
+    levels: Annotated[int, typer.Option("--levels", metavar="N", help="Levels of a mapping, 1 to 3.")] = 2,
+    parallel: Annotated[
+        int, typer.Option("--parallel", metavar="N", help="Most dimensions that a level spreads, 1 to 3.")
+    ] = 1,
+    tiles: Annotated[str, typer.Option("--tiles", metavar="|".join(TILES), help="Sizes of tiles.")] = "divisors",
+    mode: Annotated[
+        str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own.")
+    ] = None,
+    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
+    ] = None,
+    define: Defines = None,
+    pipeline: Pipeline = None,
+    inference: Inference = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
+    mapping: MappedBy = None,
+    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the result as JSON.")] = None,
+    csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write a row a contraction.")] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the best cost over mappings tried.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE|-", help="Write the program with its mappings.")
+    ] = None,
+    rows: Annotated[str, typer.Option("--rows", metavar="folded|all", help="What the table shows.")] = "folded",
+    load: Load = None,
+    max_ops: MaxOps = MAX_OPS,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Search the best mapping of every contraction of a training step onto processing elements."""
+    with Verb(debug):
+        from npuc.backends.hardware import parse_setting
+
+        settings = _settings(objective, mapper, budget, seed, levels, parallel, tiles)
+        if rows not in ("folded", "all"):
+            raise UsageError(f"--rows {rows}: expected folded or all")
+        outputs = _outputs(json, csv, output, plot, all_rows=rows == "all")
+        overrides = dict(parse_setting(item) for item in setting or [])
+        if mode is not None:
+            overrides["maestro.mode"] = _chosen("--mode", mode, MODES)
+        options: CompileOptions = {
+            "hardware": hw,
+            "overrides": overrides,
+            "defines": parse_defines(define),
+            "pipeline": pipeline,
+            "inference": inference,
+            "only": only,
+            "mapping": mapping,
+            "load": load or [],
+            "max_ops": max_ops,
+        }
+        _write(*_search(source, options, settings, quiet=quiet), outputs)
+
+
+def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        text = f"{option} {value}: expected {', '.join(known[:-1])} or {known[-1]}"
+        raise UsageError(text, hint=did_you_mean(value, known))
+    return value
+
+
+def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, parallel: int, tiles: str) -> Settings:
+    """What was asked for. Raises `UsageError`."""
+    from npuc.compiler.analysis.mapping.search.run import OBJECTIVES
+    from npuc.compiler.mapsearch.result import Settings
+    from npuc.compiler.mapsearch.search import MAPPERS
+
+    wanted = "time" if objective == "latency" else objective
+    _chosen("--objective", wanted, OBJECTIVES)
+    _chosen("--mapper", mapper, MAPPERS)
+    _chosen("--tiles", tiles, TILES)
+    for option, value, least, most in (
+        ("--budget", budget, 1, None),
+        ("--seed", seed, 0, None),
+        ("--levels", levels, 1, MOST_LEVELS),
+        ("--parallel", parallel, 1, MOST_LEVELS),
+    ):
+        if value < least or (most is not None and value > most):
+            raise UsageError(f"{option} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
+    chosen: Objective = next(known for known in OBJECTIVES if known == wanted)
+    return Settings(chosen, mapper, budget, seed, levels, parallel, tiles)
+
+
+def _outputs(json: str | None, csv: str | None, program: str | None, plot: str | None, *, all_rows: bool) -> Outputs:
+    """Where results go. Raises `UsageError` before any work is done."""
+    if [json, csv, program].count("-") > 1:
+        raise UsageError("only one of --json, --csv and -o can go to standard output")
+    for path in (json, csv, program, plot):
+        check_target(path)
+    picture = None
+    if plot is not None:
+        from npuc.compiler.figure import check_format
+
+        picture = check_format(plot)
+    return Outputs(json, csv, program, plot, picture, all_rows)
+
+
+def _search(source: str, options: CompileOptions, settings: Settings, *, quiet: bool) -> tuple[Search, Result]:
+    """Lower the source and search. What is to be told goes to standard error."""
+    from npuc.backends.base import get_backend
+    from npuc.compiler.driver import lowered_module
+    from npuc.compiler.mapsearch.search import Search
+    from npuc.compiler.memory import without_cycle_collection
+    from npuc.compiler.scoring import network_name
+    from npuc.compiler.source import open_source
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(f"npuc: {text}", file=sys.stderr)
+
+    opened, warnings = open_source(source), list[str]()
+    with without_cycle_collection():
+        module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings)
+        for warning in warnings:
+            say(f"warning: {warning}")
+        found = Search(module, hardware, settings)
+        if not found.contracts:
+            raise SourceError(f"{opened.shown} has no contraction to map")
+        start = time.monotonic()
+        with progress("map", len(found.distinct) * settings.budget, bar=not quiet) as (advance, _):
+            result = found.run(network_name(module), opened.shown, advance)
+        seconds, count = time.monotonic() - start, sum(one.evaluations for one in result.found)
+        say(
+            f"{count:,} mappings of {len(result.found):,} distinct contractions in {seconds:.1f} s, "
+            f"{count / max(seconds, 1e-9):,.0f} a second"
+        )
+    return found, result
+
+
+def _write(search: Search, result: Result, outputs: Outputs) -> None:
+    from npuc.compiler.mapsearch.result import to_csv, to_json
+    from npuc.compiler.scoring import version
+
+    if outputs.json is not None:
+        write_result(outputs.json, to_json(result, version()))
+    if outputs.csv is not None:
+        write_result(outputs.csv, to_csv(result))
+    if outputs.program is not None:
+        from xdsl.printer import Printer
+
+        text = io.StringIO()
+        Printer(text).print_op(search.module)
+        write_result(outputs.program, text.getvalue() + "\n")
+    if outputs.plot is not None and outputs.picture is not None:
+        from npuc.compiler.mapsearch.picture import draw
+
+        write_bytes(outputs.plot, draw(result, outputs.picture))
+    if not outputs.on_stdout:
+        from npuc.compiler.mapsearch.table import print_result
+
+        print_result(result, make_console(), all_rows=outputs.all_rows)

@@ -1,0 +1,168 @@
+"""
+One contraction as a search: its space, what candidates cost, and the mappings to begin with.
+
+    exact     cluster form on the nest's own dimensions, for any contraction
+    parity    directives of the layer that the nest is, with MAESTRO's numbers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from npuc.backends.hardware import Hardware
+from npuc.backends.maestro.evaluate import evaluate
+from npuc.backends.maestro.machine import MappedMachine
+from npuc.backends.maestro.price import contraction_of_statement
+from npuc.compiler.analysis.mapping.batch.build import mapping_of
+from npuc.compiler.analysis.mapping.columns import columns
+from npuc.compiler.analysis.mapping.convert import to_clusters
+from npuc.compiler.analysis.mapping.exact.contraction import Contraction
+from npuc.compiler.analysis.mapping.levels import Unmappable
+from npuc.compiler.analysis.mapping.named.clusters import named_clusters
+from npuc.compiler.analysis.mapping.named.directives import mapping_for
+from npuc.compiler.analysis.mapping.named.templates import TEMPLATES
+from npuc.compiler.analysis.mapping.parity import analyse
+from npuc.compiler.analysis.mapping.search.candidates import Candidates
+from npuc.compiler.analysis.mapping.search.directives import as_directives, directive_space
+from npuc.compiler.analysis.mapping.search.run import Cost, Costs, exact_cost, exact_costs
+from npuc.compiler.analysis.mapping.search.space import MapSpace, space_of
+from npuc.dialects.mapping import ClusterLevel, Clusters, Mapping, MappingAttr, Problem, TileLoop, shared_mapping
+from npuc.dialects.npu.nest import Nest
+
+
+class Task(Protocol):
+    """A search for the mapping of one contraction."""
+
+    @property
+    def space(self) -> MapSpace:
+        """What mappers choose from."""
+        ...
+
+    def costs(self, candidates: Candidates) -> Costs:
+        """What candidates cost."""
+        ...
+
+    def known(self) -> Iterator[tuple[Clusters | Mapping, Cost]]:
+        """Mappings to begin with, the default one first, those that can be run."""
+        ...
+
+    def default(self) -> Cost | None:
+        """What the mapping costs that the contraction has without a search; None if it cannot be run."""
+        ...
+
+    def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
+        """A mapping that was found, as the contraction's attribute."""
+        ...
+
+
+@dataclass(frozen=True)
+class ExactTask:
+    """A contraction in cluster form; `works` are its statements."""
+
+    nest: Nest
+    has: MappingAttr | None
+    machine: MappedMachine
+    space: MapSpace
+
+    @property
+    def works(self) -> tuple[Contraction, ...]:
+        """The statements, one after another."""
+        return tuple(contraction_of_statement(self.nest, one) for one in self.nest.statements)
+
+    def costs(self, candidates: Candidates) -> Costs:
+        """Exact costs."""
+        return exact_costs(self.works, candidates, self.machine.array)
+
+    def known(self) -> Iterator[tuple[Clusters, Cost]]:
+        """The mapping that the nest has, named ones, and the one with the smallest tiles."""
+        pes = self.machine.array.num_pes
+        found = [self._own()]
+        found += [named_clusters(template, self.nest, self.nest.statements[0], pes) for template in TEMPLATES]
+        found.append(Clusters((ClusterLevel(pes, tuple(TileLoop(dim, 1, 1) for dim in self.nest.sizes)),)))
+        for one in dict.fromkeys(one for one in found if one is not None):
+            yield one, exact_cost(self.works, one, self.machine.array)
+
+    def default(self) -> Cost | None:
+        """The exact cost of the mapping that the nest has."""
+        own = self._own()
+        return None if own is None else exact_cost(self.works, own, self.machine.array)
+
+    def _own(self) -> Clusters | None:
+        """The mapping that the nest has, in cluster form, if it has one and the machine is large enough."""
+        if self.has is None:
+            return None
+        pes = self.machine.array.num_pes
+        try:
+            own = self.has.data if isinstance(self.has.data, Clusters) else to_clusters(self.has.data, self.nest, pes)
+        except Unmappable:
+            return None
+        return None if isinstance(own, str) or own.processing_elements > pes else own
+
+    def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
+        """In cluster form."""
+        return shared_mapping(found.mapping(0, self.space.dims) if isinstance(found, Candidates) else found)
+
+
+@dataclass(frozen=True)
+class ParityTask:
+    """A layer in MAESTRO's terms, by directives, with MAESTRO's numbers."""
+
+    problem: Problem
+    has: Mapping | None
+    machine: MappedMachine
+    hardware: Hardware
+    space: MapSpace
+
+    def costs(self, candidates: Candidates) -> Costs:
+        """MAESTRO's costs; NaN for what it rejects."""
+        table = evaluate(self.problem, as_directives(self.problem, candidates), self.hardware)
+        return Costs(
+            table["runtime_cycles"], table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"]
+        )
+
+    def known(self) -> Iterator[tuple[Mapping, Cost]]:
+        """The mapping that the layer has, and named ones."""
+        pes = self.machine.array.num_pes
+        found = [self.has, *(mapping_for(template, self.problem, pes) for template in TEMPLATES)]
+        for one in dict.fromkeys(one for one in found if one is not None):
+            cost = self._cost(one)
+            if cost is not None:
+                yield one, cost
+
+    def default(self) -> Cost | None:
+        """MAESTRO's cost of the mapping that the layer has."""
+        return None if self.has is None else self._cost(self.has)
+
+    def _cost(self, mapping: Mapping) -> Cost | None:
+        array = self.machine.array
+        try:
+            row = columns(analyse(mapping, array), array, len(mapping.levels))
+        except Unmappable:
+            return None
+        names = ("runtime_cycles", "energy_total_mac_units", "l1_size_req", "l2_size_req")
+        return Cost(*(np.nan if row[name] is None else float(row[name] or 0) for name in names))
+
+    def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
+        """By directives."""
+        if isinstance(found, Candidates):
+            return shared_mapping(mapping_of(self.problem, as_directives(self.problem, found), 0))
+        return shared_mapping(found)
+
+
+def exact_task(
+    nest: Nest, has: MappingAttr | None, machine: MappedMachine, levels: int, parallel: int, *, divisors: bool
+) -> ExactTask:
+    """The search in cluster form."""
+    return ExactTask(nest, has, machine, space_of(nest, machine.array.num_pes, levels, parallel, divisors=divisors))
+
+
+def parity_task(
+    problem: Problem, has: Mapping | None, machine: MappedMachine, hardware: Hardware, levels: int, *, divisors: bool
+) -> ParityTask:
+    """The search by directives."""
+    space = directive_space(problem, machine.array.num_pes, levels, divisors=divisors)
+    return ParityTask(problem, has, machine, hardware, space)
