@@ -171,7 +171,6 @@ def work_of(e: Entries, nodes: Nodes, faces: Faces, face: Ints) -> Work:
     mapped_edge = np.where(output, faces.at(level.out_mapped_edge), input_edge)
     unique = np.where(output, faces.at(level.out_unique), faces.at(level.unique))
     unique_edge = np.where(output, faces.at(level.out_unique_edge), faces.at(level.unique_edge))
-    unique = np.where(unique == 0, 1.0, unique)
     # Where one sub-cluster is at work at the edge, its size is the *input's*, also along Y and X: a quirk.
     first = np.where(maps.moved & alone, input_edge, mapped)
     first_last = np.where(maps.moved & alone, input_edge, np.where(maps.short, mapped_edge, mapped))
