@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from npuc.backends.maestro import evaluate
+from npuc.backends.maestro import evaluate, mapping_arrays
 from npuc.compiler.analysis.mapping.batch.arrays import LevelArrays, Mappings, read_levels
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.convert import to_clusters
@@ -98,3 +98,14 @@ def test_where_windows_leave_gaps_the_written_number_of_outputs_stays() -> None:
     assert inner.loops == (TileLoop("K", 2, 1),)
     assert coverage(mapping, 4) == ()
     assert TileLoop("X", 1, 1) in (one_by_one(mapping, 4) or Clusters(())).levels[1].loops
+
+
+def test_taps_and_rows_that_go_along_together_need_one_fold() -> None:
+    """Three taps on clusters of three or four, each with its row; on two, other rows would meet the third tap."""
+    problem = Problem("CONV", (("K", 2), ("C", 2), ("R", 3), ("S", 1), ("Y", 6), ("X", 4)))
+    rows = (Map("Y", 3, 1, True), Map("X", 1, 1))
+    for width in (2, 3, 4):
+        mapping = Mapping(problem, (*rows, Cluster(width), Map("Y", 1, 1, True), Map("R", 1, 1, True)))
+        table = evaluate(problem, mapping_arrays([mapping]), {"maestro.num_pes": 12, "maestro.mode": "exact"})
+        assert (table["num_macs"] == problem.macs).all() == (width > 2)
+        assert (one_by_one(mapping, 12) is not None) == (width > 2)
