@@ -20,6 +20,7 @@ from npuc.backends.maestro.price import contraction_of_statement
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.convert import to_clusters
+from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.named.clusters import named_clusters
@@ -125,11 +126,11 @@ class ParityTask:
         )
 
     def known(self) -> Iterator[tuple[Mapping, Cost]]:
-        """The mapping that the layer has, and named ones."""
+        """The mapping that the layer has, and named ones; none that leaves out points or computes some again."""
         pes = self.machine.array.num_pes
         found = [self.has, *(mapping_for(template, self.problem, pes) for template in TEMPLATES)]
         for one in dict.fromkeys(one for one in found if one is not None):
-            cost = self._cost(one)
+            cost = None if coverage(one, pes) else self._cost(one)
             if cost is not None:
                 yield one, cost
 
