@@ -119,11 +119,11 @@ class ParityTask:
     space: MapSpace
 
     def costs(self, candidates: Candidates) -> Costs:
-        """MAESTRO's costs; NaN for what it rejects."""
+        """MAESTRO's costs; NaN for what it rejects, and what it has do more MACs a cycle than there are."""
         table = evaluate(self.problem, as_directives(self.problem, candidates), self.hardware)
-        return Costs(
-            table["runtime_cycles"], table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"]
-        )
+        cycles = table["runtime_cycles"]
+        cycles = np.where(cycles * self.machine.peak >= self.problem.macs, cycles, np.nan)
+        return Costs(cycles, table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"])
 
     def known(self) -> Iterator[tuple[Mapping, Cost]]:
         """The mapping that the layer has, and named ones; none that leaves out points or computes some again."""
@@ -131,7 +131,7 @@ class ParityTask:
         found = [self.has, *(mapping_for(template, self.problem, pes) for template in TEMPLATES)]
         for one in dict.fromkeys(one for one in found if one is not None):
             cost = None if coverage(one, pes) else self._cost(one)
-            if cost is not None:
+            if cost is not None and cost.cycles * self.machine.peak >= self.problem.macs:
                 yield one, cost
 
     def default(self) -> Cost | None:

@@ -55,6 +55,7 @@ def test_what_is_written_back_scores_what_the_search_said(npuc: Npuc, objective:
         assert row.cycles == best["cycles"]
         assert row.native["energy_total_mac_units"] == best["energy_mac_units"]
         assert row.utilization == said["utilization"]
+        assert said["utilization"] <= 1
     default = compile_file("conv.dsl", backend="maestro", overrides=settings)
     assert default.totals.cycles == data["totals"]["default"]["cycles"]
 
