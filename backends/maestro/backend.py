@@ -102,7 +102,7 @@ class _Scorer:
         for number in range(len(statements)):
             key = (op.nest, op.mapping_attr, number)
             if key not in self.known:
-                self.known[key] = self._price(op, number)
+                self.known[key] = price_statement(op, number, self.machine)
             price = self.known[key]
             for remark in price.remarks:
                 self.remarks.setdefault(remark.partition(":")[0], []).append(f"{layer_of(op)}{_rest(remark)}")
@@ -111,32 +111,6 @@ class _Scorer:
                 text = f"{layer_of(op)} needs {need:,} elements of {size:,}"
                 self.remarks.setdefault(what, []).append(text)
             self.rows.append(contract_row(op, len(self.rows), number, price, self.machine))
-
-    def _price(self, op: ContractOp, number: int) -> Price:
-        attr = op.mapping_attr
-        location, layer = location_of(op), layer_of(op) or "a contraction"
-        if attr is None:
-            hint = "the pass map writes one: map{mapping=kcp_ws}"
-            raise SourceError(f"{layer} has no mapping, which the backend '{NAME}' needs", location=location, hint=hint)
-        try:
-            return self._priced(op, number, attr)
-        except Unmappable as e:
-            if e.fits:
-                raise SourceError(f"{layer} cannot be mapped: {e}", location=location) from None
-            hint = "smaller clusters, or a larger maestro.num_pes"
-            raise CapacityError(f"{layer} does not fit: {e}", location=location, hint=hint) from None
-
-    def _priced(self, op: ContractOp, number: int, attr: MappingAttr) -> Price:
-        """The price in the mode of the machine, of the mapping in the form of that mode."""
-        nest, mapping = op.nest, attr.data
-        if self.machine.mode == "parity":
-            if isinstance(mapping, Clusters):
-                mapping = _said(to_maestro(mapping, nest), "directives")
-            return price_directives(mapping, self.machine)
-        if isinstance(mapping, Mapping):
-            resolve(mapping, self.machine.array.num_pes)  # whether the machine is large enough, first of all
-            mapping = _said(to_clusters(mapping, nest, self.machine.array.num_pes), "cluster form")
-        return price_clusters(nest, nest.statements[number], mapping, self.machine)
 
     def warnings(self) -> list[str]:
         """What is to be told, mistakes of one kind as one sentence with the first layer."""
@@ -147,6 +121,40 @@ class _Scorer:
         if others:
             found.append(f"MAESTRO models contractions alone: {others:,} rows of other work have no cost in the totals")
         return found
+
+
+def price_statement(op: ContractOp, number: int, machine: MappedMachine) -> Price:
+    """
+    The price of a statement of a contraction, by its number.
+
+    Raises `SourceError` without a mapping and for one that cannot be analysed, `CapacityError` for a machine that is
+    too small.
+    """
+    attr = op.mapping_attr
+    location, layer = location_of(op), layer_of(op) or "a contraction"
+    if attr is None:
+        hint = "the pass map writes one: map{mapping=kcp_ws}"
+        raise SourceError(f"{layer} has no mapping, which the backend '{NAME}' needs", location=location, hint=hint)
+    try:
+        return _priced(op, number, attr, machine)
+    except Unmappable as e:
+        if e.fits:
+            raise SourceError(f"{layer} cannot be mapped: {e}", location=location) from None
+        hint = "smaller clusters, or a larger maestro.num_pes"
+        raise CapacityError(f"{layer} does not fit: {e}", location=location, hint=hint) from None
+
+
+def _priced(op: ContractOp, number: int, attr: MappingAttr, machine: MappedMachine) -> Price:
+    """The price in the mode of the machine, of the mapping in the form of that mode."""
+    nest, mapping = op.nest, attr.data
+    if machine.mode == "parity":
+        if isinstance(mapping, Clusters):
+            mapping = _said(to_maestro(mapping, nest), "directives")
+        return price_directives(mapping, machine)
+    if isinstance(mapping, Mapping):
+        resolve(mapping, machine.array.num_pes)  # whether the machine is large enough, first of all
+        mapping = _said(to_clusters(mapping, nest, machine.array.num_pes), "cluster form")
+    return price_clusters(nest, nest.statements[number], mapping, machine)
 
 
 def _said(mapping: FormT | str, form: str) -> FormT:

@@ -31,11 +31,11 @@ from npuc.compiler.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.backends.cycle.explain import Explanation
-    from npuc.compiler.options import CompileOptions
+    from npuc.compiler.options import CompileOptions, Say
     from npuc.compiler.report.layers import Line
     from npuc.compiler.report.model import OpRow
 
-BACKEND = "cycle"
+BACKEND, MAPPED = "cycle", "maestro"
 PROGRAMS = (
     ("one after another", ""),
     ("in turn", "interleave{mode=zip objective=OBJECTIVE},"),
@@ -59,7 +59,9 @@ def command(
         str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Only this phase.")
     ] = None,
     svg: Annotated[str | None, typer.Option("--svg", metavar="FILE|-", help="Write the picture as SVG.")] = None,
-    backend: Annotated[str, typer.Option("-b", "--backend", metavar="NAME", help="Cost model: cycle.")] = BACKEND,
+    backend: Annotated[
+        str, typer.Option("-b", "--backend", metavar="NAME", help="Cost model: cycle, maestro.")
+    ] = BACKEND,
     hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
@@ -70,6 +72,9 @@ def command(
     pipeline: Pipeline = None,
     inference: Inference = None,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
+    mapping: Annotated[
+        str | None, typer.Option("--mapping", metavar="NAME|FILE", help="Mapping of the backend maestro.")
+    ] = None,
     load: Load = None,
     max_ops: MaxOps = MAX_OPS,
     quiet: Quiet = False,
@@ -82,8 +87,11 @@ def command(
 
         if phase is not None and phase not in get_args(Phase):
             raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
-        if backend != BACKEND:
-            raise UsageError(f"explain knows the backend '{BACKEND}' alone, not '{backend}'", hint=f"-b {BACKEND}")
+        if backend not in (BACKEND, MAPPED):
+            known = f"'{BACKEND}' and '{MAPPED}'"
+            raise UsageError(f"explain knows the backends {known}, not '{backend}'", hint=f"-b {BACKEND}")
+        if backend == MAPPED and svg is not None:
+            raise UsageError(f"there is no picture of a layer on the backend '{MAPPED}'", hint="leave out --svg")
         check_target(svg)
         options: CompileOptions = {
             "hardware": hw,
@@ -94,9 +102,13 @@ def command(
             "pipeline": pipeline,
             "inference": inference,
             "only": only,
+            "mapping": mapping,
             "load": load or [],
             "max_ops": max_ops,
         }
+        if backend == MAPPED:
+            print("\n".join(_mapped(source, layer, phase, options, quiet=quiet)), end="")
+            return
         explanations = _explanations(source, layer, phase, options, quiet=quiet)
         if svg is not None:
             from npuc.backends.cycle.explain import to_svg
@@ -106,6 +118,40 @@ def command(
             from npuc.backends.cycle.explain import to_text
 
             print("\n".join(to_text(explanation, terminal_width()) for explanation in explanations), end="")
+
+
+def _mapped(source: str, layer: str, phase: str | None, options: CompileOptions, *, quiet: bool) -> list[str]:
+    """What the backend maestro has to say of each product of a layer."""
+    from npuc.backends.base import get_backend
+    from npuc.backends.maestro.explain import explain_text
+    from npuc.backends.maestro.machine import mapped_machine
+    from npuc.compiler.driver import lowered_module
+    from npuc.compiler.report.layers import by_layer
+    from npuc.compiler.source import open_source
+    from npuc.dialects.npu import ContractOp
+
+    model, warnings = get_backend(MAPPED), list[str]()
+    module, hardware = lowered_module(open_source(source), model, options, _teller(quiet), warnings)
+    report, machine = model.score(module, hardware), mapped_machine(hardware)
+    for warning in warnings:
+        _teller(quiet)(f"warning: {warning}")
+    statements = [
+        (op, number) for op in module.walk() if isinstance(op, ContractOp) for number in range(len(op.nest.statements))
+    ]
+    priced = [row for row in report.ops if row.kind == "matrix"]
+    places = {row.index: place for row, place in zip(priced, statements, strict=True)}
+    rows = [row for row in _rows(_line(by_layer(priced), layer), phase) if row.index in places]
+    return [explain_text(*places[row.index], row, machine) for row in rows]
+
+
+def _teller(quiet: bool) -> Say:
+    """What tells people what is no result."""
+
+    def say(text: str) -> None:
+        if not quiet:
+            print(f"npuc: {text}", file=sys.stderr)
+
+    return say
 
 
 def _explanations(
@@ -119,11 +165,7 @@ def _explanations(
     from npuc.compiler.report.layers import by_layer
     from npuc.compiler.source import open_source
 
-    def say(text: str) -> None:
-        if not quiet:
-            print(f"npuc: {text}", file=sys.stderr)
-
-    result = compile_program(open_source(source), [BACKEND], options, say)
+    result = compile_program(open_source(source), [BACKEND], options, _teller(quiet))
     report, module = result.reports[0], result.modules[0]
     line = _line(by_layer(report.ops), layer)
     rows = _rows(line, phase)

@@ -1,0 +1,90 @@
+"""How the cost of a mapped contraction comes about: what `npuc explain -b maestro` shows of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npuc.backends.maestro.backend import price_statement
+from npuc.backends.maestro.machine import MappedMachine
+from npuc.backends.maestro.price import Columns, Price
+from npuc.compiler.analysis.mapping.columns import L1_ENERGY, L2_ENERGY, NAMES
+from npuc.compiler.report.model import OpRow
+from npuc.compiler.report.verdict import time_text
+from npuc.dialects.mapping import Clusters, Mapping, Role
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.nest import Statement
+
+
+def explain_text(op: ContractOp, number: int, row: OpRow, machine: MappedMachine) -> str:
+    """The lines on a statement of a contraction, by its number, that has this row."""
+    price = price_statement(op, number, machine)
+    sizes = ", ".join(f"{dim} {size}" for dim, size in op.nest.dims)
+    statement = op.nest.statements[number]
+    lines = [f"{row.name} {row.phase}: {statement} over {sizes}; {op.nest.points:,} MACs", ""]
+    attr = op.mapping_attr
+    if attr is not None:
+        lines += _mapping_lines(attr.data, machine)
+    lines += ["", *_time_lines(row, price, machine), "", *_access_lines(statement, price.columns)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _mapping_lines(mapping: Mapping | Clusters, machine: MappedMachine) -> Iterator[str]:
+    """The mapping, a level a line."""
+    if isinstance(mapping, Clusters):
+        for number, level in enumerate(mapping.levels):
+            inside = "sub-clusters" if number + 1 < len(mapping.levels) else "processing elements"
+            yield f"level {number}   {level.fanout:,} {inside}: {', '.join(map(str, level.loops))}"
+        used = mapping.processing_elements
+        if used < machine.array.num_pes:
+            yield f"          {machine.array.num_pes - used:,} of {machine.array.num_pes:,} elements are in no cluster"
+        return
+    for number, (level, width) in enumerate(zip(mapping.levels, ("", *mapping.clusters), strict=True)):
+        of = f" inside clusters of {width}" if width else ""
+        yield f"level {number}  {of} {'; '.join(map(str, level))}"
+
+
+def _time_lines(row: OpRow, price: Price, machine: MappedMachine) -> Iterator[str]:
+    """Where the cycles go, and how much of the machine is used."""
+    times, array = price.times, machine.array
+    cycles = row.cycles or 0
+    shown = f", {time_text(row.seconds)}" if row.seconds is not None else ""
+    yield f"time      {cycles:,} cycles{shown}"
+    parts = (
+        ("steps with nothing to wait for", times.free),
+        (f"the network brings {array.noc_bw:,} elements a cycle", times.noc),
+        (f"its latency of {array.noc_latency:,} cycles", times.latency),
+        (f"off chip come {array.offchip_bw:,} elements a cycle", times.offchip),
+    )
+    for what, part in parts:
+        if part and cycles:
+            yield f"          {part:>15,} {part / cycles:>5.0%}  {what}"
+    least = -(-(row.macs or 0) // machine.peak)
+    yield f"          {least:>15,}        would be MACs on all {array.num_pes:,} elements"
+    busy = price.columns["avg_utilized_pes"]
+    if busy is not None:
+        yield f"elements  {busy:,.1f} of {array.num_pes:,} are at work in a mean step"
+
+
+def _access_lines(statement: Statement, found: Columns) -> Iterator[str]:
+    """What is moved of each tensor, in elements, and what it takes."""
+    tensors: dict[Role, str] = {"I": statement.lhs, "W": statement.rhs, "O": statement.out}
+    heads = ("L2 room", "L2 read", "L2 write", "L1 room", "L1 read", "L1 write", "MACs a read")
+    yield f"{'elements':<10}" + "".join(f"{head:>16}" for head in heads)
+    keys = ("l2_size_req", "l2_read", "l2_write", "l1_size_req", "l1_read", "l1_write")
+    for role, name in NAMES.items():
+        values = [found[f"{name}_{key}"] for key in keys]
+        reads, macs = found[f"{name}_l2_read"], found["num_macs"]
+        reuse = f"{macs / reads:,.1f}" if reads and macs else ""
+        yield f"{tensors[role]:<10}" + "".join(f"{_whole(value):>16}" for value in values) + f"{reuse:>16}"
+    energy = found["energy_total_mac_units"]
+    if energy:
+        l2, l1 = (
+            unit * sum(found[f"{name}_{level}_{way}"] or 0 for name in NAMES.values() for way in ("read", "write"))
+            for unit, level in ((L2_ENERGY, "l2"), (L1_ENERGY, "l1"))
+        )
+        rest = energy - l1 - l2
+        yield f"energy    {energy:,.4g} MACs: L2 {l2 / energy:.0%}, L1 {l1 / energy:.0%}, MACs {rest / energy:.0%}"
+
+
+def _whole(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
