@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from npuc.compiler.interpreter.execute import Run
+    from npuc.compiler.parallel import plan_parallel
     from npuc.compiler.report import Report
     from npuc.compiler.run import describe_file, describe_source, run_file, run_source
     from npuc.compiler.sweep import SweepPoint, sweep_file, sweep_source
@@ -46,6 +47,7 @@ _HOMES = {
     "compile_source": "driver",
     "describe_file": "run",
     "describe_source": "run",
+    "plan_parallel": "parallel",
     "run_file": "run",
     "run_source": "run",
     "sweep_file": "sweep",
@@ -68,6 +70,7 @@ __all__ = [
     "compile_source",
     "describe_file",
     "describe_source",
+    "plan_parallel",
     "run_file",
     "run_source",
     "sweep_file",
