@@ -29,8 +29,8 @@ from npuc.compiler.analysis.parallel.levels import Choices
 
 Numbers = NDArray[np.int64]
 """Whole numbers; Python's where 64 bits do not hold them."""
-MOST_LEVELS_OF_THREE = 10
-"""3^10 sequences: more would take minutes."""
+MOST_LEVELS_OF_THREE = 8
+"""3^8 sequences of a layer: with more, long chains would take minutes and gigabytes."""
 
 
 def joint(layers: Sequence[Layer], levels: int, types: Sequence[Type], convention: Convention) -> Choices:
@@ -79,8 +79,8 @@ def _numbers(array: Numbers, wide: bool) -> Numbers:
 def _three(layers: Sequence[Layer], levels: int) -> Choices:
     """The shortest path over sequences of types: index digit h, most significant first, is the type at level h."""
     wide, digits = _is_wide(layers, levels), _digits(levels)
-    own = [_numbers(2 ** np.sum(digits == number, axis=0, dtype=np.int64) - 1, wide) for number in range(3)]
-    cost = _numbers(np.zeros(3**levels, np.int64), wide)
+    own = [_numbers(_powers(digits == number) - 1, wide) for number in range(3)]
+    cost = _numbers(np.zeros(int(3**levels), np.int64), wide)
     passed: list[list[NDArray[np.int8]]] = []
     for number, layer in enumerate(layers):
         if number:
@@ -97,9 +97,15 @@ def _three(layers: Sequence[Layer], levels: int) -> Choices:
 
 def _digits(count: int) -> NDArray[np.int64]:
     """All numbers of so many digits to base 3, [digit, number], the most significant digit first."""
-    numbers: Numbers = np.arange(3**count)
+    numbers: Numbers = np.arange(int(3**count))
     units: Numbers = np.array([3 ** (count - 1 - h) for h in range(count)], np.int64)
     return numbers[None, :] // units[:, None] % 3
+
+
+def _powers(digits: NDArray[np.bool_]) -> Numbers:
+    """2 to the number of digits that are so."""
+    count: Numbers = np.add.reduce(digits, axis=0, dtype=np.int64)
+    return 2**count
 
 
 _CHARGED = np.array([[(p, q) not in FREE["table2"] for q in TYPES] for p in TYPES])
@@ -116,8 +122,7 @@ def _boundary(cost: Numbers, entering: int, levels: int) -> tuple[Numbers, list[
     table = cost.reshape((3,) * levels)
     for h in range(levels):
         front = table.reshape(3**h, 3, -1)
-        above = np.sum(_digits(h) == 2, axis=0, dtype=np.int64)
-        times = _numbers(2**above, cost.dtype == np.object_) * entering
+        times = _numbers(_powers(_digits(h) == 2), cost.dtype == np.object_) * entering
         ways = front[:, :, None, :] + times[:, None, None, None] * _CHARGED[None, :, :, None]
         choice.append(ways.argmin(axis=1).astype(np.int8).reshape(-1))
         table = ways.min(axis=1)
