@@ -75,12 +75,13 @@ def _cells(result: Result, rows: list[MappedRow], scale: float) -> tuple[str, ..
     first, found, objective = rows[0], result.of(rows[0]), result.settings.objective
     layers = list(dict.fromkeys(row.layer for row in rows))
     times, ratio = _times(rows) / scale, result.ratio(found)
+    digits = 0 if scale == 1 else 1
     return (
         layers[0] + (f" (+{len(layers) - 1})" if len(layers) > 1 else ""),
         "/".join(dict.fromkeys(row.phase for row in rows)),
         f"{_times(rows):,}",
-        "" if found.default is None else f"{times * found.default.of(objective):,.1f}",
-        f"{times * found.best.of(objective):,.1f}",
+        "" if found.default is None else f"{times * found.default.of(objective):,.{digits}f}",
+        f"{times * found.best.of(objective):,.{digits}f}",
         "" if ratio is None else f"{ratio:,.2f}",
         f"{100 * result.utilization(first):.1f}",
         short_text(found.mapping),
