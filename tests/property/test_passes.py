@@ -21,6 +21,7 @@ from npuc.compiler.transforms.keep import KeepPass
 from npuc.compiler.transforms.keep_resident import KeepResidentPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
+from npuc.compiler.transforms.map import MapPass
 from npuc.compiler.transforms.partition import PartitionPass
 from npuc.compiler.transforms.rearrange import RearrangePass
 from npuc.compiler.transforms.recompute import RecomputePass
@@ -59,6 +60,9 @@ PIPELINES: list[list[ModulePass]] = [
         FuseVectorPass(),
     ],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), KeepResidentPass(objective="traffic")],
+    [AutodiffPass(), LowerToNpuPass(), MapPass("kcp_ws", num_pes=6)],
+    [AutodiffPass(), LowerToNpuPass(), MapPass("rs", num_pes=12)],
+    [AutodiffPass(), LowerToNpuPass(conv="im2col"), InterleavePass(), MapPass("yxp_os", num_pes=9)],
     [
         AutodiffPass(),
         LowerToNpuPass(),
