@@ -59,7 +59,8 @@ def score_program(module: ModuleOp, model: Backend, machine: Hardware, request: 
     lowered = lower_program(module, model, machine, request, warnings)
     if (remark := forecast(model, module, machine)) is not None:
         request.say(remark)
-    scored = _selected(model.score(module, machine), model, request, warnings)
+    with request.sources.quoted():
+        scored = _selected(model.score(module, machine), model, request, warnings)
     report = complete(scored, module, request, lowered, warnings)
     for warning in report.warnings:
         request.say(f"warning: {warning}")

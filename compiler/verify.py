@@ -7,7 +7,8 @@ Checking a program: every operation's verifier, every message, at its place in t
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Generator, Hashable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.compiler.errors import Location, SourceError, SourceErrors
+from npuc.compiler.errors import Location, NpucError, SourceError, SourceErrors
 from npuc.dialects.alike import likeness
 from npuc.dialects.npu.resident import ElsewhereError
 from npuc.dialects.provenance import layer_of
@@ -41,6 +42,17 @@ class SourceTexts:
                 self.texts[location.file] = ""
         lines = self.texts[location.file].splitlines()
         return lines[location.line - 1] if 0 < location.line <= len(lines) else None
+
+    @contextmanager
+    def quoted(self) -> Generator[None]:
+        """Errors that come from inside get the lines that they are about: a backend knows places, but no texts."""
+        try:
+            yield
+        except NpucError as e:
+            for error in (e, *e.errors) if isinstance(e, SourceErrors) else (e,):
+                if error.location is not None and error.source_line is None:
+                    error.source_line = self.line(error.location)
+            raise
 
 
 def location_of(op: Operation) -> Location | None:

@@ -126,6 +126,7 @@ def test_clusters_larger_than_the_machine_do_not_fit() -> None:
         with pytest.raises(CapacityError, match="clusters hold 4 processing elements, the machine has 3") as caught:
             score(mapping_file("a"), overrides={"maestro.num_pes": 3, "maestro.mode": mode})
         assert str(caught.value.location) == "net.m:2:9"
+        assert caught.value.source_line == "  Layer a {"
 
 
 def test_buffers_that_are_too_small_are_a_warning() -> None:
