@@ -38,6 +38,7 @@ from npuc.compiler.selection import keep_layers, patterns_of
 from npuc.compiler.trace import Trace, cost_of, work_of
 from npuc.compiler.verify import SourceTexts, location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.signature import training_functions
 from npuc.frontends.mlir import make_context
 
@@ -95,9 +96,11 @@ def lower(
         passes.append(schedule)
     if mappers:
         file = options.get("mapping")
+        contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
+        _warn_of_own(contracts, file, warnings)
         if file is not None and is_mapping_file(file):
             apply_mapping_file(module, file, warnings, write_pipeline(mappers))
-        if any(op.mapping_attr is None for op in module.walk() if isinstance(op, ContractOp)):
+        if any(op.mapping_attr is None for op in contracts):
             run_pipeline(module, mappers, context, sources, verify_each=verify_each, observe=trace)
             passes += mappers
     return Lowered(passes, memory)
@@ -112,6 +115,18 @@ def _mapping_passes(
     if text is None and asked is not None:
         warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
     return [] if text is None else read_pipeline(text, own_passes())
+
+
+def _warn_of_own(contracts: Sequence[ContractOp], asked: str | None, warnings: list[str]) -> None:
+    """Tell of a mapping that somebody asks for in vain, since the source has others: adds to `warnings`."""
+    own = list(dict.fromkeys(layer_of(op) for op in contracts if op.mapping_attr is not None))
+    if asked is None or not own:
+        return
+    if all(op.mapping_attr is not None for op in contracts):
+        warnings.append(f"all products have mappings of their own: {asked} changes nothing")
+    else:
+        more = f" and {len(own) - 1:,} more" if len(own) > 1 else ""
+        warnings.append(f"products of {own[0]}{more} have mappings of their own, which {asked} does not change")
 
 
 def without_loss(module: ModuleOp) -> None:

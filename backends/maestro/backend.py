@@ -139,7 +139,10 @@ def price_statement(op: ContractOp, number: int, machine: MappedMachine) -> Pric
         return _priced(op, number, attr, machine)
     except Unmappable as e:
         if e.fits:
-            raise SourceError(f"{layer} cannot be mapped: {e}", location=location) from None
+            hint = None
+            if machine.mode == "exact" and isinstance(attr.data, Mapping):
+                hint = "maestro.mode=parity scores directives as MAESTRO takes them"
+            raise SourceError(f"{layer} cannot be mapped: {e}", location=location, hint=hint) from None
         hint = "smaller clusters, or a larger maestro.num_pes"
         raise CapacityError(f"{layer} does not fit: {e}", location=location, hint=hint) from None
 

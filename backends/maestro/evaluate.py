@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping as Table
 from collections.abc import Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,8 @@ Floats = NDArray[np.float64]
 BATCH = 1_000
 """Mappings that are analysed at a time: numpy's calls are few, and their arrays stay in the cache."""
 MOST_LEVELS = 4
+LARGEST = (1 << 31) - 1
+"""The largest size and stride, as in a mapping file: MAESTRO's integers have 32 bits."""
 
 
 def evaluate(
@@ -173,6 +175,8 @@ def _sizes(problem: Table[str, object], key: str) -> dict[str, int]:
     for name, size in cast("Table[object, object]", problem.get(key, {})).items():
         if isinstance(size, bool) or not isinstance(size, Integral):
             raise UsageError(f"problem: {key} of {name}: expected an integer, got {size!r}")
+        if int(size) > LARGEST:
+            raise UsageError(f"problem: {key} of {name}: expected at most {LARGEST:,}, got {size}")
         sizes[str(name)] = int(size)
     return sizes
 
@@ -186,7 +190,7 @@ def _mappings(mappings: Table[str, object] | Mappings, problem: Problem, order: 
     if missing:
         raise UsageError(f"mappings: missing {missing[0]!r}", hint=f"expected {', '.join(names)}")
     dim, size, offset, cluster = (_integers(mappings, name) for name in ("dim", "size", "offset", "cluster"))
-    spatial = np.asarray(mappings["spatial"])
+    spatial = _array(mappings, "spatial")
     if spatial.dtype != bool:
         raise UsageError(f"mappings: expected booleans in spatial, got {spatial.dtype}")
     if dim.ndim != 3:
@@ -205,7 +209,14 @@ def _mappings(mappings: Table[str, object] | Mappings, problem: Problem, order: 
 
 
 def _integers(mappings: Table[str, object], name: str) -> NDArray[np.int64]:
-    array = np.asarray(mappings[name])
+    array = _array(mappings, name)
     if array.size and not np.issubdtype(array.dtype, np.integer):
         raise UsageError(f"mappings: expected integers in {name}, got {array.dtype}")
     return array.astype(np.int64)
+
+
+def _array(mappings: Table[str, object], name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(mappings[name])
+    except ValueError as e:
+        raise UsageError(f"mappings: {name} is no array: {e}") from None

@@ -122,7 +122,7 @@ def _mapping_advice(report: Report, top: str) -> str | None:
         return f"another mapping (--mapping NAME), or a faster network (--set maestro.{key}=N)"
     used = report.totals.utilization
     if used is not None and used < 0.5:
-        return f"another mapping (--mapping NAME, npuc list mappings): products take {used:.0%} of the peak"
+        return f"another mapping (npuc map, or --mapping NAME): products take {used:.0%} of the peak"
     return None
 
 

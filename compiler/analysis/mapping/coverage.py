@@ -20,9 +20,9 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.groups import Group, Integers, groups, tied
 from npuc.compiler.analysis.mapping.levels import Unmappable
-from npuc.compiler.analysis.mapping.walk import plan_of
+from npuc.compiler.analysis.mapping.walk import Plan, plan_of
 from npuc.dialects.mapping import Mapping, Problem
-from npuc.dialects.mapping.problem import OUTPUT
+from npuc.dialects.mapping.problem import OUTPUT, SLIDES
 
 _AT_ONCE = 64
 """Points of the first of tied groups that are looked at together: an illegal mapping is found early."""
@@ -44,7 +44,19 @@ def coverage(mapping: Mapping, num_pes: int) -> tuple[str, ...]:
         return (str(e),)
     if _only_cuts(mapping):
         return ()
-    return tuple(_problems(tied(groups(plan, mapping.problem)), mapping.problem))
+    return tuple(_problems(tied(groups(_doubtful(plan, mapping.problem), mapping.problem)), mapping.problem))
+
+
+def _doubtful(plan: Plan, problem: Problem) -> Plan:
+    """
+    A plan without the dimensions that every level cuts by themselves, in tiles end to end.
+
+    Each of their points is computed once, so that those of a large layer need not be counted.
+    """
+    sliding = {dim for pair in SLIDES.items() for dim in pair} if problem.slides else set[str]()
+    apart = {a.dim for floor in plan.floors for a in floor.along if a.room is not None or a.size != a.apart}
+    together = {a.dim for floor in plan.floors for a in floor.together}
+    return replace(plan, given=tuple((d, size) for d, size in plan.given if d in sliding | apart | together))
 
 
 def _only_cuts(mapping: Mapping) -> bool:

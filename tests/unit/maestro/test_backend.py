@@ -154,6 +154,23 @@ def test_layers_of_a_network_take_the_mappings_of_a_file(tmp_path: Path) -> None
     assert any("has no layer d and" in text for text in report.warnings)
 
 
+def test_a_mapping_that_is_asked_for_in_vain_is_a_warning() -> None:
+    assert score(mapping_file("a"), mapping="nlr").warnings == [
+        "all products have mappings of their own: nlr changes nothing"
+    ]
+    both = score(mapping_file("a"), mapping="nlr", inference=False)
+    assert both.warnings == ["products of a have mappings of their own, which nlr does not change"]
+    assert not score(mapping_file("a"), inference=False).warnings
+
+
+def test_directives_without_a_cluster_form_are_for_parity() -> None:
+    gaps = mapping_file("a").replace("SpatialMap(1,1) K", "SpatialMap(1,2) K")
+    with pytest.raises(SourceError, match="a cannot be mapped: its mapping has no cluster form") as caught:
+        score(gaps, overrides={"maestro.mode": "exact"})
+    assert caught.value.hint == "maestro.mode=parity scores directives as MAESTRO takes them"
+    assert score(gaps, overrides={"maestro.mode": "parity"}).ops[0].cycles
+
+
 def test_a_mapping_of_another_layer_is_an_error_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "own.m"
     path.write_text(mapping_file("a", k=4))

@@ -183,6 +183,7 @@ PROBLEMS: list[tuple[dict[str, Any], str, str | None]] = [
     ({"dims": {"K": True}}, "problem: dims of K: expected an integer, got True", None),
     ({"stride": {"X": 0}}, "problem: stride of X is 0, expected at least 1", None),
     ({"dims": {**DIMS, "Y": 2}}, "problem: Y is 2, less than R, which is 3", None),
+    ({"dims": {**DIMS, "K": 2**31}}, "problem: dims of K: expected at most 2,147,483,647, got 2147483648", None),
 ]
 
 
@@ -212,6 +213,12 @@ def test_wrong_arrays(key: str, change: Change, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         evaluate(PROBLEM, changed(key, change), MACHINE)
     assert caught.value.message == message
+
+
+@pytest.mark.parametrize("key", ["size", "spatial"])
+def test_a_ragged_list_is_no_array(key: str) -> None:
+    with pytest.raises(UsageError, match=f"mappings: {key} is no array: "):
+        evaluate(PROBLEM, {**arrays(), key: [[1, 2], [3]]}, MACHINE)
 
 
 def test_a_missing_array_and_a_missing_key() -> None:

@@ -26,6 +26,7 @@ LEGAL = [
     f"{SPARSE}, [{ROWS}]",
     f"{STEM}, [{OUTPUTS}]",
     f"{SPARSE}, [{OUTPUTS}]",
+    f"{VGG.replace('K = 64', 'K = 2147483647')}, [{WEIGHTS}]",
     f"{GEMM}, [spatial (5, 5) M, temporal (7, 7) K, cluster 4, spatial (1, 1) N, cluster 2, spatial (3, 3) K]",
 ]
 ILLEGAL = [
