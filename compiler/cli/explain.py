@@ -60,8 +60,8 @@ def command(
     ] = None,
     svg: Annotated[str | None, typer.Option("--svg", metavar="FILE|-", help="Write the picture as SVG.")] = None,
     backend: Annotated[
-        str, typer.Option("-b", "--backend", metavar="NAME", help="Cost model: cycle, maestro.")
-    ] = BACKEND,
+        str | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model: cycle, maestro.")
+    ] = None,
     hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
@@ -83,15 +83,20 @@ def command(
     """Explain the time of a layer on the backend cycle: schedule, traffic, waits, the array over time as a picture."""
     with Verb(debug):
         from npuc.backends.hardware import parse_setting
+        from npuc.compiler.mapping_file import is_mapping_file
         from npuc.compiler.report.model import Phase
 
         if phase is not None and phase not in get_args(Phase):
             raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
+        if backend is None:
+            backend = MAPPED if is_mapping_file(source) else BACKEND
         if backend not in (BACKEND, MAPPED):
             known = f"'{BACKEND}' and '{MAPPED}'"
             raise UsageError(f"explain knows the backends {known}, not '{backend}'", hint=f"-b {BACKEND}")
         if backend == MAPPED and svg is not None:
-            raise UsageError(f"there is no picture of a layer on the backend '{MAPPED}'", hint="leave out --svg")
+            raise UsageError(
+                f"there is no picture of a layer on the backend '{MAPPED}'", hint=f"leave out --svg, or -b {BACKEND}"
+            )
         check_target(svg)
         options: CompileOptions = {
             "hardware": hw,

@@ -222,6 +222,9 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
     match axis.place:
         case "hardware":
             said = f"--set {axis.target}" if axis.target in (options.get("overrides") or {}) else None
+            named = options.get("mapping")
+            if axis.target == "maestro.mapping" and named is not None and not is_mapping_file(named):
+                said = "--mapping"
         case "define":
             said = f"-D {axis.target}" if axis.target in (options.get("defines") or {}) else None
         case "option" if axis.target == "backend":

@@ -1,6 +1,7 @@
 """`npuc explain -b maestro`: what it says is what the report says."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,18 @@ def test_directives_and_one_phase(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.startswith("conv2 forward: Y += X * W over b 64, o 16, i 6, y 10, x 10, r 5, s 5; 15,360,000 MACs\n")
     assert "SpatialMap" in text
     assert "inside clusters of 8" in text
+
+
+def test_mapping_files_are_explained_as_they_are_compiled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "one.m"
+    path.write_text(
+        "Network n { Layer a { Type: GEMM Dimensions { M: 4, N: 4, K: 4 } Dataflow { SpatialMap(1,1) M; } } }"
+    )
+    text = run(capsys, "explain", str(path), "a", "-q")
+    assert text == run(capsys, "explain", str(path), "a", "-b", "maestro", "-q")
+    assert text != run(capsys, "explain", str(path), "a", "-b", "cycle", "-q")
+    (row,) = compile_file(path).ops
+    assert f"{row.cycles:,} cycles" in text
 
 
 @pytest.mark.parametrize(

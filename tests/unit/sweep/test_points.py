@@ -115,6 +115,7 @@ def test_wrong_usage_in_a_point_stops_at_once_and_says_where() -> None:
         ({"batch": "1"}, {"defines": {"batch": 2}}, "-D batch says what it is", None),
         ({"array.rows": "1"}, {"overrides": {"array.rows": 2}}, "--set array.rows says what it is", None),
         ({"hw": "a100"}, {"hardware": "igo-large"}, "--hw says what it is", None),
+        ({"maestro.mapping": "rs"}, {"mapping": "nlr"}, "--mapping says what it is", "leave out --mapping"),
         ({"backend": "cycle"}, {"backend": "cycle"}, "-b says what it is", None),
         ({"objective": "time"}, {"objective": "time"}, "--objective says what it is", None),
         ({"batch": "1:400:1", "hidden": "1:400:1"}, {}, "160,000 points, the most is 100,000", "fewer values"),
