@@ -18,7 +18,7 @@ from typing_extensions import Unpack
 from npuc.backends.base import default_backend, get_backend
 from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.errors import UsageError, did_you_mean
-from npuc.compiler.mapping_file import is_mapping_file
+from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions, Say
 from npuc.compiler.reading import read_program
@@ -194,6 +194,6 @@ def check_options(options: CompileOptions) -> None:
         if value not in known:
             shown = ", ".join(str(choice) for choice in known if choice is not None) or "none"
             raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
-    mapping = options.get("mapping")
+    mapping = asked_mapping(options)
     if mapping is not None and not is_mapping_file(mapping):
         template_named(mapping)

@@ -20,7 +20,7 @@ from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.liveness import Memory, memory_of_module
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
-from npuc.compiler.mapping_file import apply_mapping_file, is_mapping_file
+from npuc.compiler.mapping_file import apply_mapping_file, asked_mapping, is_mapping_file
 from npuc.compiler.pipeline import (
     AUTODIFF,
     LOWER,
@@ -95,7 +95,7 @@ def lower(
         run_pipeline(module, [schedule], context, sources, verify_each=verify_each, observe=trace)
         passes.append(schedule)
     if mappers:
-        file = options.get("mapping")
+        file = asked_mapping(options)
         contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
         _warn_of_own(contracts, file, warnings)
         if file is not None and is_mapping_file(file):
@@ -110,7 +110,7 @@ def _mapping_passes(
     model: Backend, machine: Hardware, options: CompileOptions, warnings: list[str]
 ) -> list[ModulePass]:
     """What gives contractions without a mapping one, for a backend that wants mappings."""
-    asked = options.get("mapping")
+    asked = asked_mapping(options)
     text = mapping_pass(model, machine, None if is_mapping_file(asked) else asked)
     if text is None and asked is not None:
         warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")

@@ -30,7 +30,7 @@ class CompileOptions(TypedDict, total=False):
     inference: bool | None
     only: Only
     objective: str
-    mapping: str | None
+    mapping: str | os.PathLike[str] | None
     devices: int
     parallel: str | None
     convention: str

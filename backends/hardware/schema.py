@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import cast
 
 from npuc.compiler.analysis.overlap import OVERLAPS
@@ -38,12 +39,12 @@ class Integer:
     most: int
 
     def read(self, value: object) -> Scalar:
-        """`value` if it is one. Raises `WrongValue`."""
-        if isinstance(value, bool) or not isinstance(value, int):
+        """`value` as an int, also numpy's. Raises `WrongValue`."""
+        if isinstance(value, bool) or not isinstance(value, Integral):
             raise WrongValue(f"expected an integer from {self.least:,} to {self.most:,}, got {_found(value)}")
-        if not self.least <= value <= self.most:
-            raise WrongValue(f"expected an integer from {self.least:,} to {self.most:,}, got {show(value)}")
-        return value
+        if not self.least <= int(value) <= self.most:
+            raise WrongValue(f"expected an integer from {self.least:,} to {self.most:,}, got {show(int(value))}")
+        return int(value)
 
 
 LEAST = 1e-9
@@ -58,7 +59,8 @@ class Real:
     zero: bool = False
 
     def read(self, value: object) -> Scalar:
-        """`value` as a float. Raises `WrongValue`."""
+        """`value` as a float, also an integer of numpy. Raises `WrongValue`."""
+        value = int(value) if not isinstance(value, bool) and isinstance(value, Integral) else value
         wanted = f"expected a number {'from 0' if self.zero else 'above 0'} to {self.most:,.0f}"
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise WrongValue(f"{wanted}, got {_found(value)}")

@@ -18,7 +18,7 @@ from npuc.backends.hardware import load_hardware, parse_setting
 from npuc.backends.hardware.schema import KEYS, Rows, Text, WrongValue
 from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.errors import UsageError, did_you_mean, nearest
-from npuc.compiler.mapping_file import is_mapping_file
+from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions
 from npuc.compiler.source import Source
 from npuc.compiler.sweep.values import MOST_POINTS, read_values, too_many
@@ -222,7 +222,7 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
     match axis.place:
         case "hardware":
             said = f"--set {axis.target}" if axis.target in (options.get("overrides") or {}) else None
-            named = options.get("mapping")
+            named = asked_mapping(options)
             if axis.target == "maestro.mapping" and named is not None and not is_mapping_file(named):
                 said = "--mapping"
         case "define":

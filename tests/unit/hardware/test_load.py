@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,6 +77,16 @@ def test_overrides_win_and_add() -> None:
     assert hardware.get("memory.cache_mib") == 100.0
     assert hardware.get("array.rows") == 4
     assert hardware.get("dram.gb_per_s") == 616.0
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    machine = load_hardware({"maestro.num_pes": np.int64(8), "clock_mhz": np.int32(700)})
+    pes, clock = machine.get("maestro.num_pes", int), machine.get("clock_mhz", float)
+    assert (pes, clock) == (8, 700.0)
+    assert (type(pes), type(clock)) == (int, float)
+    for wrong in (np.int64(0), np.bool_(True), np.float64(8)):
+        with pytest.raises(UsageError, match=r"maestro\.num_pes: expected an integer from 1 to"):
+            load_hardware({"maestro.num_pes": wrong})
 
 
 def test_missing_key_names_the_backend_that_needs_it() -> None:

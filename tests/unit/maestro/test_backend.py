@@ -147,7 +147,7 @@ def test_other_backends_take_mapping_files() -> None:
 def test_layers_of_a_network_take_the_mappings_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "own.m"
     path.write_text(mapping_file("a", "a"))
-    report = score(NETWORK, "dsl", mapping=str(path))
+    report = score(NETWORK, "dsl", mapping=path)
     own = next(row for row in report.ops if row.name == "a" and row.kind == "matrix")
     assert own.native["num_levels"] == 2
     assert any("a is there 2 times, the first is taken" in text for text in report.warnings)
