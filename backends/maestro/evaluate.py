@@ -212,6 +212,8 @@ def _integers(mappings: Table[str, object], name: str) -> NDArray[np.int64]:
     array = _array(mappings, name)
     if array.size and not np.issubdtype(array.dtype, np.integer):
         raise UsageError(f"mappings: expected integers in {name}, got {array.dtype}")
+    if array.size and int(array.max()) > LARGEST:
+        raise UsageError(f"mappings: expected {name} of at most {LARGEST:,}, got {array.max():,}")
     return array.astype(np.int64)
 
 

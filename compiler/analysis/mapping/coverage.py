@@ -24,6 +24,8 @@ from npuc.compiler.analysis.mapping.walk import Plan, plan_of
 from npuc.dialects.mapping import Mapping, Problem
 from npuc.dialects.mapping.problem import OUTPUT, SLIDES
 
+MOST_POINTS = 1 << 24
+"""The most points along a dimension, taps of windows times their positions, that are looked at."""
 _AT_ONCE = 64
 """Points of the first of tied groups that are looked at together: an illegal mapping is found early."""
 
@@ -44,7 +46,20 @@ def coverage(mapping: Mapping, num_pes: int) -> tuple[str, ...]:
         return (str(e),)
     if _only_cuts(mapping):
         return ()
-    return tuple(_problems(tied(groups(_doubtful(plan, mapping.problem), mapping.problem)), mapping.problem))
+    doubtful = _doubtful(plan, mapping.problem)
+    if (many := _too_many(doubtful, mapping.problem)) is not None:
+        return (many,)
+    return tuple(_problems(tied(groups(doubtful, mapping.problem)), mapping.problem))
+
+
+def _too_many(plan: Plan, problem: Problem) -> str | None:
+    """Why the points of a plan cannot be looked at, if they cannot: no layer that anybody trains has as many."""
+    for dim, size in plan.given:
+        windows = SLIDES if problem.slides else {}
+        points = problem.outputs(dim) * problem.sizes[windows[dim]] if dim in windows else size
+        if points > MOST_POINTS:
+            return f"{dim} has {points:,} points, too many to look at"
+    return None
 
 
 def _doubtful(plan: Plan, problem: Problem) -> Plan:

@@ -20,18 +20,20 @@ SHOWN = 5
 
 def to_json(study: CrossCheck) -> str:
     """All rows."""
-    return rows_json("crosscheck", study.hardware, {"rows": [_cells(row) for row in study.rows]})
+    dataflows = list(dict.fromkeys(row.dataflow for row in study.rows))
+    preset = dataflows[0] if len(dataflows) == 1 else "all"
+    return rows_json("crosscheck", preset, {"rows": [_cells(study, row) for row in study.rows]})
 
 
 def to_csv(study: CrossCheck) -> str:
     """All rows, a line each."""
-    names = [*(field.name for field in fields(Row)), "ratio", "reason"]
-    return rows_csv(names, [_cells(row) for row in study.rows])
+    names = ["hardware", "noc_bw", *(field.name for field in fields(Row)), "ratio", "reason"]
+    return rows_csv(names, [_cells(study, row) for row in study.rows])
 
 
-def _cells(row: Row) -> dict[str, object]:
-    cells: dict[str, object] = asdict(row)
-    return cells | {"ratio": row.ratio, "reason": row.reason}
+def _cells(study: CrossCheck, row: Row) -> dict[str, object]:
+    machine: dict[str, object] = {"hardware": study.hardware, "noc_bw": study.noc_bw}
+    return machine | asdict(row) | {"ratio": row.ratio, "reason": row.reason}
 
 
 def print_crosscheck(study: CrossCheck, console: Console) -> None:

@@ -38,6 +38,7 @@ ILLEGAL = [
     (f"{VGG}, [spatial (Sz(S), 1) X, temporal (4, 1) Y]", "Y' = 1, R = 0 is computed 2 times"),
     (f"{VGG}, [{ROWS.replace('cluster Sz(R)', 'cluster 2')}]", "Y' = 0, R = 2 is computed 2 times"),
     (f"{VGG}, [spatial (1, 1) K, temporal (1, 1) K] unchecked", "level 0 has several maps of K"),
+    (f"{VGG.replace('Y = 226', 'Y = 100000002')}, [{WEIGHTS}]", "Y has 300,000,000 points, too many to look at"),
     (
         f"{GEMM}, [spatial (1, 1) M, cluster 80, spatial (1, 1) N]",
         "its clusters hold 80 processing elements, the machine has 64",

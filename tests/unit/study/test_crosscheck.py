@@ -65,6 +65,8 @@ def test_a_narrower_network_never_takes_less() -> None:
 def test_rows_are_written_with_ratio_and_reason(tight: CrossCheck) -> None:
     rows = json.loads(to_json(tight))["rows"]
     assert len(rows) == len(tight.rows) == len(to_csv(tight).splitlines()) - 1
+    assert json.loads(to_json(tight))["preset"] == "all"
+    assert (rows[0]["hardware"], rows[0]["noc_bw"]) == ("igo-large", 24)
     assert rows[0]["ratio"] == rows[0]["cycle"] / rows[0]["mapping"]
     assert {row["reason"] for row in rows} <= {
         *("fill and drain", "DRAM bandwidth", "tiles of the scratchpad", "network of the mapping", "none")
