@@ -197,7 +197,7 @@ def test_wrong_problems(change: dict[str, Any], message: str, hint: str | None) 
 
 MAPPINGS: list[tuple[str, Change, str]] = [
     ("size", lambda a: a * 1.0, "mappings: expected integers in size, got float64"),
-    ("size", lambda a: a + (1 << 31), "mappings: expected size of at most 2,147,483,647, got 2,147,48"),
+    ("size", lambda a: a + (1 << 31), "mappings: expected size of at most 2,147,483,647, got 2,147,483,652"),
     ("cluster", lambda a: a > 0, "mappings: expected integers in cluster, got bool"),
     ("spatial", lambda a: a * 1, "mappings: expected booleans in spatial, got int64"),
     ("dim", lambda a: a[0], "mappings: expected dim [mapping, level, directive], got 2 axes"),
