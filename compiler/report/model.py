@@ -152,7 +152,17 @@ class StepMemory(msgspec.Struct, frozen=True, kw_only=True):
     argument_bytes: int
 
 
-class Totals(msgspec.Struct, frozen=True, kw_only=True):
+class ByName(msgspec.Struct, frozen=True):
+    """Fields that can be read by their names, too: `totals["cycles"]`."""
+
+    def __getitem__(self, key: str) -> Any:
+        """The field of that name; `KeyError` for any other."""
+        if key not in self.__struct_fields__:
+            raise KeyError(key)
+        return getattr(self, key)
+
+
+class Totals(ByName, frozen=True, kw_only=True):
     """
     Sums of `repeat` x row over all rows, and ratios of those sums. `totals["cycles"]` reads a field by its name.
 
@@ -173,15 +183,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     seconds_by_kind: dict[str, float | None]
     peak_bytes: int | None = None
 
-    def __getitem__(self, key: str) -> int | float | dict[str, float | None] | None:
-        """The total of that name; `KeyError` for any other."""
-        if key not in self.__struct_fields__:
-            raise KeyError(key)
-        value: int | float | dict[str, float | None] | None = getattr(self, key)
-        return value
 
-
-class ParallelLevel(msgspec.Struct, frozen=True, kw_only=True):
+class ParallelLevel(ByName, frozen=True, kw_only=True):
     """One level of the tree of devices: what each layer does, and the elements one pair reads in one direction."""
 
     level: str
@@ -189,14 +192,14 @@ class ParallelLevel(msgspec.Struct, frozen=True, kw_only=True):
     elements: int | str
 
 
-class ParallelTotal(msgspec.Struct, frozen=True):
+class ParallelTotal(ByName, frozen=True):
     """Movement of all levels; a number that is not whole is an exact string (`"3/2"`)."""
 
     elements: int | str
     bytes: int | str
 
 
-class Parallel(msgspec.Struct, frozen=True, kw_only=True):
+class Parallel(ByName, frozen=True, kw_only=True):
     """How the step is split over devices."""
 
     strategy: str

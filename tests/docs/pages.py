@@ -28,6 +28,7 @@ NAMES = (
         "study-thesis",
         "maestro",
         "crosscheck",
+        "parallel",
         "scalesim",
         "validation",
         "hardware",

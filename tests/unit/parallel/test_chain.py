@@ -155,6 +155,9 @@ def test_halves_of_elements_are_exact_texts() -> None:
     plan = plan_parallel([layer, layer], 2, "mp", "table2")
     assert plan.levels[0].elements == "7/2"
     assert list(plan.levels[0].choices) == ["fc", "fc.2"]
+    assert plan["levels"][0]["elements"] == "7/2"
+    with pytest.raises(KeyError):
+        plan["level"]
 
 
 @pytest.mark.parametrize(
