@@ -283,7 +283,8 @@ class VectorOp(Holder, TensorWorkOp):
         for counts, values in ((self.reads, self.named_operands()), (self.writes, self.named_results())):
             for name, value in values.items():
                 count = None if counts is None else counts[int(name.lstrip("inout"))]
-                if name in self.resident.outs and count is not None and count != elements_of(value):
+                whole = count is None or count == elements_of(value) or name in self.resident.ins
+                if name in self.resident.outs and not whole:
                     raise VerifyException(f"{name} stays in SPM, but only {count} of its elements are moved")
         check_block(self)
 

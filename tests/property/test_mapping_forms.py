@@ -33,13 +33,15 @@ def work_of_directives(mapping: Mapping, nest: Nest, num_pes: int) -> Work:
     layout = layout_of(nest, mapping.problem)
     assert isinstance(layout, Layout)
     order = [dim for _, own in layout.dims for dim in own]
+    alone = {dim: 0 for dim in nest.sizes if dim not in order}  # of one point, no dimension of the layer stands for it
+    assert all(nest.sizes[dim] == 1 for dim in alone)
     found: set[tuple[int, int, tuple[int, ...]]] = set()
     for leaf in leaves(plan_of(mapping, num_pes)):
         ranges = computed(mapping.problem, leaf.ranges)
         if ranges is not None:
             parts = [_indices(ranges.get(name, (0, 1)), [nest.sizes[d] for d in own]) for name, own in layout.dims]
             for point in product(*parts):
-                index = dict(zip(order, chain(*point), strict=True))
+                index = alone | dict(zip(order, chain(*point), strict=True))
                 found.add((leaf.step, leaf.element, tuple(index[dim] for dim in nest.sizes)))
     return found
 
