@@ -63,21 +63,21 @@ def steps_of(work: Contraction, mapping: Clusters, depth: int, given: Box) -> It
         yield Step(number, box, parts)
 
 
-def kept(work: Contraction, role: Role, before: Step, now: Step) -> Cells:
+def kept(work: Contraction, role: Role, before: Step, current: Step) -> Cells:
     """
     What stays of a tensor between two steps.
 
     All of it where none of its dimensions moved on; what windows share that slide on by a step, where neither their
     places nor their taps are spread over sub-clusters.
     """
-    here = cells(work, role, now.box)
-    moved = [dim for dim in work.coupled(role) if before.number[dim] != now.number[dim]]
+    here = cells(work, role, current.box)
+    moved = [dim for dim in work.coupled(role) if before.number[dim] != current.number[dim]]
     if not moved:
         return here
-    if len(moved) == 1 and now.number[moved[0]] == before.number[moved[0]] + 1:
+    if len(moved) == 1 and current.number[moved[0]] == before.number[moved[0]] + 1:
         for axis in work.axes(role):
             dims = [dim for dim, _ in axis.terms]
-            alone = all(len(step.parts[dim]) == 1 for step in (before, now) for dim in dims)
+            alone = all(len(step.parts[dim]) == 1 for step in (before, current) for dim in dims)
             if len(dims) == 2 and dims[0] == moved[0] and alone:
                 return here & cells(work, role, before.box)
     return frozenset()
@@ -103,36 +103,39 @@ def run(work: Contraction, mapping: Clusters, array: Array, depth: int = 0, give
     """A level, run; the top one without a box."""
     seen, before = Seen(), None
     whole = given or {dim: (0, size) for dim, size in work.dims}
-    for now in steps_of(work, mapping, depth, whole):
-        _move(work, array, seen, before, now)
-        _compute(work, mapping, array, seen, depth, before, now)
+    for current in steps_of(work, mapping, depth, whole):
+        _move(work, array, seen, before, current)
+        _compute(work, mapping, array, seen, depth, before, current)
         waiting = (seen.compute[-1], seen.into[-1], seen.out[-1])
         seen.delay.append(max(waiting) if before else seen.compute[-1] + seen.into[-1])
-        before = now
+        before = current
     assert before is not None
     seen.left.append(len(cells(work, "O", before.box)))
     return seen
 
 
-def _move(work: Contraction, array: Array, seen: Seen, before: Step | None, now: Step) -> None:
+def _move(work: Contraction, array: Array, seen: Seen, before: Step | None, current: Step) -> None:
     """What a step brings from the level above, and what the one before it left there."""
-    new = {role: cells(work, role, now.box) - (kept(work, role, before, now) if before else set()) for role in ROLES}
-    begun = any(now.number[dim] for dim in work.adding)
+    new = {
+        role: cells(work, role, current.box) - (kept(work, role, before, current) if before else set())
+        for role in ROLES
+    }
+    begun = any(current.number[dim] for dim in work.adding)
     seen.brought.append({role: len(new[role]) if role in INPUTS or begun else 0 for role in ROLES})
     if before is None:
         seen.left.append(0)
     else:
-        seen.left.append(len(cells(work, "O", before.box) - kept(work, "O", before, now)))
+        seen.left.append(len(cells(work, "O", before.box) - kept(work, "O", before, current)))
     for cycles, volume in ((seen.into, sum(seen.brought[-1].values())), (seen.out, seen.left[-1])):
         cycles.append(max(array.noc_latency - 1 - -volume // array.noc_bw, 0) if volume else 0)
 
 
 def _compute(
-    work: Contraction, mapping: Clusters, array: Array, seen: Seen, depth: int, before: Step | None, now: Step
+    work: Contraction, mapping: Clusters, array: Array, seen: Seen, depth: int, before: Step | None, current: Step
 ) -> None:
     """What the sub-clusters do in a step, and what the buffers of processing elements receive."""
     if depth + 1 < len(mapping.levels):
-        inside = [run(work, mapping, array, depth + 1, box) for box in now.boxes]
+        inside = [run(work, mapping, array, depth + 1, box) for box in current.boxes]
         seen.compute.append(max(sum(one.delay) for one in inside))
         seen.active.append(sum(sum(one.active) / len(one.active) for one in inside))
         seen.macs += sum(one.macs for one in inside)
@@ -141,13 +144,13 @@ def _compute(
         for role in INPUTS:
             seen.received[role] += sum(one.received[role] for one in inside)
         return
-    macs = [prod(lengths(box).values()) for box in now.boxes]
+    macs = [prod(lengths(box).values()) for box in current.boxes]
     seen.compute.append(max(-(-one // array.lanes) for one in macs))
     seen.active.append(len(macs))
     seen.macs += sum(macs)
     for role in ROLES:
-        own = [cells(work, role, box) for box in now.boxes]
+        own = [cells(work, role, box) for box in current.boxes]
         seen.largest[role] = max(seen.largest[role], *map(len, own))
         if role in INPUTS:
-            stays = kept(work, role, before, now) if before else frozenset[tuple[int, ...]]()
+            stays = kept(work, role, before, current) if before else frozenset[tuple[int, ...]]()
             seen.received[role] += sum(len(one - stays) for one in own)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import isfinite
 
 from npuc.backends.maestro.machine import UNLIMITED, MappedMachine
@@ -17,11 +16,11 @@ from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
-from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, TensorAxis
+from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.parity import Array, analyse
 from npuc.dialects.mapping import Clusters, Mapping
-from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+from npuc.dialects.npu.nest import Nest, Statement
 
 Columns = dict[str, int | float | None]
 _RATIOS = (
@@ -106,33 +105,3 @@ def _number(name: str, value: float) -> int | float | None:
     if not isfinite(value):
         return None
     return int(value) if name not in _RATIOS and value.is_integer() else value
-
-
-@lru_cache(maxsize=4096)
-def contraction_of_statement(nest: Nest, statement: Statement) -> Contraction:
-    """A statement of a nest as the contraction that is mapped: padding counts as data, as it does in MACs."""
-    tensors = (nest.tensors[name] for name in (statement.lhs, statement.rhs, statement.out))
-    found = tuple(_axes(nest, tensor) for tensor in tensors)
-    assert len(found) == len(ROLES)
-    return Contraction(nest.dims, found)
-
-
-def _axes(nest: Nest, tensor: Tensor) -> tuple[TensorAxis, ...]:
-    return tuple(part for axis in tensor.axes for part in _parts(nest, axis))
-
-
-def _parts(nest: Nest, axis: Axis) -> list[TensorAxis]:
-    """
-    An index as indices of their own where its terms do not overlap: of `g * 3 + i` with three i, g and i.
-
-    What is left of several terms that overlap is one index.
-    """
-    parts: list[list[tuple[str, int]]] = []
-    reach = 0
-    for dim, coefficient in sorted(axis.terms, key=lambda term: term[1]):
-        if parts and coefficient <= reach:
-            parts[-1].append((dim, coefficient))
-        else:
-            parts.append([(dim, coefficient)])
-        reach += coefficient * (nest.sizes[dim] - 1)
-    return [TensorAxis(tuple(sorted(part, key=lambda term: axis.terms.index(term)))) for part in parts]

@@ -127,7 +127,11 @@ def command(
             "load": load or [],
             "max_ops": max_ops,
         }
-        _write(*_search(source, options, settings, quiet=quiet), outputs)
+        search, result = _search(source, options, settings, quiet=quiet)
+        _write(search, result, outputs)
+        if outputs.program is not None and result.mode == "parity" and not quiet:
+            remark = "npuc: a program does not say its mode: compile this one with --set maestro.mode=parity"
+            print(remark, file=sys.stderr)
 
 
 def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:

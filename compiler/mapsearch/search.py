@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.hardware import Hardware
 from npuc.backends.maestro.machine import mapped_machine
-from npuc.backends.maestro.price import contraction_of_statement
 from npuc.compiler.analysis.mapping.convert import to_maestro
+from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.analysis.mapping.search.candidates import Mapper
 from npuc.compiler.analysis.mapping.search.exhaustive import ExhaustiveMapper, count_mappings
 from npuc.compiler.analysis.mapping.search.random import RandomMapper

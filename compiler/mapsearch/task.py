@@ -16,12 +16,11 @@ import numpy as np
 from npuc.backends.hardware import Hardware
 from npuc.backends.maestro.evaluate import evaluate
 from npuc.backends.maestro.machine import MappedMachine
-from npuc.backends.maestro.price import contraction_of_statement
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.convert import to_clusters
 from npuc.compiler.analysis.mapping.coverage import coverage
-from npuc.compiler.analysis.mapping.exact.contraction import Contraction
+from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of_statement
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.directives import mapping_for

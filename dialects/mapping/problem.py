@@ -8,7 +8,7 @@ of the output, N batch, G groups; a GEMM of M x K times K x N has M, N, K. Sizes
 are MAESTRO's (github.com/maestro-project/maestro).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -82,12 +82,17 @@ class Problem:
             return self.sizes[dim]
         return (self.sizes[dim] - self.sizes[SLIDES[dim]]) // self.stride[dim] + 1
 
-    def elements(self, role: Role) -> int:
-        """The elements of a tensor; of the output as if strides were 1, as MAESTRO has it."""
+    def elements(self, role: Role, given: Mapping[str, int] | None = None) -> int:
+        """
+        The elements of a tensor, whole or of the part that has these sizes.
+
+        Those of the output are as if strides were 1, as MAESTRO has it.
+        """
+        sizes = self.sizes if given is None else given
         product = 1
         for dim in self.coupled(role):
-            size = self.sizes[dim]
-            product *= size - self.sizes[SLIDES[dim]] + 1 if role == "O" and self.slides and dim in SLIDES else size
+            slides = role == "O" and self.slides and dim in SLIDES
+            product *= sizes[dim] - sizes[SLIDES[dim]] + 1 if slides else sizes[dim]
         return product
 
     @staticmethod

@@ -38,11 +38,6 @@ class Tiles:
     whole: int
 
     @property
-    def mapped(self) -> int:
-        """The size of a tile in the middle."""
-        return self.size
-
-    @property
     def _rest(self) -> int:
         steps = max(tdiv(self.whole - self.size, self.offset), 0)
         rest = self.whole - (steps + 1) * self.offset
@@ -155,7 +150,7 @@ def _strided(problem: Problem, dim: str, size: int, offset: int, number: int) ->
 
 
 def _level(problem: Problem, width: int, tiles: tuple[Tiles, ...]) -> Level:
-    sizes = {t.dim: Sizes(t.mapped, t.mapped_edge, t.unique, t.unique_edge) for t in tiles}
+    sizes = {t.dim: Sizes(t.size, t.mapped_edge, t.unique, t.unique_edge) for t in tiles}
     if problem.slides:
         for dim, filter_dim in SLIDES.items():
             own, window = sizes[dim], sizes[filter_dim]

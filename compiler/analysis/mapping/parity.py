@@ -13,7 +13,6 @@ from npuc.compiler.analysis.mapping.cases import Case, cases, occurrences
 from npuc.compiler.analysis.mapping.levels import Level, Unmappable, resolve, tdiv
 from npuc.compiler.analysis.mapping.volumes import Step
 from npuc.dialects.mapping import Mapping, Problem, Role
-from npuc.dialects.mapping.problem import SLIDES
 
 INPUTS: tuple[Role, ...] = ("I", "W")
 
@@ -71,10 +70,7 @@ class Counters:
     def begin(self, problem: Problem, entered: dict[str, int]) -> None:
         """Count what is loaded and stored once: the tensors of the tile that a level is entered with."""
         for role in (*INPUTS, "O"):
-            size = 1
-            for dim in problem.coupled(role):
-                slides = role == "O" and problem.slides and dim in SLIDES
-                size *= entered[dim] - entered[SLIDES[dim]] + 1 if slides else entered[dim]
+            size = problem.elements(role, entered)
             self.l2_write[role], self.l2_read[role] = (0, size) if role == "O" else (size, 0)
             self.l2_size[role] = self.l1_size[role] = self.l1_write[role] = self.l1_read[role] = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from npuc.dialects.mapping import Problem, Role
 from npuc.dialects.mapping.problem import SLIDES
+from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 Floats = NDArray[np.float64]
 ROLES: tuple[Role, ...] = ("I", "W", "O")
@@ -95,3 +96,33 @@ def _axis(problem: Problem, role: Role, dim: str) -> TensorAxis:
     if role == "I" and problem.slides and dim in SLIDES:
         return TensorAxis(((dim, problem.stride[dim]), (SLIDES[dim], 1)))
     return TensorAxis(((dim, 1),))
+
+
+@lru_cache(maxsize=4096)
+def contraction_of_statement(nest: Nest, statement: Statement) -> Contraction:
+    """A statement of a nest as the contraction that is mapped: padding counts as data, as it does in MACs."""
+    tensors = (nest.tensors[name] for name in (statement.lhs, statement.rhs, statement.out))
+    found = tuple(_axes(nest, tensor) for tensor in tensors)
+    assert len(found) == len(ROLES)
+    return Contraction(nest.dims, found)
+
+
+def _axes(nest: Nest, tensor: Tensor) -> tuple[TensorAxis, ...]:
+    return tuple(part for axis in tensor.axes for part in _parts(nest, axis))
+
+
+def _parts(nest: Nest, axis: Axis) -> list[TensorAxis]:
+    """
+    An index as indices of their own where its terms do not overlap: of `g * 3 + i` with three i, g and i.
+
+    What is left of several terms that overlap is one index.
+    """
+    parts: list[list[tuple[str, int]]] = []
+    reach = 0
+    for dim, coefficient in sorted(axis.terms, key=lambda term: term[1]):
+        if parts and coefficient <= reach:
+            parts[-1].append((dim, coefficient))
+        else:
+            parts.append([(dim, coefficient)])
+        reach += coefficient * (nest.sizes[dim] - 1)
+    return [TensorAxis(tuple(sorted(part, key=lambda term: axis.terms.index(term)))) for part in parts]
