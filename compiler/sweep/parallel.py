@@ -1,18 +1,23 @@
 """
-Points in several processes: runs of points are handed out in order and come back in order.
+Points in several processes: runs of points are handed out in turn and come back in order.
 
-The processes read the source themselves, once each. They leave interrupts to the process that started them, which
-ends them when it is interrupted, or when nobody wants more points.
+Each process has a pipe of its own and no thread stands between: to interrupt is to end the processes. They read the
+source themselves, once each, and leave interrupts to the process that started them, which ends them when it is
+interrupted, or when nobody wants more points; if it is gone, they end by themselves.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import FrameType
 
 from npuc.compiler.errors import UsageError
 from npuc.compiler.sweep.points import Points, SweepPoint
@@ -22,31 +27,85 @@ CHUNKS_AHEAD = 4
 LARGEST_CHUNK = 1024
 """Of points that are scored together; they come back when all are."""
 
-_points: list[Points] = []
-"""In a process of the pool: what scores."""
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that scores, and our end of its pipe."""
+
+    process: BaseProcess
+    pipe: Connection
+
+    @staticmethod
+    def start(points: Points) -> Worker:
+        """A new process that scores chunks of these points."""
+        ours, theirs = multiprocessing.Pipe()
+        process = multiprocessing.Process(target=_serve, args=(theirs, points), daemon=True)
+        process.start()
+        theirs.close()  # so that the end of the process is the end of what can be read
+        return Worker(process, ours)
+
+    def ask(self, chunk: range) -> None:
+        """Hands out a chunk. Errors: a process that has ended."""
+        try:
+            self.pipe.send(chunk)
+        except OSError:
+            raise _ended() from None
+
+    def answer(self) -> list[SweepPoint]:
+        """Points of the chunk asked first. Raises what scoring raised. Errors: a process that has ended."""
+        try:
+            answer: list[SweepPoint] | Exception = self.pipe.recv()
+        except (EOFError, OSError):
+            raise _ended() from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def end(self) -> None:
+        """At once, whatever it does."""
+        self.process.terminate()
+        self.process.join()
+        self.pipe.close()
 
 
 def score_in_processes(points: Points, indices: range, jobs: int) -> Iterator[SweepPoint]:
     """The points of those numbers, in order, by `jobs` processes. Raises what one of the points raises."""
-    others = set(multiprocessing.active_children())
     own = Points(points.source, points.grid, points.backend, points.options)
-    pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(own,))
-    chunks, waiting = _chunks(points, indices, jobs), deque[Future[list[SweepPoint]]]()
-    done = False
+    workers, asked = list[Worker](), deque[Worker]()
     try:
-        for chunk in chunks:
-            waiting.append(pool.submit(_score, chunk))
-            if len(waiting) >= jobs * CHUNKS_AHEAD:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-        done = True
-    except BrokenProcessPool:
-        raise UsageError("a process of --jobs was ended from outside", hint="out of memory? try fewer --jobs") from None
+        with _interrupts_held():
+            workers.extend(Worker.start(own) for _ in range(jobs))
+        for number, chunk in enumerate(_chunks(points, indices, jobs)):
+            worker = workers[number % jobs]
+            worker.ask(chunk)
+            asked.append(worker)
+            if len(asked) >= jobs * CHUNKS_AHEAD:
+                yield from asked.popleft().answer()
+        while asked:
+            yield from asked.popleft().answer()
     finally:
-        for process in () if done else set(multiprocessing.active_children()) - others:
-            process.terminate()
-        pool.shutdown(wait=done, cancel_futures=True)
+        for worker in workers:
+            worker.end()
+
+
+@contextmanager
+def _interrupts_held() -> Generator[None]:
+    """An interrupt comes after what is within: at a fork, Python drops an exception that it raises."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears of interrupts
+        yield
+        return
+    heard: list[tuple[int, FrameType | None]] = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if heard and callable(usual):
+        usual(*heard[0])
+
+
+def _ended() -> UsageError:
+    return UsageError("a process of --jobs was ended from outside", hint="out of memory? try fewer --jobs")
 
 
 def _chunks(points: Points, indices: range, jobs: int) -> Iterator[range]:
@@ -61,10 +120,20 @@ def _chunks(points: Points, indices: range, jobs: int) -> Iterator[range]:
         indices = range(end, indices.stop)
 
 
-def _begin(points: Points) -> None:
+def _serve(pipe: Connection, points: Points) -> None:
+    """In a process of its own: answers chunks until who asks is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _points[:] = [points]
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    try:
+        while pipe in wait([pipe, parent.sentinel]):
+            pipe.send(_answer(points, pipe.recv()))
+    except (EOFError, OSError):
+        return
 
 
-def _score(chunk: range) -> list[SweepPoint]:
-    return list(_points[0].score(chunk))
+def _answer(points: Points, chunk: range) -> list[SweepPoint] | Exception:
+    try:
+        return list(points.score(chunk))
+    except Exception as error:
+        return error

@@ -1,5 +1,6 @@
 """The engine: points in order, what is varied, what is wrong before the first point, and what one point costs."""
 
+import multiprocessing
 import pickle
 from itertools import product
 from pathlib import Path
@@ -166,6 +167,21 @@ def test_errors_of_processes_are_raised() -> None:
     text = NET.replace("relu(", "reluu(").replace("linear(h, 3)", "linearr(h, 3)")
     with pytest.raises(SourceErrors, match="reluu"):
         list(sweep_source(text, vary={"memory.spm_kib": [1, 2]}, jobs=2))
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_a_process_that_is_ended_from_outside_is_told_of(taken: int) -> None:
+    before = set(multiprocessing.active_children())
+    points = sweep_source(NET, vary={"memory.spm_kib": "1:60:1"}, jobs=2)
+    for _ in range(1 + taken):
+        next(points)
+    first, *_ = sorted(set(multiprocessing.active_children()) - before, key=lambda process: process.pid or 0)
+    first.kill()
+    first.join()
+    with pytest.raises(UsageError, match="ended from outside") as caught:
+        list(points)
+    assert caught.value.hint == "out of memory? try fewer --jobs"
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_errors_survive_pickling() -> None:
