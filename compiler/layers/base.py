@@ -50,6 +50,27 @@ class Work:
     writes: tuple[int, ...] | None = None
 
 
+class Combine(StrEnum):
+    """How the results of parts of the work make the whole result."""
+
+    SUM = "sum"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """
+    A way to share the work of an operation: equal parts of some tensors give equal parts of others.
+
+    For each operand the axis that is cut, or None if every part of the work needs it whole; for each result the axis,
+    or how the parts' results combine, or None if each part has the whole result. Any set of positions along the axes
+    may be a part, as long as it is the same set for all of them; the operation on the parts has the same properties.
+    """
+
+    operands: tuple[int | None, ...]
+    results: tuple[int | Combine | None, ...]
+
+
 class Layer(Generic[OpT]):
     """
     The knowledge about one operation class, `op`.
@@ -89,6 +110,10 @@ class Layer(Generic[OpT]):
     def work(self, op: OpT) -> Work:
         """The work of one execution; by default nothing is computed and every tensor is moved whole."""
         return Work()
+
+    def cuts(self, op: OpT) -> Sequence[Cut]:
+        """The ways to share the work of an operation among devices; none where it has to be done as a whole."""
+        return ()
 
     def index_limit(self, op: OpT, operand: int) -> int | None:
         """How many values an operand, given by number, may have that holds indices or labels; None for all others."""
