@@ -63,8 +63,10 @@ class Cut:
     A way to share the work of an operation: equal parts of some tensors give equal parts of others.
 
     For each operand the axis that is cut, or None if every part of the work needs it whole; for each result the axis,
-    or how the parts' results combine, or None if each part has the whole result. Any set of positions along the axes
-    may be a part, as long as it is the same set for all of them; the operation on the parts has the same properties.
+    or how the parts' results combine, or None if each part has the whole result. The axes that are cut are read as
+    digits, the first ones of equal bases: a part has all positions with some of these first digits the same. (Axes of
+    different sizes may stand beside each other: [batch, time] as one axis is cut as batch is.) The operation on a part
+    has the same properties as the whole.
     """
 
     operands: tuple[int | None, ...]
