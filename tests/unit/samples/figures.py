@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 TORCHVISION = "torchvision: `num_params`, `_ops` of the weights"
+VGG = "Simonyan, Zisserman 2015, table 2"
 STUDY = "layer list of a roofline study of training (C.-Y. Tsai, NTU, 2021)"
 
 
@@ -34,6 +35,12 @@ class Figures:
     extra_parameters: int = 0
 
 
+def _vgg(weights: int, macs: int, millions: str, giga: str = "") -> Figures:
+    """VGG without biases: weights and MACs of an image, published in 10^6 and 10^9; torchvision has no C."""
+    parameters, operations = Published(millions, 10**6, VGG), Published(giga, 10**9, TORCHVISION)
+    return Figures(weights, 256 * macs, 256, (parameters,), (operations,) if giga else ())
+
+
 FIGURES: dict[str, Figures] = {
     "mlp": Figures(
         407_050,
@@ -58,7 +65,7 @@ FIGURES: dict[str, Figures] = {
         138_357_544,
         32 * 15_470_264_320,
         32,
-        (Published("138357544", 1, TORCHVISION), Published("138", 10**6, "Simonyan, Zisserman 2015, table 2")),
+        (Published("138357544", 1, TORCHVISION), Published("138", 10**6, VGG)),
         (Published("15.47", 10**9, TORCHVISION),),
     ),
     "resnet18": Figures(
@@ -269,4 +276,14 @@ FIGURES: dict[str, Figures] = {
         (Published("100.7", 10**6, STUDY),),
         defines={"variant": "thesis_fit"},
     ),
+    "sfc": Figures(140_722_176, 256 * 140_722_176, 256),
+    "sconv": Figures(100_500, 256 * 12_588_000, 256),
+    "lenet_c": Figures(430_500, 256 * 2_293_000, 256),
+    "cifar_c": Figures(145_376, 256 * 12_354_176, 256),
+    "alexnet_hypar": Figures(16_624_656, 256 * 311_191_824, 256),
+    "vgg_a": _vgg(132_851_392, 7_609_090_048, "133", "7.609"),
+    "vgg_b": _vgg(133_035_712, 11_308_466_176, "133", "11.308"),
+    "vgg_c": _vgg(133_625_536, 11_770_888_192, "134"),
+    "vgg_d": _vgg(138_344_128, 15_470_264_320, "138", "15.470"),
+    "vgg_e": _vgg(143_652_544, 19_632_062_464, "144", "19.632"),
 }

@@ -23,6 +23,7 @@ from npuc.frontends.dsl.values import Value
 ALL = pytest.mark.parametrize("name", sample_names())
 
 SMALL_IMAGES: dict[str, Value] = {"batch": 2, "image": 32, "classes": 10}
+SMALL_VGG: dict[str, Value] = {"batch": 2, "image": 32, "hidden": 64, "classes": 10}
 SMALL: dict[str, dict[str, Value]] = {
     "mlp": {"batch": 4, "hidden": 16},
     "lenet": {"batch": 4},
@@ -69,6 +70,12 @@ SMALL: dict[str, dict[str, Value]] = {
     "llama_block": {"length": 5, "width": 16, "heads": 4, "kv_heads": 2, "hidden": 24},
     "dlrm": {"batch": 4, "size": 4, "bottom": [8], "top": [8], "tables": [2, 3, 2]},
     "ncf": {"batch": 4, "users": 2, "items": 2, "factors": 4, "widths": [8, 8, 4]},
+    "sfc": {"batch": 4, "hidden": 16},
+    "sconv": {"batch": 2},
+    "lenet_c": {"batch": 2},
+    "cifar_c": {"batch": 2},
+    "alexnet_hypar": SMALL_VGG | {"image": 67},
+    **{f"vgg_{letter}": SMALL_VGG for letter in "abcde"},
 }
 LATER = (
     "unet",

@@ -1,0 +1,34 @@
+# VGG-C, of sixteen layers, for ImageNet (Simonyan, Zisserman, 2015)
+#
+# "Very Deep Convolutional Networks for Large-Scale Image Recognition", ICLR 2015, table 1, configuration C, as Song et
+# al., "HyPar", HPCA 2019, count it: 133,625,536 weights, no biases; without dropout. Batch is theirs for 16
+# accelerators together. Another `image` (at least 32) changes the size of fc1. The third convolution of a
+# stage is 1 x 1.
+block unit(x, channels, kernel) {
+  conv = conv2d(x, channels, kernel=kernel, padding=kernel // 2, bias=false)
+  return relu(conv)
+}
+
+block stage(x, channels, kernels) {
+  for kernel in kernels { x = unit(x, channels, kernel) }
+  pool = max_pool(x, kernel=2)
+  return pool
+}
+
+network vgg_c(batch=256, image=224, classes=1000, hidden=4096) {
+  input  x: f32[batch, 3, image, image]
+  labels y: i32[batch]
+
+  stage1 = stage(x, 64, kernels=[3, 3])
+  stage2 = stage(stage1, 128, kernels=[3, 3])
+  stage3 = stage(stage2, 256, kernels=[3, 3, 1])
+  stage4 = stage(stage3, 512, kernels=[3, 3, 1])
+  stage5 = stage(stage4, 512, kernels=[3, 3, 1])
+
+  fc1 = linear(flatten(stage5), hidden, bias=false)
+  fc2 = linear(relu(fc1), hidden, bias=false)
+  fc3 = linear(relu(fc2), classes, bias=false)
+
+  loss cross_entropy(fc3, y)
+  optimizer sgd(lr=0.01)
+}
