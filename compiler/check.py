@@ -116,7 +116,9 @@ def _check_layers(step: str, before: ModuleOp, after: ModuleOp) -> None:
 
 
 def _nameless(module: ModuleOp) -> list[str]:
-    named = (op for op in module.walk() if op.name.startswith(("train.", "npu.")) and not op.has_trait(IsTerminator))
+    named = (
+        op for op in module.walk() if op.name.startswith(("train.", "npu.", "dist.")) and not op.has_trait(IsTerminator)
+    )
     return [op.name for op in named if not layer_of(op)]
 
 
@@ -196,7 +198,7 @@ def index_limit(value: SSAValue) -> int | None:
                 layer = get_layer(use.operation)
                 limit = layer.index_limit(use.operation, use.index)
                 limits += [] if limit is None else [limit]
-                if layer.kind in (Kind.VIEW, Kind.DATA):
+                if layer.kind in (Kind.VIEW, Kind.DATA, Kind.COMM):
                     pending += [r for r in use.operation.results if tensor_type(r).element_type == element]
     return min(limits, default=None)
 

@@ -32,7 +32,7 @@ def work_of(module: ModuleOp) -> Measures:
     """The operations, multiply-accumulates and vector operations of a program above the level of tiles."""
     operations = macs = vector_ops = 0
     for op in module.walk():
-        operations += op.name.startswith(("train.", "npu."))
+        operations += op.name.startswith(("train.", "npu.", "dist."))
         if isinstance(op, TrainOp):
             work = get_layer(op).work(op)
             macs, vector_ops = macs + work.macs, vector_ops + work.vector_ops

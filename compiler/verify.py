@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.errors import Location, NpucError, SourceError, SourceErrors
 from npuc.dialects.alike import likeness
+from npuc.dialects.dist.signature import sharding_problems
 from npuc.dialects.npu.resident import ElsewhereError
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.signature import signature_problems
@@ -107,7 +108,8 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
     if not errors:
         for func in module.ops:
             if isinstance(func, FuncOp) and not func.is_declaration:
-                errors += [error_at(func, f"{problem}{blame}", sources) for problem in signature_problems(func)]
+                problems = [*signature_problems(func)] or [*sharding_problems(func)]
+                errors += [error_at(func, f"{problem}{blame}", sources) for problem in problems]
     raise_all(errors)
 
 

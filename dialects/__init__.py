@@ -17,6 +17,12 @@ def _npu() -> Dialect:
     return NPU
 
 
+def _dist() -> Dialect:
+    from npuc.dialects.dist import DIST
+
+    return DIST
+
+
 def _mapping() -> Dialect:
     from npuc.dialects.mapping import MAPPING
 
@@ -25,4 +31,4 @@ def _mapping() -> Dialect:
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
     """npuc's own dialects by name."""
-    return {"mapping": _mapping, "npu": _npu, "train": _train}
+    return {"dist": _dist, "mapping": _mapping, "npu": _npu, "train": _train}

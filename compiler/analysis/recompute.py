@@ -227,7 +227,8 @@ def _allowed(tensors: Tensors, problem: Problem, wanted: Callable[[str], bool]) 
         direct = next((r for r in readers if r >= boundary), None)
         latest[f] = float(direct) if direct is not None else max((latest[r] for r in readers), default=0.0)
         first_write = min((written.get(arg, inf) for arg in _arguments(op)), default=inf)
-        own = isinstance(op, TrainOp) and role_of(op) is Role.FORWARD and op not in writes
+        local = isinstance(op, TrainOp) and get_layer(op).kind is not Kind.COMM
+        own = local and role_of(op) is Role.FORWARD and op not in writes
         if own and wanted(layer_of(op)) and first_write >= latest[f]:
             allowed.add(f)
     return allowed

@@ -33,6 +33,7 @@ class Kind(StrEnum):
     DATA = "data"
     VIEW = "view"
     CONSTANT = "constant"
+    COMM = "comm"
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ program order; each addition carries the layer and role of the contributor. The 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -24,27 +24,27 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FloatAttr,
     FunctionType,
-    IntegerAttr,
     LocationAttr,
     ModuleOp,
     StringAttr,
     TensorType,
     UnitAttr,
-    f64,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
 from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option, option_problem, options_problem
-from npuc.dialects.blocks import gather, loose_argument, needed
+from npuc.compiler.transforms._step import Returned, Step
+from npuc.dialects.blocks import gather, needed
+from npuc.dialects.dist.sharding import spread_of
 from npuc.dialects.provenance import Role, derive, role_attr, role_of
 from npuc.dialects.tensors import tensor_of, tensor_type
-from npuc.dialects.train.arithmetic import AddOp, constant
+from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import TrainOp, encode
 from npuc.dialects.train.optimizer import IncrementOp
 from npuc.dialects.train.signature import (
@@ -52,12 +52,12 @@ from npuc.dialects.train.signature import (
     ArgumentKind,
     arguments_of,
     is_differentiated,
+    result_entries,
     results_of,
     training_functions,
 )
 
 OpT = TypeVar("OpT", bound=Operation)
-_Result: TypeAlias = tuple[SSAValue, dict[str, Attribute]]
 
 
 def _is_float(value: SSAValue) -> bool:
@@ -73,45 +73,8 @@ def _reached(block_ops: Iterable[Operation], seeds: Iterable[SSAValue]) -> set[S
     return reached
 
 
-@dataclass
-class _Step:
-    """The training step under construction: the function's arguments and what is appended to its operations."""
-
-    args: list[BlockArgument]
-    arg_attrs: list[DictionaryAttr]
-    appended: list[Operation] = field(default_factory=list[Operation])
-    results: list[_Result] = field(default_factory=list["_Result"])
-    gradients: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-
-    def append(self, op: OpT) -> OpT:
-        self.appended.append(op)
-        return op
-
-    def new_state(self, name: str, like: Attribute, location: LocationAttr, fill: float = 0.0) -> int:
-        """Add an optimizer state argument that starts at `fill`; its number."""
-        self.args.append(loose_argument(like, location, name))
-        self.arg_attrs.append(DictionaryAttr({"train.state": StringAttr(name), "train.fill": FloatAttr(fill, f64)}))
-        return len(self.args) - 1
-
-    def updates(self, number: int, new: SSAValue) -> None:
-        """Let `new` be the value of an argument after the step."""
-        hint = self.args[number].name_hint
-        new.name_hint = f"{hint}_new" if hint else None
-        self.results.append((new, {"train.updates": IntegerAttr(number, i64)}))
-
-    def accumulate(self, source: TrainOp, role: Role, operand: SSAValue, contribution: SSAValue) -> None:
-        """Add a contribution to the gradient of a value."""
-        earlier = self.gradients.get(operand)
-        if earlier is None:
-            self.gradients[operand] = contribution
-            if contribution.name_hint is None and operand.name_hint is not None:
-                contribution.name_hint = f"d{operand.name_hint}"
-            return
-        self.gradients[operand] = self.append(derive(source, AddOp(earlier, contribution), role=role)).out
-
-
 def _backward(
-    step: _Step, forward: list[Operation], loss: SSAValue, trained: list[SSAValue], inputs: list[SSAValue]
+    step: Step, forward: list[Operation], loss: SSAValue, trained: list[SSAValue], inputs: list[SSAValue]
 ) -> None:
     """Emit the derivatives of `loss` with respect to the trained parameters."""
     active, fed = _reached(forward, trained), _reached(forward, inputs)
@@ -132,7 +95,7 @@ def _backward(
                 _differentiate(step, op, grads, needs, role)
 
 
-def _differentiate(step: _Step, op: TrainOp, grads: list[SSAValue | None], needs: list[bool], role: Role) -> None:
+def _differentiate(step: Step, op: TrainOp, grads: list[SSAValue | None], needs: list[bool], role: Role) -> None:
     """Emit the gradients of some operands of one operation, all of one role."""
 
     def emit(new: OpT) -> OpT:
@@ -147,7 +110,7 @@ def _differentiate(step: _Step, op: TrainOp, grads: list[SSAValue | None], needs
             step.accumulate(op, role, operand, contribution)
 
 
-def _optimize(step: _Step, spec: DictionaryAttr, trained: list[tuple[Argument, BlockArgument]]) -> None:
+def _optimize(step: Step, spec: DictionaryAttr, trained: list[tuple[Argument, BlockArgument]]) -> None:
     """Emit the optimizer's updates of the parameters that have a gradient."""
     kind = spec.data.get("kind")
     rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
@@ -159,7 +122,7 @@ def _optimize(step: _Step, spec: DictionaryAttr, trained: list[tuple[Argument, B
         if param in step.gradients:
             states = [
                 step.new_state(
-                    f"{argument.name}.{state.suffix}", param.type, param.location, options.get(state.fill or "", 0.0)
+                    f"{argument.name}.{state.suffix}", param, param.location, options.get(state.fill or "", 0.0)
                 )
                 for state in rule.states_for(options)
             ]
@@ -201,7 +164,7 @@ def _expected(rule: OptimizerRule) -> str:
 
 
 def _update(
-    step: _Step,
+    step: Step,
     rule: OptimizerRule,
     options: dict[str, Option],
     argument: Argument,
@@ -229,13 +192,13 @@ def _is_step(attrs: DictionaryAttr) -> bool:
     return attrs.data.get("train.state") == StringAttr("step")
 
 
-def _step_number(step: _Step, location: LocationAttr) -> int:
+def _step_number(step: Step, location: LocationAttr) -> int:
     """The number of the argument that counts steps, which is made if the network has none."""
     found = next((i for i, attrs in enumerate(step.arg_attrs) if _is_step(attrs)), None)
     return step.new_state("step", tensor_of(i64, ()), location) if found is None else found
 
 
-def _count_step(step: _Step) -> None:
+def _count_step(step: Step) -> None:
     """Increment the step count, if the network has one."""
     for number, (arg, attrs) in enumerate(zip(step.args, step.arg_attrs, strict=True)):
         if _is_step(attrs):
@@ -250,11 +213,8 @@ def differentiate(func: FuncOp) -> None:
     if lowered is not None:
         raise PassFailedException(f"autodiff: found {lowered}, expected train operations: run it before lower-to-npu")
     values = list(ending.operands)
-    for op in (*forward, ending):
-        op.detach()
-    ending.erase()
     arguments, results = arguments_of(func), results_of(func)
-    step = _Step(list(block.args), _attribute_list(func, len(block.args)))
+    step = Step(list(block.args), _attribute_list(func, len(block.args)))
     loss = values[next(r for r in results if r.loss).index]
     # Integers and booleans have no gradient: weights of them stay as they are.
     params = [(a, block.args[a.index]) for a in arguments if a.kind is ArgumentKind.PARAM and not a.frozen]
@@ -267,20 +227,24 @@ def differentiate(func: FuncOp) -> None:
     else:
         for argument, param in trained:
             if param in step.gradients:
-                step.results.append((step.gradients[param], {"train.gradient": IntegerAttr(argument.index, i64)}))
+                step.results.append((step.gradients[param], step.of_argument("gradient", argument.index)))
     _count_step(step)
-    kept: list[_Result] = [(loss, {"train.loss": UnitAttr()}), *step.results]
+    kept: list[Returned] = [(loss, {"train.loss": UnitAttr()}), *step.results]
     for result in results:
         if result.updates is not None:
-            kept.append((values[result.index], {"train.updates": IntegerAttr(result.updates, i64)}))
+            kept.append((values[result.index], step.of_argument("updates", result.updates)))
+    spread = [spread_of(entries) for entries in result_entries(func)]
     for result in results:
         if result.output is not None:
-            kept.append((values[result.index], {"train.output": StringAttr(result.output)}))
+            kept.append((values[result.index], {"train.output": StringAttr(result.output), **spread[result.index]}))
     backward, _ = needed(step.appended, (value for value, _ in kept))
+    for op in (*forward, ending):
+        op.detach()
+    ending.erase()
     _rebuild(func, step, [*forward, *backward], kept)
 
 
-def _rebuild(func: FuncOp, step: _Step, ops: list[Operation], results: list[_Result]) -> None:
+def _rebuild(func: FuncOp, step: Step, ops: list[Operation], results: list[Returned]) -> None:
     """Give the function its new body, type and attributes."""
     body = gather(step.args, [*ops, ReturnOp(*(value for value, _ in results))])
     func.body.detach_block(0)

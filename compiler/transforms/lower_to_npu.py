@@ -9,7 +9,7 @@ Matrix products and convolutions become `npu.contract`, natively or, with `conv=
 windows. The rest becomes `npu.vector`, `npu.move`, `npu.view` or `npu.constant`, with its work from the layer table;
 what is computed from constants alone is a constant, and a move does not read a constant that it can write by itself.
 An addition of the same layer to a product, which is a bias or the sum of a shared weight's gradients, becomes the
-start of the product's sum.
+start of the product's sum. What devices do together (`dist`) stays as it is.
 """
 
 from collections.abc import Hashable, Sequence
@@ -27,6 +27,7 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Emit, Kind, elements
 from npuc.compiler.transforms._im2col import lower_by_im2col
 from npuc.dialects.alike import likeness
+from npuc.dialects.dist import DistOp
 from npuc.dialects.npu import ConstantOp, ContractOp, MoveOp, VectorOp, ViewOp
 from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.nest import Tensor
@@ -214,7 +215,7 @@ class _Lowering:
 
 @dataclass(frozen=True)
 class LowerToNpuPass(ModulePass):
-    """Lower every train operation; `conv` chooses how convolutions become contractions."""
+    """Lower every operation of the train dialect; `conv` chooses how convolutions become contractions."""
 
     name = "lower-to-npu"
 
@@ -232,5 +233,5 @@ class LowerToNpuPass(ModulePass):
             for inner in operations:
                 if inner in held:
                     _give_back(inner, held[inner])
-                if isinstance(inner, TrainOp):
+                if isinstance(inner, TrainOp) and not isinstance(inner, DistOp):
                     lowering.lower(inner)

@@ -17,6 +17,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerA
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+Entries = Mapping[str, Attribute]
+"""The attributes of an argument or result by name."""
 Writes = Mapping[Operation, frozenset[SSAValue]]
 """The arguments of the function that an operation overwrites."""
 MAX_BOUND = 1e30
@@ -69,19 +71,19 @@ class Result:
     output: str | None = None
 
 
-def _entries(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> Iterator[Mapping[str, Attribute]]:
+def _entries(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> Iterator[Entries]:
     """The attributes of each of `count` arguments or results."""
     data = () if attrs is None else attrs.data
     for index in range(count):
         yield data[index].data if index < len(data) else {}
 
 
-def _float(entries: Mapping[str, Attribute], key: str) -> float | None:
+def _float(entries: Entries, key: str) -> float | None:
     attr = entries.get(key)
     return float(attr.value.data) if isinstance(attr, FloatAttr) else None
 
 
-def _int(entries: Mapping[str, Attribute], key: str) -> int | None:
+def _int(entries: Entries, key: str) -> int | None:
     attr = entries.get(key)
     return int(attr.value.data) if isinstance(attr, IntegerAttr) else None
 
@@ -89,7 +91,7 @@ def _int(entries: Mapping[str, Attribute], key: str) -> int | None:
 def arguments_of(func: FuncOp) -> list[Argument]:
     """The arguments that have a `train.*` name, in order."""
     found: list[Argument] = []
-    for index, entries in enumerate(_entries(func.arg_attrs, len(func.function_type.inputs.data))):
+    for index, entries in enumerate(argument_entries(func)):
         key = next((k for k in entries if k in _KINDS), None)
         name = entries[key] if key is not None else None
         if key is None or not isinstance(name, StringAttr):
@@ -113,12 +115,18 @@ def results_of(func: FuncOp) -> list[Result]:
     return list(_results(func))
 
 
-def _result_entries(func: FuncOp) -> Iterator[Mapping[str, Attribute]]:
+def argument_entries(func: FuncOp) -> Iterator[Entries]:
+    """The attributes of each argument."""
+    return _entries(func.arg_attrs, len(func.function_type.inputs.data))
+
+
+def result_entries(func: FuncOp) -> Iterator[Entries]:
+    """The attributes of each result."""
     return _entries(func.res_attrs, len(func.function_type.outputs.data))
 
 
 def _results(func: FuncOp) -> Iterator[Result]:
-    for index, entries in enumerate(_result_entries(func)):
+    for index, entries in enumerate(result_entries(func)):
         loss, output = "train.loss" in entries, entries.get("train.output")
         updates, gradient = _int(entries, "train.updates"), _int(entries, "train.gradient")
         name = output.data if isinstance(output, StringAttr) else None
@@ -135,22 +143,21 @@ def training_functions(module: ModuleOp) -> Iterator[FuncOp]:
 
 def _is_named(func: FuncOp) -> bool:
     """Whether an argument of a function has a `train.*` name."""
-    count = len(func.function_type.inputs.data)
-    return any(key in _KINDS for entries in _entries(func.arg_attrs, count) for key in entries)
+    return any(key in _KINDS for entries in argument_entries(func) for key in entries)
 
 
 def is_differentiated(func: FuncOp) -> bool:
     """Whether a function is a whole training step already: it updates parameters or returns gradients."""
-    if any(_int(entries, "train.gradient") is not None for entries in _result_entries(func)):
+    if any(_int(entries, "train.gradient") is not None for entries in result_entries(func)):
         return True
-    updated = {_int(entries, "train.updates") for entries in _result_entries(func)} - {None}
+    updated = {_int(entries, "train.updates") for entries in result_entries(func)} - {None}
     trained = (ArgumentKind.PARAM, ArgumentKind.STATE)
     return bool(updated) and any(a.index in updated and a.kind in trained for a in arguments_of(func))
 
 
 def has_loss(func: FuncOp) -> bool:
     """Whether a function returns a loss."""
-    return any("train.loss" in entries for entries in _result_entries(func))
+    return any("train.loss" in entries for entries in result_entries(func))
 
 
 def writes_of(block: Block) -> Writes:

@@ -10,6 +10,7 @@ import pytest
 from npuc.compiler import layers
 from npuc.compiler.layers import get_functions, get_layer, get_losses, get_op_class, get_operators
 from npuc.compiler.layers.base import Layer
+from npuc.dialects import dist
 from npuc.dialects.train import OPERATIONS, TRAIN
 from npuc.dialects.train.base import TrainOp
 
@@ -30,7 +31,8 @@ def _listed() -> dict[type[TrainOp], str]:
 
 
 def test_an_operation_and_its_layer_are_listed_in_files_of_one_name() -> None:
-    assert _listed() == {op: op.__module__.rpartition(".")[2] for op in OPERATIONS}
+    operations = (*OPERATIONS, *dist.OPERATIONS)
+    assert _listed() == {op: op.__module__.rpartition(".")[2] for op in operations}
 
 
 def test_the_dialect_holds_the_operations_that_its_modules_define() -> None:

@@ -1,0 +1,144 @@
+"""
+What devices do together: derivatives.
+
+A value that every device of a group has whole has a gradient that each of them has whole, a cut value one that is cut
+alike. Where a whole value is read by work that is cut (`dist.copy`, `dist.all_gather` with `addends`) each device has
+an addend of its gradient only, and where addends are summed each has the whole of it. The values of all devices are
+one vector, on which each operation is linear: its gradient is the transpose, once whole values are counted once.
+
+What they mean is not a question of one device: `npuc.compiler.interpreter.devices` runs them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from npuc.compiler.layers.base import Emit, Gradients, Kind, Layer, OpT, params_of
+from npuc.dialects.dist.collective import (
+    AllGatherOp,
+    AllReduceOp,
+    AllToAllOp,
+    CopyOp,
+    DistOp,
+    ReduceScatterOp,
+    SendReceiveOp,
+    SliceOp,
+    levels_of,
+)
+from npuc.dialects.dist.mesh import mesh_around
+from npuc.dialects.train.arithmetic import AffineOp
+from npuc.dialects.train.base import Param
+
+
+class CollectiveLayer(Layer[OpT]):
+    """An operation of one operand that devices do together; nothing of it is counted as work of a device."""
+
+    kind = Kind.COMM
+
+
+def _back(
+    kind: type[DistOp], op: DistOp, grads: Sequence[SSAValue | None], emit: Emit[Any], **params: Param
+) -> Gradients:
+    """The gradient of an operation's operand by an operation of a kind."""
+    (g,) = grads
+    assert g is not None
+    return [emit(kind(g, results=[op.x.type], **params)).out]
+
+
+class SliceLayer(CollectiveLayer[SliceOp]):
+    """Each device keeps its part of a whole value."""
+
+    op = SliceOp
+
+    def vjp(self, op: SliceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        return _back(AllGatherOp, op, grads, emit, **params_of(op))
+
+
+class AllGatherLayer(CollectiveLayer[AllGatherOp]):
+    """Every device gets all parts."""
+
+    op = AllGatherOp
+
+    def vjp(
+        self, op: AllGatherOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        kind = SliceOp if op.addends is None else ReduceScatterOp
+        return _back(kind, op, grads, emit, **params_of(op, kind))
+
+
+class AllToAllLayer(CollectiveLayer[AllToAllOp]):
+    """A value that is cut on one axis is cut on another."""
+
+    op = AllToAllOp
+
+    def vjp(
+        self, op: AllToAllOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        given = params_of(op)
+        back = {
+            "split": given["concat"],
+            "concat": given["split"],
+            "split_within": given.get("concat_within", ()),
+            "concat_within": given.get("split_within", ()),
+        }
+        return _back(AllToAllOp, op, grads, emit, **{**given, **back})
+
+
+class AllReduceLayer(CollectiveLayer[AllReduceOp]):
+    """The sum, or the mean, of addends."""
+
+    op = AllReduceOp
+
+    def vjp(
+        self, op: AllReduceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        if op.mean is None or g is None:
+            return [g]
+        return [emit(AffineOp(g, scale=1 / mesh_around(op).parts(levels_of(op)))).out]
+
+
+class ReduceScatterLayer(CollectiveLayer[ReduceScatterOp]):
+    """Each device gets its part of a sum of addends."""
+
+    op = ReduceScatterOp
+
+    def vjp(
+        self, op: ReduceScatterOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        return _back(AllGatherOp, op, grads, emit, **params_of(op))
+
+
+class CopyLayer(CollectiveLayer[CopyOp]):
+    """A whole value, read by work that is cut: the same memory."""
+
+    op = CopyOp
+    kind = Kind.VIEW
+
+    def vjp(self, op: CopyOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        return _back(AllReduceOp, op, grads, emit, **params_of(op))
+
+
+class SendReceiveLayer(CollectiveLayer[SendReceiveOp]):
+    """Values that go from some parts of a group to others."""
+
+    op = SendReceiveOp
+
+    def vjp(
+        self, op: SendReceiveOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        given = params_of(op)
+        back = {"source": given["target"], "target": given["source"]}
+        return _back(SendReceiveOp, op, grads, emit, **{**given, **back})
+
+
+LAYERS = (
+    SliceLayer(),
+    AllGatherLayer(),
+    AllToAllLayer(),
+    AllReduceLayer(),
+    ReduceScatterLayer(),
+    CopyLayer(),
+    SendReceiveLayer(),
+)

@@ -1,0 +1,49 @@
+"""The `dist` dialect: a mesh of devices, how values are spread over it, and what devices do together."""
+
+from xdsl.ir import Dialect
+
+from npuc.dialects.dist.collective import (
+    OPERATIONS,
+    AllGatherOp,
+    AllReduceOp,
+    AllToAllOp,
+    CopyOp,
+    DistOp,
+    ReduceScatterOp,
+    SendReceiveOp,
+    SliceOp,
+    levels_of,
+    on_mesh,
+)
+from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr, mesh_around, mesh_of
+from npuc.dialects.dist.sharding import SHARDING, Sharding, ShardingAttr
+from npuc.dialects.dist.signature import argument_shardings, global_type, result_shardings, sharding_problems
+
+__all__ = [
+    "DIST",
+    "MESH",
+    "OPERATIONS",
+    "SHARDING",
+    "AllGatherOp",
+    "AllReduceOp",
+    "AllToAllOp",
+    "CopyOp",
+    "DistOp",
+    "Mesh",
+    "MeshAttr",
+    "ReduceScatterOp",
+    "SendReceiveOp",
+    "Sharding",
+    "ShardingAttr",
+    "SliceOp",
+    "argument_shardings",
+    "global_type",
+    "levels_of",
+    "mesh_around",
+    "mesh_of",
+    "on_mesh",
+    "result_shardings",
+    "sharding_problems",
+]
+
+DIST = Dialect("dist", [*OPERATIONS], [MeshAttr, ShardingAttr])
