@@ -12,8 +12,9 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptValue, Value, channels_of, check_value
-from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer
 from npuc.compiler.layers.channels import columns, over_channels
+from npuc.compiler.layers.cuts import channel_cuts
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.activation import (
@@ -48,6 +49,9 @@ class PreluLayer(PerElementLayer[PreluOp]):
         assert g is not None
         dx = emit(PreluDxOp(g, op.x, op.weight)).dx if needs[0] else None
         return [dx, emit(PreluDwOp(g, op.x)).dw if needs[1] else None]
+
+    def cuts(self, op: PreluOp) -> Sequence[Cut]:
+        return channel_cuts(op)
 
 
 class PreluDxLayer(PerElementLayer[PreluDxOp]):

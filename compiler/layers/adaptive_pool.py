@@ -12,7 +12,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, IntOrInts, Value, image_size
-from npuc.compiler.layers.base import Array, Emit, Gradients, Layer, OpT, Work
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Layer, OpT, Work
+from npuc.compiler.layers.cuts import image_cuts
 from npuc.compiler.layers.pool import as_image
 from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of
@@ -50,6 +51,9 @@ class _AdaptivePoolLayer(Layer[OpT]):
             image, out = out, image
         rows, columns = (sum(b.stop - b.start for b in _bounds(image[axis], out[axis])) for axis in (2, 3))
         return Work(vector_ops=image[0] * image[1] * rows * columns)
+
+    def cuts(self, op: OpT) -> Sequence[Cut]:
+        return image_cuts(op)
 
 
 class AdaptiveAvgPoolLayer(_AdaptivePoolLayer[AdaptiveAvgPoolOp]):

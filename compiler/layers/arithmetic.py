@@ -9,14 +9,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Operand, Value, check_value, element_type
-from npuc.compiler.layers.base import (
-    Array,
-    Emit,
-    Gradients,
-    Kind,
-    Layer,
-    PerElementLayer,
-)
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, PerElementLayer, broadcast_cuts
+from npuc.compiler.layers.cuts import reduce_cuts
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import (
     AddOp,
@@ -168,6 +162,9 @@ class ReduceLayer(PerElementLayer[ReduceOp]):
         assert g is not None
         return [emit(ExpandOp(g, results=[op.x.type])).out]
 
+    def cuts(self, op: ReduceOp) -> Sequence[Cut]:
+        return reduce_cuts(op)
+
 
 class CastLayer(PerElementLayer[CastOp]):
     """The same values in another element type; the interpreter rounds to the result's type."""
@@ -192,6 +189,9 @@ class ConstantLayer(Layer[ConstantOp]):
 
     def evaluate(self, op: ConstantOp, *arrays: Array) -> tuple[Array, ...]:
         return (np.full(shape_of(op.out), op.value.value.data),)
+
+    def cuts(self, op: ConstantOp) -> Sequence[Cut]:
+        return broadcast_cuts(op)
 
 
 def _check_number(argument: str, number: float, tensor: SSAValue) -> None:

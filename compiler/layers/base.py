@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import gcd, prod
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy.typing as npt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.dialects.provenance import layer_of
-from npuc.dialects.tensors import tensor_type
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import Param, TrainOp, decode
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -67,11 +68,23 @@ class Cut:
     or how the parts' results combine, or None if each part has the whole result. The axes that are cut are read as
     digits, the first ones of equal bases: a part has all positions with some of these first digits the same. (Axes of
     different sizes may stand beside each other: [batch, time] as one axis is cut as batch is.) The operation on a part
-    has the same properties as the whole.
+    has the same properties as the whole, but for those that count what is cut, like the groups of a convolution:
+    `divided` names them, and a part has as many times fewer as there are parts.
     """
 
     operands: tuple[int | None, ...]
     results: tuple[int | Combine | None, ...]
+    divided: tuple[str, ...] = ()
+
+    def common(self, op: TrainOp) -> int:
+        """
+        What the number of parts of an operation must divide.
+
+        The greatest common divisor of the sizes of the axes that are cut and of the divided properties.
+        """
+        beside = zip((*op.operands, *op.results), (*self.operands, *self.results), strict=True)
+        sizes = [shape_of(value)[axis] for value, axis in beside if isinstance(axis, int)]
+        return gcd(*sizes, *(_count(op, name) for name in self.divided))
 
 
 class Layer(Generic[OpT]):
@@ -115,8 +128,13 @@ class Layer(Generic[OpT]):
         return Work()
 
     def cuts(self, op: OpT) -> Sequence[Cut]:
-        """The ways to share the work of an operation among devices; none where it has to be done as a whole."""
-        return ()
+        """
+        The ways to share the work of an operation among devices; none where it has to be done as a whole.
+
+        First those that cut the first result, in the order of its axes, then those that combine it, in the order of
+        the operands' axes. Every cut has at least two parts, and what is left of an operation has its other cuts still.
+        """
+        return broadcast_cuts(op) if self.elementwise else ()
 
     def index_limit(self, op: OpT, operand: int) -> int | None:
         """How many values an operand, given by number, may have that holds indices or labels; None for all others."""
@@ -164,6 +182,20 @@ def result_elements(op: Operation, index: int = 0) -> int:
     return elements(op.results[index])
 
 
+def broadcast_cuts(op: TrainOp) -> list[Cut]:
+    """The cuts of work whose operands broadcast to its results by numpy's rule: every axis of the results."""
+    shape, found = shape_of(op.results[0]), list[Cut]()
+    for axis, size in enumerate(shape):
+        behind = len(shape) - axis
+        beside = tuple(
+            len(own) - behind if len(own) >= behind and own[-behind] == size else None
+            for own in map(shape_of, op.operands)
+        )
+        if size > 1:
+            found.append(Cut(beside, (axis,) * len(op.results)))
+    return found
+
+
 def derivative(kind: type[OpT], op: TrainOp, *operands: SSAValue, results: Sequence[Attribute] | None = None) -> OpT:
     """The operation of a derivative, with those properties of the operation `op` that both have."""
     return kind(*operands, results=results, **params_of(op, kind))
@@ -173,6 +205,28 @@ def params_of(op: TrainOp, kind: type[TrainOp] | None = None) -> dict[str, Param
     """The properties of an operation by name; only those that operations of a `kind` have too, if it is given."""
     known = op.properties if kind is None else kind.get_irdl_definition().properties
     return {name: decode(attr) for name, attr in op.properties.items() if name in known}
+
+
+def rebuilt(
+    op: OpT, operands: Sequence[SSAValue], results: Sequence[Attribute], shares: Sequence[tuple[Cut, int]] = ()
+) -> OpT:
+    """
+    The same operation on other operands and with results of other types, like those of a part.
+
+    `shares` are the cuts that make the part and the number of parts of each, several where a part is cut again. The new
+    operation has no attributes yet.
+    """
+    params = params_of(op)
+    for name in {name for cut, _ in shares for name in cut.divided}:
+        params[name] = _count(op, name) // prod(parts for cut, parts in shares if name in cut.divided)
+    return type(op)(*operands, results=results, **params)
+
+
+def _count(op: TrainOp, name: str) -> int:
+    """The value of an integer property."""
+    value = decode(op.properties[name])
+    assert isinstance(value, int)
+    return value
 
 
 def told_of(op: Operation) -> str:

@@ -11,6 +11,7 @@ from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInt, Value, check_value, normal_axis, short
 from npuc.compiler.layers.base import (
     Array,
+    Cut,
     Emit,
     Gradients,
     Kind,
@@ -20,6 +21,7 @@ from npuc.compiler.layers.base import (
     derivative,
     result_elements,
 )
+from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.shape import shaped
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import ints
@@ -53,6 +55,9 @@ class SliceLayer(Layer[SliceOp]):
     def work(self, op: SliceOp) -> Work:
         return Work(reads=(result_elements(op),))
 
+    def cuts(self, op: SliceOp) -> Sequence[Cut]:
+        return same_axes(op)
+
 
 class PadLayer(Layer[PadOp]):
     """A tensor placed in copies of one value."""
@@ -70,6 +75,9 @@ class PadLayer(Layer[PadOp]):
         (g,) = grads
         assert g is not None
         return [emit(derivative(SliceOp, op, g, results=[op.x.type])).out]
+
+    def cuts(self, op: PadOp) -> Sequence[Cut]:
+        return same_axes(op)
 
 
 def _sources(op: BorderPadOp | BorderPadDxOp, inner: Sequence[int], outer: Sequence[int]) -> list[Array]:
@@ -97,6 +105,9 @@ class BorderPadLayer(Layer[BorderPadOp]):
         (g,) = grads
         assert g is not None
         return [emit(derivative(BorderPadDxOp, op, g, results=[op.x.type])).dx]
+
+    def cuts(self, op: BorderPadOp) -> Sequence[Cut]:
+        return same_axes(op)
 
 
 class BorderPadDxLayer(PerElementLayer[BorderPadDxOp]):

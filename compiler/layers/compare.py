@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Operand, Value
 from npuc.compiler.layers.arithmetic import as_tensors, binary, reduce_to
-from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, broadcast_cuts
 from npuc.dialects.tensors import tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import TrainOp
@@ -37,6 +37,9 @@ class _PredicateLayer(PerElementLayer[TrainOp]):
     def evaluate(self, op: TrainOp, *arrays: Array) -> tuple[Array, ...]:
         return (self.compute(*arrays),)
 
+    def cuts(self, op: TrainOp) -> Sequence[Cut]:
+        return broadcast_cuts(op)
+
 
 class WhereLayer(PerElementLayer[WhereOp]):
     """x or y, by the condition."""
@@ -53,6 +56,9 @@ class WhereLayer(PerElementLayer[WhereOp]):
         dx = reduce_to(emit(WhereOp(op.condition, g, zero)).out, op.x, emit) if needs[1] else None
         dy = reduce_to(emit(WhereOp(op.condition, zero, g)).out, op.y, emit) if needs[2] else None
         return [None, dx, dy]
+
+    def cuts(self, op: WhereOp) -> Sequence[Cut]:
+        return broadcast_cuts(op)
 
 
 def equal(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:

@@ -22,9 +22,10 @@ from npuc.compiler.layers.arguments import (
     rank_exactly,
     weight_element,
 )
-from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, derivative
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, Work, derivative
 from npuc.compiler.layers.conv_arrays import correlate, spread, weigh
 from npuc.compiler.layers.conv_nest import conv_nest
+from npuc.compiler.layers.cuts import nest_cuts
 from npuc.compiler.layers.shape import view
 from npuc.compiler.layers.window import window_padding
 from npuc.dialects.npu.contract import ContractOp
@@ -68,6 +69,12 @@ class ProductLayer(Layer[ConvT]):
 
     def work(self, op: ConvT) -> Work:
         return Work(macs=conv_nest(op).data.points)
+
+    def cuts(self, op: ConvT) -> Sequence[Cut]:
+        nest = conv_nest(op).data
+        if op.window.groups == 1:
+            return nest_cuts(op, nest)
+        return nest_cuts(op, nest, {"g" if "g" in nest.sizes else "i": "groups"})
 
     def lower(self, op: ConvT, emit: Emit[Any]) -> list[SSAValue]:
         element = tensor_type(op.results[0]).element_type

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value
-from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, derivative
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, derivative
 from npuc.dialects.train.dropout import DropoutOp
 
 
@@ -35,6 +35,10 @@ class DropoutLayer(PerElementLayer[DropoutOp]):
         (g,) = grads
         assert g is not None
         return [emit(derivative(DropoutOp, op, g, op.step)).out, None]
+
+    def cuts(self, op: DropoutOp) -> Sequence[Cut]:
+        # the mask depends on the place in the whole tensor
+        return ()
 
 
 def dropout(b: GraphBuilder, x: Value, p: float = 0.5) -> SSAValue:

@@ -8,7 +8,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptInt, OptValue, Value, element_type, weight_element
-from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, elements, result_elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, Work, elements, result_elements
+from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.index import checked_indices
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.embedding import EmbeddingDwOp, EmbeddingOp
@@ -36,6 +37,11 @@ class EmbeddingLayer(Layer[EmbeddingOp]):
 
     def index_limit(self, op: EmbeddingOp, operand: int) -> int | None:
         return shape_of(op.table)[0] if operand == 0 else None
+
+    def cuts(self, op: EmbeddingOp) -> Sequence[Cut]:
+        rank, width = len(shape_of(op.ids)), shape_of(op.table)[1]
+        columns = [Cut((None, 1), (rank,))] if width > 1 else []
+        return row_cuts(op, rank) + columns
 
 
 class EmbeddingDwLayer(Layer[EmbeddingDwOp]):

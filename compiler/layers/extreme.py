@@ -11,7 +11,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import OptInt, OptInts, Value, normal_axis
-from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, elements
+from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.reduction import finished, over_axes
 from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of
@@ -35,6 +36,9 @@ class ExtremeLayer(PerElementLayer[AmaxOp | AminOp]):
         (g,) = grads
         assert g is not None
         return [emit(ExtremeGradOp(g, op.x, op.out)).dx]
+
+    def cuts(self, op: AmaxOp | AminOp) -> Sequence[Cut]:
+        return same_axes(op)
 
 
 class ExtremeGradLayer(PerElementLayer[ExtremeGradOp]):
@@ -60,6 +64,9 @@ class PlaceLayer(PerElementLayer[ArgmaxOp | ArgminOp]):
 
     def evaluate(self, op: ArgmaxOp | ArgminOp, *arrays: Array) -> tuple[Array, ...]:
         return (self.compute(*arrays, axis=int(op.axis.value.data), keepdims=True),)
+
+    def cuts(self, op: ArgmaxOp | ArgminOp) -> Sequence[Cut]:
+        return same_axes(op)
 
 
 def amax(b: GraphBuilder, x: Value, axis: OptInts = None, keepdim: bool = False) -> SSAValue:

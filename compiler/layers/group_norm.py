@@ -13,7 +13,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value, channels_of, check_not_negative, rank_at_least
-from npuc.compiler.layers.base import Array, Emit, Gradients
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients
+from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.norm import NormLayer, norm_vjp, scale_and_shift
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.group_norm import GroupNormDwOp, GroupNormDxOp, GroupNormOp
@@ -51,6 +52,11 @@ class GroupNormLayer(NormLayer[GroupNormOp]):
         self, op: GroupNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, GroupNormDxOp, GroupNormDwOp)
+
+    def cuts(self, op: GroupNormOp) -> Sequence[Cut]:
+        images, groups = row_cuts(op, 1), int(op.groups.value.data)
+        channels = Cut((1, *(0,) * len(op.affine)), (1, 1, 1), ("groups",))
+        return [*images, channels] if groups > 1 else images
 
 
 class GroupNormDxLayer(NormLayer[GroupNormDxOp]):

@@ -10,6 +10,7 @@ from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, IndexOrInts, Value, check_positive, element_type, normal_axis
 from npuc.compiler.layers.base import (
     Array,
+    Cut,
     Emit,
     Gradients,
     Kind,
@@ -21,6 +22,7 @@ from npuc.compiler.layers.base import (
     told_of,
 )
 from npuc.compiler.layers.constant import integers
+from npuc.compiler.layers.cuts import row_cuts
 from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.index import GatherDxOp, GatherOp, IndexSelectDxOp, IndexSelectOp, OneHotOp
 
@@ -60,6 +62,11 @@ class IndexSelectLayer(Layer[IndexSelectOp]):
 
     def index_limit(self, op: IndexSelectOp, operand: int) -> int | None:
         return shape_of(op.x)[int(op.axis.value.data)] if operand == 1 else None
+
+    def cuts(self, op: IndexSelectOp) -> Sequence[Cut]:
+        along, sizes = int(op.axis.value.data) % len(shape_of(op.x)), shape_of(op.out)
+        long = [axis for axis, size in enumerate(sizes) if size > 1]
+        return [Cut((None, 0) if axis == along else (axis, None), (axis,)) for axis in long]
 
 
 class IndexSelectDxLayer(Layer[IndexSelectDxOp]):
@@ -108,6 +115,14 @@ class GatherLayer(Layer[GatherOp]):
     def index_limit(self, op: GatherOp, operand: int) -> int | None:
         return shape_of(op.x)[int(op.axis.value.data)] if operand == 1 else None
 
+    def cuts(self, op: GatherOp) -> Sequence[Cut]:
+        along, picked = int(op.axis.value.data) % len(shape_of(op.x)), shape_of(op.index)
+        found: list[Cut] = []
+        for axis, (size, count) in enumerate(zip(shape_of(op.x), picked, strict=True)):
+            if count > 1 and (axis == along or count == size):
+                found.append(Cut((None if axis == along else axis, axis), (axis,)))
+        return found
+
 
 class GatherDxLayer(Layer[GatherDxOp]):
     """Elements of dy added at their indices; one vector operation an element of dy."""
@@ -138,6 +153,9 @@ class OneHotLayer(Layer[OneHotOp]):
 
     def index_limit(self, op: OneHotOp, operand: int) -> int | None:
         return shape_of(op.out)[-1] if operand == 0 else None
+
+    def cuts(self, op: OneHotOp) -> Sequence[Cut]:
+        return row_cuts(op, len(shape_of(op.ids)))
 
 
 def index_select(b: GraphBuilder, x: Value, index: IndexOrInts, axis: int) -> SSAValue:

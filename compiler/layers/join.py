@@ -21,7 +21,8 @@ from npuc.compiler.layers.arguments import (
     rank_at_least,
     short,
 )
-from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer
+from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.shape import shaped, view
 from npuc.dialects.tensors import Tensor, shape_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
@@ -56,6 +57,11 @@ def _whole(grads: Sequence[SSAValue | None], op: Operation, emit: Emit[Any]) -> 
     return whole
 
 
+def _around(axis: int, part: Sequence[int]) -> list[tuple[int, int]]:
+    """The axes of a part of a shape, each with its number among the axes of a stack of parts along `axis`."""
+    return [(own, own + (own >= axis)) for own, size in enumerate(part) if size > 1]
+
+
 class ConcatLayer(Layer[ConcatOp]):
     """Tensors one behind the other."""
 
@@ -76,6 +82,9 @@ class ConcatLayer(Layer[ConcatOp]):
         starts = _at(axis, sum(sizes[:only]), rank)
         part = emit(SliceOp(g, results=[op.operands[only].type], starts=starts)).out
         return [part if i == only else None for i in range(len(sizes))]
+
+    def cuts(self, op: ConcatOp) -> Sequence[Cut]:
+        return same_axes(op)
 
 
 class SplitLayer(Layer[SplitOp]):
@@ -99,6 +108,9 @@ class SplitLayer(Layer[SplitOp]):
         starts = _at(axis, sum(ints(op.sizes)[:only]), rank)
         return [emit(PadOp(g, results=[op.x.type], starts=starts)).out]
 
+    def cuts(self, op: SplitOp) -> Sequence[Cut]:
+        return same_axes(op, but=(_axis(op, len(shape_of(op.x))),))
+
 
 class StackLayer(Layer[StackOp]):
     """Tensors along a new axis."""
@@ -121,6 +133,10 @@ class StackLayer(Layer[StackOp]):
         part = view(emit(SliceOp(g, results=[box], starts=_at(axis, only, rank))).out, own, emit)
         return [part if i == only else None for i in range(len(needs))]
 
+    def cuts(self, op: StackOp) -> Sequence[Cut]:
+        axes = _around(_axis(op, len(shape_of(op.out))), shape_of(op.operands[0]))
+        return [Cut((axis,) * len(op.operands), (beside,)) for axis, beside in axes]
+
 
 class UnbindLayer(Layer[UnbindOp]):
     """The parts of a tensor at each index of an axis."""
@@ -142,6 +158,10 @@ class UnbindLayer(Layer[UnbindOp]):
         own = shape_of(g)
         part = view(g, (*own[:axis], 1, *own[axis:]), emit)
         return [emit(PadOp(part, results=[op.x.type], starts=_at(axis, only, rank))).out]
+
+    def cuts(self, op: UnbindOp) -> Sequence[Cut]:
+        axes = _around(_axis(op, len(shape_of(op.x))), shape_of(op.results[0]))
+        return [Cut((beside,), (axis,) * len(op.results)) for axis, beside in axes]
 
 
 def concat(b: GraphBuilder, tensors: Values, axis: int) -> SSAValue:

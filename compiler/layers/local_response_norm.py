@@ -14,7 +14,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, channels_of, check_not_negative, check_positive
-from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, derivative
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, derivative
+from npuc.compiler.layers.cuts import same_axes
 from npuc.dialects.train.local_response_norm import (
     LocalResponseNormBase,
     LocalResponseNormGradOp,
@@ -57,6 +58,9 @@ class LocalResponseNormLayer(PerElementLayer[LocalResponseNormOp]):
 
     def steps_of(self, op: LocalResponseNormOp) -> int:
         return int(op.size.value.data) + _STEPS_BESIDE
+
+    def cuts(self, op: LocalResponseNormOp) -> Sequence[Cut]:
+        return same_axes(op, but=(1,))
 
 
 class LocalResponseNormGradLayer(PerElementLayer[LocalResponseNormGradOp]):

@@ -16,6 +16,7 @@ from npuc.compiler.layers.arguments import OptInt, Value, check_share, check_wor
 from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import (
     Array,
+    Cut,
     Emit,
     Gradients,
     Layer,
@@ -26,6 +27,7 @@ from npuc.compiler.layers.base import (
     elements,
     result_elements,
 )
+from npuc.compiler.layers.cuts import loss_cuts
 from npuc.compiler.layers.softmax import softmax_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import Param
@@ -67,6 +69,12 @@ def _reduced(op: ClassesBase, terms: Array) -> Array:
     return terms.mean() if terms.size else np.asarray(np.nan, dtype=terms.dtype)
 
 
+def _cuts(op: ClassesBase) -> list[Cut]:
+    """The cuts of the rows; none for a mean over rows that count, whose number differs from part to part."""
+    ignores = op.ignore_index is not None and op.reduction.data == "mean"
+    return [] if ignores else loss_cuts(op, op.reduction.data)
+
+
 class CrossEntropyLayer(PerElementLayer[CrossEntropyOp]):
     """Mean over rows of log(sum(exp(logits))) - logits[label], or minus a smoothed mean of the logits."""
 
@@ -97,6 +105,9 @@ class CrossEntropyLayer(PerElementLayer[CrossEntropyOp]):
 
     def index_limit(self, op: CrossEntropyOp, operand: int) -> int | None:
         return shape_of(op.logits)[-1] if operand == 1 else None
+
+    def cuts(self, op: CrossEntropyOp) -> Sequence[Cut]:
+        return _cuts(op)
 
 
 class CrossEntropyGradLayer(PerElementLayer[CrossEntropyGradOp]):
@@ -155,6 +166,9 @@ class NllLossLayer(_NllLayer[NllLossOp]):
 
     def index_limit(self, op: NllLossOp, operand: int) -> int | None:
         return shape_of(op.logits)[-1] if operand == 1 else None
+
+    def cuts(self, op: NllLossOp) -> Sequence[Cut]:
+        return _cuts(op)
 
 
 class NllLossGradLayer(_NllLayer[NllLossGradOp]):

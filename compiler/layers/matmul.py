@@ -22,7 +22,8 @@ from npuc.compiler.layers.arguments import (
     rank_at_least,
     weight_element,
 )
-from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, Work
+from npuc.compiler.layers.cuts import nest_cuts
 from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
@@ -80,6 +81,9 @@ class MatmulLayer(Layer[MatmulOp]):
 
     def work(self, op: MatmulOp) -> Work:
         return Work(macs=matmul_nest(op).data.points)
+
+    def cuts(self, op: MatmulOp) -> Sequence[Cut]:
+        return nest_cuts(op, matmul_nest(op).data)
 
     def lower(self, op: MatmulOp, emit: Emit[Any]) -> list[SSAValue]:
         contract = ContractOp(op.operands, matmul_nest(op), tensor_type(op.out).element_type)

@@ -23,15 +23,9 @@ from npuc.compiler.layers.arguments import (
     check_share,
     rank_at_least,
 )
-from npuc.compiler.layers.base import (
-    Array,
-    Emit,
-    Gradients,
-    OpT,
-    PerElementLayer,
-    derivative,
-)
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, OpT, PerElementLayer, broadcast_cuts, derivative
 from npuc.compiler.layers.channels import columns, over_channels
+from npuc.compiler.layers.cuts import channel_cuts, row_cuts
 from npuc.dialects.provenance import Role
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.norm import (
@@ -99,6 +93,9 @@ class BatchNormLayer(NormLayer[BatchNormOp]):
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, BatchNormDxOp, BatchNormDwOp)
 
+    def cuts(self, op: BatchNormOp) -> Sequence[Cut]:
+        return channel_cuts(op, but=(0, *range(2, len(shape_of(op.x)))))
+
 
 class BatchNormDxLayer(NormLayer[BatchNormDxOp]):
     """The gradient of the input."""
@@ -134,6 +131,9 @@ class NormalizeLayer(NormLayer[NormalizeOp]):
         x, *affine, mean, var = arrays
         return (_normalized(x, affine, mean, var, op.eps.value.data),)
 
+    def cuts(self, op: NormalizeOp) -> Sequence[Cut]:
+        return channel_cuts(op)
+
 
 class EmaLayer(PerElementLayer[EmaOp]):
     """An exponential running average; three vector operations an element."""
@@ -145,6 +145,9 @@ class EmaLayer(PerElementLayer[EmaOp]):
         running, new = arrays
         momentum = running.dtype.type(op.momentum.value.data)
         return ((1 - momentum) * running + momentum * (running.dtype.type(op.scale.value.data) * new),)
+
+    def cuts(self, op: EmaOp) -> Sequence[Cut]:
+        return broadcast_cuts(op)
 
 
 class LayerNormLayer(NormLayer[LayerNormOp]):
@@ -164,6 +167,9 @@ class LayerNormLayer(NormLayer[LayerNormOp]):
         self, op: LayerNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, LayerNormDxOp, LayerNormDwOp)
+
+    def cuts(self, op: LayerNormOp) -> Sequence[Cut]:
+        return row_cuts(op, len(shape_of(op.mean)))
 
 
 class LayerNormDxLayer(NormLayer[LayerNormDxOp]):

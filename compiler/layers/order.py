@@ -16,7 +16,8 @@ from npuc.compiler.layers.arguments import (
     rank_at_least,
     short,
 )
-from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, derivative, result_elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, Work, derivative, result_elements
+from npuc.compiler.layers.cuts import same_axes
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.order import FlipOp, RollOp, TriangleOp
@@ -37,6 +38,9 @@ class FlipLayer(Layer[FlipOp]):
         assert g is not None
         return [emit(derivative(FlipOp, op, g)).out]
 
+    def cuts(self, op: FlipOp) -> Sequence[Cut]:
+        return same_axes(op, but=ints(op.axes))
+
 
 class RollLayer(Layer[RollOp]):
     """Elements shifted in a ring; the derivative shifts back."""
@@ -52,6 +56,9 @@ class RollLayer(Layer[RollOp]):
         (g,) = grads
         assert g is not None
         return [emit(RollOp(g, axes=ints(op.axes), shifts=tuple(-s for s in ints(op.shifts)))).out]
+
+    def cuts(self, op: RollOp) -> Sequence[Cut]:
+        return same_axes(op, but=ints(op.axes))
 
 
 class TriangleLayer(Layer[TriangleOp]):
@@ -79,6 +86,10 @@ class TriangleLayer(Layer[TriangleOp]):
         lower = sum(min(columns, max(0, i + diagonal + 1)) for i in range(rows))
         kept = lower if op.upper is None else rows * columns - lower
         return Work(reads=(result_elements(op) // (rows * columns) * kept,))
+
+    def cuts(self, op: TriangleOp) -> Sequence[Cut]:
+        rank = len(shape_of(op.x))
+        return same_axes(op, but=(rank - 2, rank - 1))
 
 
 def flip(b: GraphBuilder, x: Value, axis: IntOrInts) -> SSAValue:

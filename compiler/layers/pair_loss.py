@@ -15,7 +15,8 @@ from xdsl.ir import SSAValue
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value
 from npuc.compiler.layers.arithmetic import negated, scaled
-from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer
+from npuc.compiler.layers.cuts import loss_cuts
 from npuc.compiler.layers.loss import checked_reduction, derivative
 from npuc.dialects.train.base import Param
 from npuc.dialects.train.pair_loss import (
@@ -65,6 +66,9 @@ class PairLossLayer(PerElementLayer[PairT], ABC):
                 return (terms.sum() / terms.shape[0],)
             case _:
                 return (terms.sum(),)
+
+    def cuts(self, op: PairT) -> Sequence[Cut]:
+        return loss_cuts(op, op.reduction.data)
 
 
 class PairGradLayer(PerElementLayer[GradT], ABC):
@@ -194,6 +198,9 @@ class DotLossLayer(PerElementLayer[DotLossOp]):
         assert g is not None
         dy = scaled(g, op.target, emit) if needs[0] else None
         return [dy, scaled(g, op.y, emit) if needs[1] else None]
+
+    def cuts(self, op: DotLossOp) -> Sequence[Cut]:
+        return loss_cuts(op, "sum")
 
 
 def mse(b: GraphBuilder, y: Value, target: Value, reduction: str = "mean") -> SSAValue:

@@ -19,7 +19,8 @@ from npuc.compiler.layers.arguments import (
     per_axis,
     rank_at_least,
 )
-from npuc.compiler.layers.base import Array, Emit, Gradients, Layer, Work, derivative, elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Layer, Work, derivative, elements
+from npuc.compiler.layers.cuts import image_cuts
 from npuc.compiler.layers.shape import view
 from npuc.compiler.layers.window import window_padding, window_places
 from npuc.dialects.tensors import shape_of
@@ -124,6 +125,9 @@ class MaxPoolLayer(Layer[MaxPoolOp]):
     def work(self, op: MaxPoolOp) -> Work:
         return _work(op, op.x, op.out)
 
+    def cuts(self, op: MaxPoolOp) -> Sequence[Cut]:
+        return image_cuts(op)
+
 
 class MaxPoolGradLayer(Layer[MaxPoolGradOp]):
     """Each gradient goes to the first largest element of its window, of several NaN to the last one."""
@@ -173,6 +177,9 @@ class AvgPoolLayer(Layer[AvgPoolOp]):
 
     def work(self, op: AvgPoolOp) -> Work:
         return _work(op, op.x, op.out)
+
+    def cuts(self, op: AvgPoolOp) -> Sequence[Cut]:
+        return image_cuts(op)
 
 
 class AvgPoolGradLayer(Layer[AvgPoolGradOp]):

@@ -15,7 +15,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptInts, Value, normal_axes, normal_axis
-from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer, derivative, elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, derivative, elements
+from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.shape import shaped, view
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AffineOp, ReduceOp
@@ -45,6 +46,9 @@ class ProdLayer(PerElementLayer[ProdOp]):
         (g,) = grads
         assert g is not None
         return [emit(derivative(ProdGradOp, op, g, op.x)).dx]
+
+    def cuts(self, op: ProdOp) -> Sequence[Cut]:
+        return same_axes(op)
 
 
 class ProdGradLayer(PerElementLayer[ProdGradOp]):
@@ -83,6 +87,9 @@ class VarLayer(PerElementLayer[VarOp]):
         assert g is not None
         return [emit(derivative(VarGradOp, op, g, op.x)).dx]
 
+    def cuts(self, op: VarOp) -> Sequence[Cut]:
+        return same_axes(op)
+
 
 class VarGradLayer(PerElementLayer[VarGradOp]):
     """2 (x - mean) / (n - correction) dy; the mean's own part adds up to zero."""
@@ -117,6 +124,9 @@ class CumsumLayer(PerElementLayer[CumsumOp]):
         (g,) = grads
         assert g is not None
         return [emit(CumsumOp(g, axis=int(op.axis.value.data), reverse=op.reverse is None)).out]
+
+    def cuts(self, op: CumsumOp) -> Sequence[Cut]:
+        return same_axes(op, but=(int(op.axis.value.data) % len(shape_of(op.x)),))
 
 
 def over_axes(b: GraphBuilder, op: type[AxesOp], x: Value, axis: OptInts, keepdim: bool) -> SSAValue:

@@ -12,7 +12,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, check_not_negative
-from npuc.compiler.layers.base import Array, Emit, Gradients, derivative
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, derivative
+from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.norm import NormLayer, last_axes, scale_and_shift
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.rms_norm import RmsNormBase, RmsNormDwOp, RmsNormDxOp, RmsNormOp
@@ -41,6 +42,9 @@ class RmsNormLayer(NormLayer[RmsNormOp]):
         gamma = [] if op.gamma is None else [op.gamma]
         dx = emit(derivative(RmsNormDxOp, op, g, op.x, op.square, *gamma)).dx if needs[0] else None
         return [dx, *(emit(derivative(RmsNormDwOp, op, g, op.x, op.square)).dgamma if n else None for n in needs[1:])]
+
+    def cuts(self, op: RmsNormOp) -> Sequence[Cut]:
+        return row_cuts(op, len(shape_of(op.square)))
 
 
 class RmsNormDxLayer(NormLayer[RmsNormDxOp]):

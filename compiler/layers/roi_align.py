@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import IMAGE, ArgumentError, IntOrInts, Value, image_size, rank_exactly
-from npuc.compiler.layers.base import Array, Emit, Gradients, Layer, Work, derivative, elements, told_of
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Layer, Work, derivative, elements, told_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.roi_align import RoiAlignBase, RoiAlignGradOp, RoiAlignOp
@@ -83,6 +83,11 @@ class RoiAlignLayer(Layer[RoiAlignOp]):
     def work(self, op: RoiAlignOp) -> Work:
         samples = _samples(op, op.out)
         return Work(vector_ops=samples, reads=(min(samples, elements(op.x)), elements(op.rois)))
+
+    def cuts(self, op: RoiAlignOp) -> Sequence[Cut]:
+        regions, channels, *_ = shape_of(op.out)
+        both = ((regions, Cut((None, 0), (0,))), (channels, Cut((1, None), (1,))))
+        return [cut for size, cut in both if size > 1]
 
 
 class RoiAlignGradLayer(Layer[RoiAlignGradOp]):

@@ -12,7 +12,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInts, Value, new_axis, normal_axes, normal_axis
-from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, broadcast_cuts, elements
+from npuc.compiler.layers.cuts import reshape_cuts
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import ReduceOp
 from npuc.dialects.train.base import ints
@@ -46,6 +47,9 @@ class ReshapeLayer(Layer[ReshapeOp]):
         assert g is not None
         return [emit(ReshapeOp(g, results=[op.x.type])).out]
 
+    def cuts(self, op: ReshapeOp) -> Sequence[Cut]:
+        return reshape_cuts(op)
+
 
 class DetachLayer(Layer[DetachOp]):
     """The same tensor; its gradient ends here."""
@@ -58,6 +62,9 @@ class DetachLayer(Layer[DetachOp]):
 
     def vjp(self, op: DetachOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         return [None]
+
+    def cuts(self, op: DetachOp) -> Sequence[Cut]:
+        return broadcast_cuts(op)
 
 
 class TransposeLayer(Layer[TransposeOp]):
@@ -78,6 +85,10 @@ class TransposeLayer(Layer[TransposeOp]):
         axes = ints(op.axes)
         return [emit(TransposeOp(g, axes=tuple(axes.index(i) for i in range(len(axes))))).out]
 
+    def cuts(self, op: TransposeOp) -> Sequence[Cut]:
+        shape = shape_of(op.out)
+        return [Cut((own,), (axis,)) for axis, own in enumerate(ints(op.axes)) if shape[axis] > 1]
+
 
 class ExpandLayer(Layer[ExpandOp]):
     """Copies along new axes and along axes of size 1; x is read once."""
@@ -93,6 +104,9 @@ class ExpandLayer(Layer[ExpandOp]):
         (g,) = grads
         assert g is not None
         return [emit(ReduceOp(g, results=[op.x.type])).out]
+
+    def cuts(self, op: ExpandOp) -> Sequence[Cut]:
+        return broadcast_cuts(op)
 
 
 def reshape(b: GraphBuilder, x: Value, shape: Ints) -> SSAValue:

@@ -10,14 +10,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, normal_axis
-from npuc.compiler.layers.base import (
-    Array,
-    Emit,
-    Gradients,
-    OpT,
-    PerElementLayer,
-    derivative,
-)
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, OpT, PerElementLayer, derivative
+from npuc.compiler.layers.cuts import same_axes
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.softmax import LogSoftmaxGradOp, LogSoftmaxOp, SoftmaxGradOp, SoftmaxOp
 
@@ -41,6 +35,9 @@ class SoftmaxLayer(_SoftmaxLayer[SoftmaxOp]):
         (g,) = grads
         assert g is not None
         return [emit(derivative(SoftmaxGradOp, op, g, op.out)).dx]
+
+    def cuts(self, op: SoftmaxOp) -> Sequence[Cut]:
+        return same_axes(op, but=(int(op.axis.value.data) % len(shape_of(op.x)),))
 
 
 class SoftmaxGradLayer(_SoftmaxLayer[SoftmaxGradOp]):
@@ -70,6 +67,9 @@ class LogSoftmaxLayer(_SoftmaxLayer[LogSoftmaxOp]):
         (g,) = grads
         assert g is not None
         return [emit(derivative(LogSoftmaxGradOp, op, g, op.out)).dx]
+
+    def cuts(self, op: LogSoftmaxOp) -> Sequence[Cut]:
+        return same_axes(op, but=(int(op.axis.value.data) % len(shape_of(op.x)),))
 
 
 class LogSoftmaxGradLayer(_SoftmaxLayer[LogSoftmaxGradOp]):

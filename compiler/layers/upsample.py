@@ -23,7 +23,19 @@ from npuc.compiler.layers.arguments import (
     image_size,
     rank_exactly,
 )
-from npuc.compiler.layers.base import Array, Emit, Gradients, Kind, Layer, Work, derivative, elements, result_elements
+from npuc.compiler.layers.base import (
+    Array,
+    Cut,
+    Emit,
+    Gradients,
+    Kind,
+    Layer,
+    Work,
+    derivative,
+    elements,
+    result_elements,
+)
+from npuc.compiler.layers.cuts import image_cuts
 from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.shape import TransposeOp
@@ -100,6 +112,9 @@ class UpsampleNearestLayer(Layer[UpsampleNearestOp]):
         read = batch * channels * len(np.unique(rows)) * len(np.unique(columns))
         return Work(reads=(read,))
 
+    def cuts(self, op: UpsampleNearestOp) -> Sequence[Cut]:
+        return image_cuts(op)
+
 
 class UpsampleNearestGradLayer(Layer[UpsampleNearestGradOp]):
     """The sum of the gradients of an element's copies."""
@@ -161,6 +176,9 @@ class UpsampleBilinearLayer(Layer[UpsampleBilinearOp]):
 
     def work(self, op: UpsampleBilinearOp) -> Work:
         return Work(vector_ops=_TAPS * result_elements(op))
+
+    def cuts(self, op: UpsampleBilinearOp) -> Sequence[Cut]:
+        return image_cuts(op)
 
 
 class UpsampleBilinearGradLayer(Layer[UpsampleBilinearGradOp]):
