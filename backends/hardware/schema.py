@@ -8,11 +8,12 @@ needs it must be told. Bounds refuse what no machine has, which is nearly always
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import cast
 
+from npuc.compiler.analysis.network.topology import KINDS
 from npuc.compiler.analysis.overlap import OVERLAPS
 
 Scalar = bool | int | float | str
@@ -104,10 +105,16 @@ class Text:
 
 @dataclass(frozen=True)
 class Rows:
-    """A list of tables that all have the same keys; every key of `needed` must be present."""
+    """
+    A list of tables that all have the same keys; every key of `needed` must be present, others have a default or none.
+
+    `wrong` says what is wrong with the values of an entry together, each of which is right; None where nothing is.
+    """
 
     keys: Mapping[str, Integer | Real | Text]
     needed: tuple[str, ...]
+    defaults: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+    wrong: Callable[[Mapping[str, Scalar]], str | None] = lambda row: None
 
     def read(self, value: object) -> Value:
         """`value` with every entry read. Raises `WrongValue`."""
@@ -132,6 +139,11 @@ class Rows:
                     result[key] = kind.read(table[key])
                 except WrongValue as e:
                     raise WrongValue(f"entry {number}: {key}: {e}") from None
+            elif key in self.defaults:
+                result[key] = self.defaults[key]
+        wrong = self.wrong(result)
+        if wrong is not None:
+            raise WrongValue(f"entry {number}: {wrong}")
         return result
 
 
@@ -169,15 +181,25 @@ _UP_TO_UNLIMITED = Integer(1, (1 << 31) - 1)
 _BANDWIDTH = Real(1e7)
 _ENERGY = Real(1e6, zero=True)
 
+
+def _wrong_level(row: Mapping[str, Scalar]) -> str | None:
+    """A pair is two."""
+    if row["kind"] == "pair" and row["size"] != 2:
+        return f"size: expected 2 of a pair (several levels, or kind 'ring', 'fc' or 'switch'), got {row['size']}"
+    return None
+
+
 _LEVEL = Rows(
     {
-        "kind": Text(("pair", "ring", "fc", "switch")),
+        "kind": Text(KINDS),
         "size": Integer(2, 1 << 20),
         "gb_per_s": _BANDWIDTH,
         "latency_ns": Real(1e9, zero=True),
         "pj_per_byte": _ENERGY,
     },
     needed=("kind", "size", "gb_per_s"),
+    defaults={"latency_ns": 0.0},
+    wrong=_wrong_level,
 )
 _GROUP = Rows({"tflops": Real(1e7), "gb_per_s": _BANDWIDTH}, needed=("tflops", "gb_per_s"))
 

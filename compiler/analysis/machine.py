@@ -153,7 +153,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
             _whole(facts, "tile_m") if "tile_m" in facts else 16,
         ),
         spm_bytes=_whole(facts, "spm_bytes"),
-        bytes_per_cycle=_exact(_real(facts, "gb_per_s")) * 1000 / _exact(_real(facts, "clock_mhz")),
+        bytes_per_cycle=as_written(_real(facts, "gb_per_s")) * 1000 / as_written(_real(facts, "clock_mhz")),
         clock_mhz=_real(facts, "clock_mhz"),
         lanes=_whole(facts, "lanes"),
         double_buffer=_flag(facts, "double_buffer"),
@@ -203,7 +203,7 @@ def _real(facts: Mapping[str, Fact], key: str) -> float:
     return float(value)
 
 
-def _exact(value: float) -> Fraction:
+def as_written(value: float) -> Fraction:
     """The decimal number that was written."""
     return Fraction(repr(value))
 

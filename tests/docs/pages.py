@@ -29,6 +29,7 @@ NAMES = (
         "maestro",
         "crosscheck",
         "parallel",
+        "network",
         "scalesim",
         "validation",
         "hardware",

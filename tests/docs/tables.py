@@ -104,9 +104,15 @@ def allowed(kind: Integer | Real | Flag | Text | Rows) -> str:
             return ", ".join(f'`"{choice}"`' for choice in kind.choices) or "string"
         case Rows():
             return "list of tables: " + ", ".join(
-                f"`{name}` ({allowed(inner)}{'' if name in kind.needed else ', optional'})"
-                for name, inner in kind.keys.items()
+                f"`{name}` ({allowed(inner)}{_otherwise(kind, name)})" for name, inner in kind.keys.items()
             )
+
+
+def _otherwise(kind: Rows, name: str) -> str:
+    """What holds where a row has no such key."""
+    if name in kind.defaults:
+        return f", else {shown(kind.defaults[name])}"
+    return "" if name in kind.needed else ", optional"
 
 
 def uses_of(backend: str) -> dict[str, str]:

@@ -11,7 +11,18 @@ from npuc.backends.hardware import KEYS, PRESETS, load_hardware, machine_target,
 from npuc.compiler.analysis.machine import machine_from
 from npuc.compiler.errors import NpucError, UsageError
 
-NAMES = ["a100", "eyeriss", "hypar16", "i9-10980xe", "igo-large", "igo-small", "nvdla", "rtx2080ti", "rx6900xt"]
+NAMES = [
+    "a100",
+    "eyeriss",
+    "hypar16",
+    "hypar16-torus",
+    "i9-10980xe",
+    "igo-large",
+    "igo-small",
+    "nvdla",
+    "rtx2080ti",
+    "rx6900xt",
+]
 
 
 def test_presets_are_those_of_the_contract() -> None:
@@ -130,6 +141,12 @@ def test_missing_key_names_the_backend_that_needs_it() -> None:
         ("a = 1\na = 2", "2:6", ""),
         ("network.levels = [ { kind = 'pair', size = 2 } ]", "1:1", "missing key 'gb_per_s'"),
         ("network.levels = [ { kind = 'star', size = 2, gb_per_s = 1 } ]", "1:1", "entry 0: kind"),
+        (
+            "network.levels = [ { kind = 'pair', size = 4, gb_per_s = 1 } ]",
+            "1:1",
+            "entry 0: size: expected 2 of a pair",
+        ),
+        ("network.levels = [ { kind = 'ring', size = 1, gb_per_s = 1 } ]", "1:1", "entry 0: size"),
         ("network.levels = [ 3 ]", "1:1", "entry 0"),
         ("network.groups = [ { tflops = 2, gbps = 1 } ]", "1:1", "unknown key 'gbps'"),
         ("network.levels = 3", "1:1", "expected a list"),

@@ -1,0 +1,28 @@
+"""The network of a described machine: `network.levels` as the data that costs of collectives are computed from."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from npuc.backends.hardware.machine import Hardware
+from npuc.backends.hardware.schema import Scalar
+from npuc.compiler.analysis.machine import as_written
+from npuc.compiler.analysis.network.topology import Kind, Level, Network
+
+
+def network_of(hardware: Hardware, *, backend: str) -> Network:
+    """The network between devices, outermost level first. Raises `UsageError` where the machine has none."""
+    rows = hardware.require("network.levels", backend=backend)
+    assert isinstance(rows, list), "network.levels is read as a list"
+    return Network(tuple(_level(row) for row in rows))
+
+
+def _level(row: Mapping[str, Scalar]) -> Level:
+    """A level in bytes and seconds."""
+    energy = row.get("pj_per_byte")
+    return Level(
+        cast("Kind", row["kind"]),
+        int(row["size"]),
+        as_written(float(row["gb_per_s"])) * 10**9,
+        as_written(float(row["latency_ns"])) / 10**9,
+        None if energy is None else as_written(float(energy)),
+    )

@@ -1,0 +1,103 @@
+"""Meshes on networks: which devices communicate along which level, and networks that a mesh does not fit."""
+
+from fractions import Fraction
+from itertools import chain
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from npuc.backends.hardware import load_hardware, network_of
+from npuc.compiler.analysis.network.topology import Group, Kind, Level, Network
+from npuc.compiler.errors import CapacityError, UsageError
+from npuc.dialects.dist import Mesh
+
+
+def network(*levels: tuple[Kind, int]) -> Network:
+    return Network(tuple(Level(kind, size, Fraction(1)) for kind, size in levels))
+
+
+TORUS = network(("ring", 4), ("ring", 8))
+
+
+@given(st.lists(st.lists(st.integers(2, 3), min_size=1, max_size=3), min_size=1, max_size=3), st.data())
+def test_groups_are_those_of_the_mesh(factors: list[list[int]], data: st.DataObject) -> None:
+    """Devices of a group differ at its level of the mesh alone, and so at one level of the network by its stride."""
+    levels = Network(tuple(Level("ring", prod(sizes), Fraction(1)) for sizes in factors))
+    mesh = Mesh(tuple(chain.from_iterable(factors)))
+    places = Mesh(tuple(level.size for level in levels.levels))
+    place = data.draw(st.sampled_from(mesh.levels))
+    group = levels.place(mesh.sizes).groups[place]
+    for members in mesh.groups(place):
+        digits = [places.coordinates(device) for device in members]
+        along = [coordinates[group.number] for coordinates in digits]
+        assert along == [along[0] + step * group.stride for step in range(group.size)]
+        others = {coordinates[: group.number] + coordinates[group.number + 1 :] for coordinates in digits}
+        assert len(others) == 1
+
+
+def test_halves_of_a_torus() -> None:
+    four, eight = TORUS.levels
+    placement = TORUS.place([2, 2, 2, 2, 2])
+    expected = [(0, four, 2), (0, four, 1), (1, eight, 4), (1, eight, 2), (1, eight, 1)]
+    assert placement.groups == tuple(Group(number, level, 2, stride) for number, level, stride in expected)
+    assert [group.closed for group in placement.groups] == [True, False, True, False, False]
+    assert placement.devices == TORUS.devices == 32
+
+
+def test_neighbouring_levels_of_the_mesh_are_one_group() -> None:
+    placement = TORUS.place([2, 2, 2, 2, 2])
+    sizes = {
+        (0, 1, 2, 3, 4): [(8, 1), (4, 1)],
+        (1, 2): [(2, 4), (2, 1)],  # neighbours, but of two levels of the network
+        (3, 4): [(4, 1)],
+        (2, 4): [(2, 1), (2, 4)],
+        (2, 3): [(4, 2)],
+    }
+    assert {over: [(g.size, g.stride) for g in placement.along(over)] for over in sizes} == sizes
+
+
+def test_fewer_devices_are_put_innermost() -> None:
+    assert [group.number for group in TORUS.place([2, 4]).groups] == [1, 1]
+    assert network(("pair", 2), ("pair", 2), ("pair", 2)).place([2, 2]).groups[0].number == 1
+    assert TORUS.place([]).groups == ()
+
+
+@pytest.mark.parametrize(
+    ("mesh", "needed"),
+    [
+        ([2, 2], "2 x 2 (4 devices)"),  # half of a ring
+        ([8, 4], "8 x 4 (32 devices)"),  # in the other order
+        ([2, 4, 4], "2 x 4 x 4 (32 devices)"),
+        ([3], "3 (3 devices)"),
+        ([2] * 6, "2 x 2 x 2 x 2 x 2 x 2 (64 devices)"),
+    ],
+)
+def test_a_mesh_that_does_not_fit(mesh: list[int], needed: str) -> None:
+    with pytest.raises(CapacityError) as caught:
+        TORUS.place(mesh)
+    assert f"found ring 4, ring 8 (32 devices), expected levels that a mesh of {needed} fits" in caught.value.message
+    assert caught.value.hint
+    assert caught.value.exit_code == 3
+
+
+# of a machine
+
+
+def test_network_of_a_machine() -> None:
+    row = {"kind": "fc", "size": 4, "gb_per_s": 0.3, "latency_ns": 700, "pj_per_byte": 1.1}
+    other = {"kind": "pair", "size": 2, "gb_per_s": 25}
+    found = network_of(load_hardware({"network": {"levels": [row, other]}}), backend="cycle")
+    first = Level("fc", 4, Fraction(300_000_000), Fraction(7, 10**7), Fraction(11, 10))
+    assert found == Network((first, Level("pair", 2, Fraction(25 * 10**9))))
+
+
+def test_machines_of_hypar_have_sixteen_accelerators() -> None:
+    for name in ("hypar16", "hypar16-torus"):
+        assert network_of(load_hardware(name), backend="cycle").devices == 16
+
+
+def test_a_machine_without_network() -> None:
+    with pytest.raises(UsageError, match=r"'igo-large' has no network\.levels .*which the backend 'cycle' needs"):
+        network_of(load_hardware("igo-large"), backend="cycle")
