@@ -33,7 +33,7 @@ from npuc.compiler.verify import SourceTexts, verify_module
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, result_names
 from npuc.frontends.mlir import make_context
 
 MAC_LIMIT = 20_000_000_000
@@ -150,18 +150,7 @@ def run_results(module: ModuleOp, data: dict[str, Array]) -> dict[str, Array]:
         if value is None:
             value = np.full(type.get_shape(), argument.fill or 0.0)
         values.append(_NUMBERS.hold(value, type.element_type))
-    names = {a.index: a.name for a in arguments}
-    found: dict[str, Array] = {}
-    for result, value in zip(results_of(func), call(module, func, values, _NUMBERS), strict=True):
-        if result.loss:
-            found["loss"] = value
-        elif result.updates is not None:
-            found[f"new {names[result.updates]}"] = value
-        elif result.gradient is not None:
-            found[f"gradient {names[result.gradient]}"] = value
-        else:
-            found[f"output {result.output}"] = value
-    return found
+    return dict(zip(result_names(func), call(module, func, values, _NUMBERS), strict=True))
 
 
 def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:

@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.backends.hardware import load_hardware
 from npuc.compiler.analysis.machine import TARGET
-from npuc.compiler.errors import SourceError, UsageError, did_you_mean
-from npuc.compiler.interpreter.execute import Run, argument_type, execute, the_function
+from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
 from npuc.compiler.interpreter.numbers import element_name
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import MAX_OPS, CompileOptions, HardwareLike
@@ -32,7 +32,6 @@ from npuc.compiler.reading import read_program
 from npuc.compiler.scoring import stamp_target
 from npuc.compiler.source import Source, open_source, text_source
 from npuc.compiler.verify import SourceTexts
-from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 from npuc.frontends.mlir import make_context
 
@@ -184,12 +183,9 @@ def describe_program(source: Source, options: RunOptions) -> Description:
         group = _GROUPS.get(argument.kind, "labels" if argument.labels else "inputs")
         type = argument_type(func, argument)
         found[group][argument.name] = {"shape": list(type.get_shape()), "dtype": element_name(type.element_type)}
-    ending = func.body.block.last_op
-    if ending is None:
-        raise SourceError("the function has no return")
     for result in results_of(func):
         if result.output is not None:
-            type = tensor_type(ending.operands[result.index])
+            type = result_type(func, result)
             found["outputs"][result.output] = {
                 "shape": list(type.get_shape()),
                 "dtype": element_name(type.element_type),

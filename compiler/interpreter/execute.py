@@ -7,6 +7,7 @@ IR.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 from zlib import crc32
 
 import numpy as np
@@ -16,19 +17,21 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.interpreters.arith import ArithFunctions
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.interpreters.scf import ScfFunctions
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.interpreter.devices import Traffic, run_on_devices, sharding_of, together
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
 from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
 from npuc.compiler.interpreter.train import TrainFunctions
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS
+from npuc.dialects.dist import Sharding, argument_sharding, global_type, mesh_of, result_sharding
 from npuc.dialects.npu import ApplyOp, VectorOp
 from npuc.dialects.provenance import layer_of
-from npuc.dialects.tensors import Tensor, shape_text, tensor_type
-from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, results_of, training_functions
+from npuc.dialects.tensors import Tensor, shape_text
+from npuc.dialects.train.signature import Argument, ArgumentKind, Result, arguments_of, results_of, training_functions
 
 _UPDATES = frozenset(rule.op.name for rule in OPTIMIZERS.values())
 
@@ -40,7 +43,7 @@ class Run:
 
     `losses` holds the loss of each step and `loss` the last one (None in inference); `outputs` are the last step's,
     `params` the values before the first, `gradients` the first step's, `updated` the parameters, states and
-    statistics after the last.
+    statistics after the last. `traffic` is what devices read from each other in one step, None without a mesh.
     """
 
     losses: list[float] = field(default_factory=list[float])
@@ -48,6 +51,7 @@ class Run:
     params: dict[str, Array] = field(default_factory=dict[str, Array])
     gradients: dict[str, Array] = field(default_factory=dict[str, Array])
     updated: dict[str, Array] = field(default_factory=dict[str, Array])
+    traffic: Traffic | None = None
 
     @property
     def loss(self) -> float | None:
@@ -57,15 +61,17 @@ class Run:
 
 @dataclass
 class _Gradients(Interpreter.Listener):
-    """Notes the gradient that each optimizer update reads, whole or block by block."""
+    """Notes the gradient that each optimizer update reads, whole or block by block, and the update."""
 
     numbers: Numbers
     found: dict[str, Array] = field(default_factory=dict[str, Array])
+    updates: dict[str, Operation] = field(default_factory=dict[str, Operation])
 
     def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
         kind = f"train.{op.kind}" if isinstance(op, VectorOp | ApplyOp) else op.name
         if kind not in _UPDATES:
             return
+        self.updates.setdefault(layer_of(op), op)
         if isinstance(op, ApplyOp):
             places, (_, values, *_) = applied_to(self.numbers, op, args)
             self.found.setdefault(layer_of(op), np.zeros(op.shape, values.dtype))[np.ix_(*places)] = values
@@ -82,8 +88,18 @@ def the_function(module: ModuleOp) -> FuncOp:
 
 
 def argument_type(func: FuncOp, argument: Argument) -> Tensor:
-    """The tensor type of an argument."""
-    return tensor_type(func.body.block.args[argument.index])
+    """The tensor type of an argument: the whole tensor, of which each device of a mesh may have a part."""
+    return _whole_type(func, argument_sharding(func, argument.index), func.function_type.inputs.data[argument.index])
+
+
+def result_type(func: FuncOp, result: Result) -> Tensor:
+    """The tensor type of a result: the whole tensor, of which each device of a mesh may have a part."""
+    return _whole_type(func, result_sharding(func, result.index), func.function_type.outputs.data[result.index])
+
+
+def _whole_type(func: FuncOp, sharding: Sharding, type: Attribute) -> Tensor:
+    mesh, local = mesh_of(func), cast(Tensor, type)
+    return local if mesh is None else global_type(mesh, sharding, local)
 
 
 def initial_value(argument: Argument, type: Tensor, seed: int) -> Array:
@@ -139,16 +155,59 @@ def _check_given(name: str, value: Array, type: Tensor) -> None:
 def call(
     module: ModuleOp, func: FuncOp, values: Sequence[Array], numbers: Numbers, *listeners: Interpreter.Listener
 ) -> PythonValues:
-    """Run a function on values of all its arguments."""
-    interpreter = Interpreter(module, listeners=listeners)
+    """
+    Run a function on values of all its arguments; whole values, also where devices of a mesh have parts of them.
+
+    The listeners hear of what each device does.
+    """
+    mesh = mesh_of(func)
+    devices = 1 if mesh is None else mesh.devices
+    return _run(func, values, [_interpreter(module, numbers, listeners) for _ in range(devices)], numbers)[0]
+
+
+def _interpreter(module: ModuleOp, numbers: Numbers, listeners: Sequence[Interpreter.Listener]) -> Interpreter:
+    interpreter = Interpreter(module, listeners=tuple(listeners))
     for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions(numbers)):
         interpreter.register_implementations(functions)
     interpreter.register_implementations(NpuFunctions(numbers))
     interpreter.register_implementations(TrainFunctions(numbers))
+    return interpreter
+
+
+def _run(
+    func: FuncOp, values: Sequence[Array], interpreters: Sequence[Interpreter], numbers: Numbers
+) -> tuple[PythonValues, Traffic | None]:
+    """The results of a function, with an interpreter for each device, and what moved between the devices of a mesh."""
+    mesh = mesh_of(func)
     try:
-        return interpreter.call_op(func, tuple(values))
+        if mesh is None:
+            return interpreters[0].call_op(func, tuple(values)), None
+        outcome = run_on_devices(func, mesh, values, interpreters, numbers)
+        return outcome.results, outcome.traffic
     except ValueError as error:
         raise SourceError(f"the program cannot run on this data: {error}") from error
+
+
+def _gathered(func: FuncOp, noted: Sequence[_Gradients]) -> dict[str, Array]:
+    """
+    The gradients that the updates of all devices read, each put together.
+
+    They are spread as the parameter is that the update reads, of which it may take a part. Where that cannot be told,
+    of an update in blocks of a part, the gradient is left out.
+    """
+    mesh = mesh_of(func)
+    if mesh is None:
+        return dict(sorted(noted[0].found.items()))
+    arguments = {a.name: a for a in arguments_of(func)}
+    found: dict[str, Array] = {}
+    for name, op in sorted(noted[0].updates.items()):
+        if name in arguments:
+            sharding = None if isinstance(op, ApplyOp) else sharding_of(func, op.operands[0])
+            parts = [one.found[name] for one in noted]
+            sharding = sharding or argument_sharding(func, arguments[name].index)
+            if sharding.global_shape(mesh, parts[0].shape) == argument_type(func, arguments[name]).get_shape():
+                found[name] = together(func, mesh, sharding, parts, f"gradient {name}")
+    return found
 
 
 def execute(
@@ -160,15 +219,17 @@ def execute(
     `given` holds values of any arguments by name; missing parameters are drawn from `seed`.
     """
     func, numbers = the_function(module), Numbers(double)
+    mesh = mesh_of(func)
+    devices = 1 if mesh is None else mesh.devices
     values = bind(func, given, numbers, seed)
     arguments, results = arguments_of(func), results_of(func)
     run = Run(params={a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM})
     by_index = {a.index: a.name for a in arguments}
     for step in range(steps):
-        gradients = _Gradients(numbers)
-        out = call(module, func, values, numbers, gradients)
+        noted = [_Gradients(numbers) for _ in range(devices)]
+        out, traffic = _run(func, values, [_interpreter(module, numbers, [one]) for one in noted], numbers)
         if step == 0:
-            run.gradients = dict(sorted(gradients.found.items()))
+            run.gradients, run.traffic = _gathered(func, noted), traffic
             run.gradients |= {by_index[r.gradient]: out[r.index] for r in results if r.gradient is not None}
         for result in results:
             if result.loss:

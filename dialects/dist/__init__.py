@@ -17,7 +17,14 @@ from npuc.dialects.dist.collective import (
 )
 from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr, mesh_around, mesh_of
 from npuc.dialects.dist.sharding import SHARDING, Sharding, ShardingAttr
-from npuc.dialects.dist.signature import argument_shardings, global_type, result_shardings, sharding_problems
+from npuc.dialects.dist.signature import (
+    argument_sharding,
+    argument_shardings,
+    global_type,
+    result_sharding,
+    result_shardings,
+    sharding_problems,
+)
 
 __all__ = [
     "DIST",
@@ -36,12 +43,14 @@ __all__ = [
     "Sharding",
     "ShardingAttr",
     "SliceOp",
+    "argument_sharding",
     "argument_shardings",
     "global_type",
     "levels_of",
     "mesh_around",
     "mesh_of",
     "on_mesh",
+    "result_sharding",
     "result_shardings",
     "sharding_problems",
 ]

@@ -10,7 +10,7 @@ Types are those of one device. An argument or result without the attribute is wh
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
@@ -22,15 +22,27 @@ from npuc.dialects.train.signature import Entries, argument_entries, arguments_o
 
 def argument_shardings(func: FuncOp) -> list[Sharding]:
     """How each argument of a function is spread."""
-    return [_sharding(*pair) for pair in zip(argument_entries(func), func.function_type.inputs.data, strict=True)]
+    return [argument_sharding(func, index) for index in range(len(func.function_type.inputs.data))]
 
 
 def result_shardings(func: FuncOp) -> list[Sharding]:
     """How each result of a function is spread."""
-    return [_sharding(*pair) for pair in zip(result_entries(func), func.function_type.outputs.data, strict=True)]
+    return [result_sharding(func, index) for index in range(len(func.function_type.outputs.data))]
 
 
-def _sharding(entries: Entries, type: Attribute) -> Sharding:
+def argument_sharding(func: FuncOp, index: int) -> Sharding:
+    """How an argument of a function, given by number, is spread."""
+    return _sharding(func.arg_attrs, index, func.function_type.inputs.data[index])
+
+
+def result_sharding(func: FuncOp, index: int) -> Sharding:
+    """How a result of a function, given by number, is spread."""
+    return _sharding(func.res_attrs, index, func.function_type.outputs.data[index])
+
+
+def _sharding(attrs: ArrayAttr[DictionaryAttr] | None, index: int, type: Attribute) -> Sharding:
+    given = () if attrs is None else attrs.data
+    entries: Entries = given[index].data if index < len(given) else {}
     attr = entries.get(SHARDING)
     return attr.data if isinstance(attr, ShardingAttr) else Sharding.whole(len(_shape(type)))
 

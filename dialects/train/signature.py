@@ -125,6 +125,22 @@ def result_entries(func: FuncOp) -> Iterator[Entries]:
     return _entries(func.res_attrs, len(func.function_type.outputs.data))
 
 
+def result_names(func: FuncOp) -> list[str]:
+    """What each result is called: `loss`, `new NAME`, `gradient NAME`, `output NAME`; by its number if it is none."""
+    arguments = {a.index: a.name for a in arguments_of(func)}
+    names = [f"result {index}" for index in range(len(func.function_type.outputs.data))]
+    for result in _results(func):
+        if result.loss:
+            names[result.index] = "loss"
+        elif result.updates is not None:
+            names[result.index] = f"new {arguments.get(result.updates, result.updates)}"
+        elif result.gradient is not None:
+            names[result.index] = f"gradient {arguments.get(result.gradient, result.gradient)}"
+        else:
+            names[result.index] = f"output {result.output}"
+    return names
+
+
 def _results(func: FuncOp) -> Iterator[Result]:
     for index, entries in enumerate(result_entries(func)):
         loss, output = "train.loss" in entries, entries.get("train.output")

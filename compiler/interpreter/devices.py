@@ -1,0 +1,172 @@
+"""
+Running a function on the devices of its mesh, in lockstep: every operation on all of them before the next.
+
+Each device has an interpreter of its own, with the values that it has; what is no operation of the dist dialect runs in
+each as it would alone. Whole tensors go in and come out: arguments are spread as their shardings say, results put
+together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.interpreter import Interpreter
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from npuc.compiler.errors import SourceError
+from npuc.compiler.interpreter.collectives import Arrays, Wire, exchange
+from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.layers.base import Array
+from npuc.compiler.verify import location_of
+from npuc.dialects.dist import (
+    AllGatherOp,
+    CopyOp,
+    DistOp,
+    Mesh,
+    Sharding,
+    SliceOp,
+    argument_sharding,
+    argument_shardings,
+    levels_of,
+    result_shardings,
+)
+from npuc.dialects.provenance import Role, layer_of, role_of
+from npuc.dialects.train.signature import result_names
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """
+    What devices read from others in one operation at one of its levels.
+
+    `elements` are those of one direction: half of what all devices read, which between two devices is what one of them
+    reads.
+    """
+
+    op: str
+    layer: str
+    role: Role
+    level: int
+    elements: Fraction
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What devices read from others in one run of a function: an entry for each operation and level, in their order."""
+
+    rows: tuple[Exchanged, ...] = ()
+
+    @property
+    def total(self) -> Fraction:
+        """The elements of all operations and levels."""
+        return sum((row.elements for row in self.rows), Fraction(0))
+
+    def of_level(self, level: int) -> Fraction:
+        """The elements of all operations at one level."""
+        return sum((row.elements for row in self.rows if row.level == level), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a function on a mesh returned, each result put together, and what moved."""
+
+    results: tuple[Array, ...]
+    traffic: Traffic
+
+
+def spread(mesh: Mesh, sharding: Sharding, array: Array) -> list[Array]:
+    """The part that each device has of a tensor, which holds no addends."""
+    return [array[np.ix_(*sharding.positions(mesh, array.shape, device))] for device in range(mesh.devices)]
+
+
+def together(func: FuncOp, mesh: Mesh, sharding: Sharding, arrays: Arrays, name: str) -> Array:
+    """
+    The tensor of which each device has a part or an addend.
+
+    Raises `SourceError`, which names it and two devices, where these have not the same and should have.
+    """
+    shape = sharding.global_shape(mesh, arrays[0].shape)
+    whole = np.zeros(shape, arrays[0].dtype)
+    first: dict[tuple[int, ...], int] = {}
+    for device, array in enumerate(arrays):
+        coordinates = mesh.coordinates(device)
+        place = tuple(coordinates[level] for level in sorted((*sharding.cuts, *sharding.partial)))
+        earlier = first.setdefault(place, device)
+        if earlier == device:
+            index = np.ix_(*sharding.positions(mesh, shape, device))
+            whole[index] = whole[index] + array if sharding.partial else array
+        elif not compare({"": arrays[earlier]}, {"": array}).equal:
+            raise SourceError(
+                f"'{name}' differs between the devices {earlier} and {device}, expected the same on both",
+                location=location_of(func),
+                hint="a sum over devices is missing, or dist.sharding does not say how it is spread",
+            )
+    return whole
+
+
+def run_on_devices(
+    func: FuncOp, mesh: Mesh, values: Arrays, interpreters: Sequence[Interpreter], numbers: Numbers
+) -> Outcome:
+    """
+    Run a function on values of all its arguments, with an interpreter for each device.
+
+    Raises `SourceError` where devices that should have the same of a result have not.
+    """
+    block = func.body.block
+    for argument, sharding, value in zip(block.args, argument_shardings(func), values, strict=True):
+        for interpreter, part in zip(interpreters, spread(mesh, sharding, value), strict=True):
+            interpreter.set_values([(argument, part)])
+    rows: list[Exchanged] = []
+    for op in block.ops:
+        if isinstance(op, DistOp):
+            rows += _together(op, mesh, interpreters, numbers)
+        elif not isinstance(op, ReturnOp):
+            for interpreter in interpreters:
+                _alone(op, interpreter)
+    assert isinstance(block.last_op, ReturnOp)
+    returned = zip(block.last_op.operands, result_shardings(func), result_names(func), strict=True)
+    results = [together(func, mesh, sharding, _values(value, interpreters), name) for value, sharding, name in returned]
+    return Outcome(tuple(results), Traffic(tuple(rows)))
+
+
+def _values(value: SSAValue, interpreters: Sequence[Interpreter]) -> list[Any]:
+    """A value on every device."""
+    return [interpreter.get_values((value,))[0] for interpreter in interpreters]
+
+
+def _alone(op: Operation, interpreter: Interpreter) -> None:
+    """Run an operation on one device."""
+    results = interpreter.run_op(op, interpreter.get_values(op.operands))
+    interpreter.set_values(zip(op.results, results, strict=True))
+
+
+def _together(op: DistOp, mesh: Mesh, interpreters: Sequence[Interpreter], numbers: Numbers) -> list[Exchanged]:
+    """Run an operation on all devices; what it moved at each of its levels."""
+    wire = Wire()
+    arrays = numbers.operands(tuple(_values(op.x, interpreters)))
+    with np.errstate(all="ignore"):
+        found = exchange(op, mesh, arrays, wire)
+    for interpreter, array in zip(interpreters, found, strict=True):
+        interpreter.set_values(zip(op.results, numbers.results(op, (array,)), strict=True))
+    return [
+        Exchanged(op.name, layer_of(op), role_of(op), level, Fraction(wire.read.get(level, 0), 2))
+        for level in levels_of(op)
+    ]
+
+
+def sharding_of(func: FuncOp, value: SSAValue) -> Sharding | None:
+    """How a value is spread that is an argument, or was cut from one or put together; None for what is computed."""
+    if isinstance(value, BlockArgument):
+        return argument_sharding(func, value.index)
+    op = value.owner
+    if not isinstance(op, SliceOp | AllGatherOp | CopyOp):
+        return None
+    before = sharding_of(func, op.x)
+    if before is None or isinstance(op, CopyOp):
+        return before
+    (level,) = levels_of(op)
+    return before.with_cut(op.axis.value.data, level) if isinstance(op, SliceOp) else before.without(level)
