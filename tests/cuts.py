@@ -158,6 +158,8 @@ LOSSES = (
 NORMS = (
     case("batch_norm", "4x8x6 8 8 -> 4x8x6 8 8", "1 0 0 -> 1 0 0"),
     case("normalize", "4x8x6 8 8 -> 4x8x6", "0 . . -> 0; 1 0 0 -> 1; 2 . . -> 2"),
+    case("channel_mean", "4x8x6 -> 8", "1 -> 0; 0 -> mean; 2 -> mean"),
+    case("channel_var", "4x8x6 8 -> 8", "1 0 -> 0; 0 . -> mean; 2 . -> mean"),
     case("layer_norm", "4x6x2x8 2x8 -> 4x6x2x8 4x6 4x6", "0 . -> 0 0 0; 1 . -> 1 1 1"),
     case("rms_norm", "4x6x8 8 -> 4x6x8 4x6", "0 . -> 0 0; 1 . -> 1 1"),
     case("group_norm", "4x12x5 12 12 -> 4x12x5 4x6 4x6", "0 . . -> 0 0 0; 1 0 0 -> 1 1 1 /groups", groups=6),

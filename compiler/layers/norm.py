@@ -24,7 +24,7 @@ from npuc.compiler.layers.arguments import (
     rank_at_least,
 )
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, OpT, PerElementLayer, broadcast_cuts, derivative
-from npuc.compiler.layers.channels import columns, over_channels
+from npuc.compiler.layers.channels import columns, normalized, over_channels
 from npuc.compiler.layers.cuts import channel_cuts, row_cuts
 from npuc.dialects.provenance import Role
 from npuc.dialects.tensors import shape_of, tensor_type
@@ -36,25 +36,17 @@ from npuc.dialects.train.norm import (
     LayerNormDwOp,
     LayerNormDxOp,
     LayerNormOp,
-    NormalizeOp,
     NormBase,
     NormDwBase,
     NormDxBase,
 )
+from npuc.dialects.train.normalize import NormalizeOp
 
 
 class NormLayer(PerElementLayer[OpT]):
     """Four vector operations an element of the normalised tensor."""
 
     steps = 4
-
-
-def _normalized(x: Array, affine: Sequence[Array], mean: Array, var: Array, eps: float) -> Array:
-    deviation = (var + eps) ** 0.5
-    if not affine:
-        return (x - columns(mean, x)) / columns(deviation, x)
-    gamma, beta = affine
-    return (x - columns(mean, x)) * columns(gamma / deviation, x) + columns(beta, x)
 
 
 def norm_vjp(
@@ -86,7 +78,7 @@ class BatchNormLayer(NormLayer[BatchNormOp]):
     def evaluate(self, op: BatchNormOp, *arrays: Array) -> tuple[Array, ...]:
         x, *affine = arrays
         mean, var = x.mean(axis=over_channels(x)), x.var(axis=over_channels(x))
-        return _normalized(x, affine, mean, var, op.eps.value.data), mean, var
+        return normalized(x, affine, mean, var, op.eps.value.data), mean, var
 
     def vjp(
         self, op: BatchNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
@@ -119,20 +111,7 @@ class BatchNormDwLayer(NormLayer[BatchNormDwOp]):
     def evaluate(self, op: BatchNormDwOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, mean, var = arrays
         z = (x - columns(mean, x)) / columns((var + op.eps.value.data) ** 0.5, x)
-        return (dy * z).sum(axis=over_channels(x)), dy.sum(axis=over_channels(x))
-
-
-class NormalizeLayer(NormLayer[NormalizeOp]):
-    """Batch normalisation by running statistics, as in inference."""
-
-    op = NormalizeOp
-
-    def evaluate(self, op: NormalizeOp, *arrays: Array) -> tuple[Array, ...]:
-        x, *affine, mean, var = arrays
-        return (_normalized(x, affine, mean, var, op.eps.value.data),)
-
-    def cuts(self, op: NormalizeOp) -> Sequence[Cut]:
-        return channel_cuts(op)
+        return ((dy * z).sum(axis=over_channels(x)), dy.sum(axis=over_channels(x)))[: len(op.results)]
 
 
 class EmaLayer(PerElementLayer[EmaOp]):
@@ -252,7 +231,6 @@ LAYERS = (
     BatchNormLayer(),
     BatchNormDxLayer(),
     BatchNormDwLayer(),
-    NormalizeLayer(),
     EmaLayer(),
     LayerNormLayer(),
     LayerNormDxLayer(),

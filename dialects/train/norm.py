@@ -24,7 +24,8 @@ from npuc.dialects.tensors import Tensor, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode
 from npuc.dialects.train.rules import channel_type, check_float, check_type
 
-_EPS = encode(1e-5)
+EPS = encode(1e-5)
+"""What is added to a variance by default."""
 
 
 def float_channel_type(x: Tensor) -> Tensor:
@@ -81,7 +82,7 @@ class NormBase(TrainOp):
 
     x = operand_def(TensorType)
     affine = var_operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
+    eps = prop_def(FloatAttr, default_value=EPS)
     y = result_def(TensorType)
     mean = result_def(TensorType)
     var = result_def(TensorType)
@@ -96,7 +97,7 @@ class NormDxBase(TrainOp):
     gamma = opt_operand_def(TensorType)
     mean = operand_def(TensorType)
     var = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
+    eps = prop_def(FloatAttr, default_value=EPS)
     dx = result_def(TensorType)
     traits = traits_def(Pure())
 
@@ -110,7 +111,7 @@ class NormDwBase(TrainOp):
     x = operand_def(TensorType)
     mean = operand_def(TensorType)
     var = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
+    eps = prop_def(FloatAttr, default_value=EPS)
     dgamma = result_def(TensorType)
     dbeta = opt_result_def(TensorType)
     traits = traits_def(Pure())
@@ -134,37 +135,6 @@ class BatchNormOp(NormBase):
         channel = float_channel_type(x)
         check_affine(affine, channel)
         return (x, channel, channel)
-
-
-@irdl_op_definition
-class NormalizeOp(TrainOp):
-    """
-    `train.normalize %x, %gamma, %beta, %mean, %var`: batch normalisation by given statistics, as in inference.
-
-    Scale and shift may be left out, both.
-    """
-
-    name = "train.normalize"
-
-    x = operand_def(TensorType)
-    affine = var_operand_def(TensorType)
-    mean = operand_def(TensorType)
-    var = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=_EPS)
-    y = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
-        """All but x have one value a channel."""
-        channel = float_channel_type(x)
-        if len(others) < 2:
-            raise VerifyException(f"found {len(others)} tensors beside the input, expected a mean and a variance")
-        *affine, mean, var = others
-        check_affine(tuple(affine), channel)
-        check_type("mean", mean, channel)
-        check_type("variance", var, channel)
-        return (x,)
 
 
 @irdl_op_definition

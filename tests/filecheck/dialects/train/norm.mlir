@@ -3,8 +3,6 @@
 func.func @operations(%x: tensor<2x4x3x3xf32>, %c: tensor<4xf32>, %a: tensor<2x4x6xf32>, %g: tensor<4x6xf32>, %r: tensor<2xf32>) {
   %y0, %m0, %v0 = train.batch_norm %x : (tensor<2x4x3x3xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>)
   // CHECK: %y0, %m0, %v0 = train.batch_norm %x : (tensor<2x4x3x3xf32>) -> (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>)
-  %r1 = train.normalize %x, %c, %c : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x3x3xf32>
-  // CHECK: %r1 = train.normalize %x, %c, %c : (tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x3x3xf32>
   %r2 = train.batch_norm_dx %x, %x, %c, %c eps 0.5 : (tensor<2x4x3x3xf32>, tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x3x3xf32>
   // CHECK: %r2 = train.batch_norm_dx %x, %x, %c, %c eps 0.5 : (tensor<2x4x3x3xf32>, tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x3x3xf32>
   %y3, %m3, %v3 = train.layer_norm %a, %g, %g : (tensor<2x4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) -> (tensor<2x4x6xf32>, tensor<2xf32>, tensor<2xf32>)

@@ -32,14 +32,6 @@ func.func @f(%a: tensor<2x4xf32>, %c: tensor<4xf32>, %d: tensor<3xf32>) {
 
 // -----
 
-func.func @f(%a: tensor<2x4xf32>, %c: tensor<4xf32>, %d: tensor<3xf32>) {
-  %r = train.normalize %a, %c, %d : (tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>) -> tensor<2x4xf32>
-  // CHECK: variance is tensor<3xf32>, expected tensor<4xf32>
-  func.return
-}
-
-// -----
-
 func.func @f(%a: tensor<2x4xf32>, %c: tensor<2xf32>, %d: tensor<3xf32>) {
   %r = train.layer_norm_dw %a, %a, %c, %d : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2xf32>, tensor<3xf32>) -> tensor<4xf32>
   // CHECK: variance is tensor<3xf32>, expected tensor<2xf32>

@@ -1,0 +1,169 @@
+"""
+Statistics of channels, and normalisation by statistics that are given.
+
+Together they are batch normalisation in steps that can be shared along the batch:
+
+    %mean = train.channel_mean %x
+    %var = train.channel_var %x, %mean
+    %y = train.normalize %x, %gamma, %beta, %mean, %var
+"""
+
+from xdsl.dialects.builtin import FloatAttr, TensorType
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.tensors import Tensor
+from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.norm import EPS, check_affine, check_dx, float_channel_type
+from npuc.dialects.train.rules import check_type
+
+
+@irdl_op_definition
+class ChannelMeanOp(TrainOp):
+    """`train.channel_mean %x : (tensor<2x4x6xf32>) -> tensor<4xf32>`: the mean a channel of [batch, channels, …]."""
+
+    name = "train.channel_mean"
+
+    x = operand_def(TensorType)
+    mean = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor) -> Types:
+        """One value a channel."""
+        return (float_channel_type(x),)
+
+
+@irdl_op_definition
+class ChannelVarOp(TrainOp):
+    """
+    `train.channel_var %x, %mean`: the mean of (x - mean)^2 of each channel.
+
+    That is the variance, divided by the count, if `mean` is the mean of x; for a part of x it may be that of the whole.
+    """
+
+    name = "train.channel_var"
+
+    x = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    var = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, mean: Tensor) -> Types:
+        """One value a channel."""
+        channel = float_channel_type(x)
+        check_type("mean", mean, channel)
+        return (channel,)
+
+
+@irdl_op_definition
+class ChannelVarDxOp(TrainOp):
+    """`train.channel_var_dx %dvar, %x, %mean`: the gradient of x, 2 (x - mean) / n dvar."""
+
+    name = "train.channel_var_dx"
+
+    dvar = operand_def(TensorType)
+    x = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dvar: Tensor, x: Tensor, mean: Tensor) -> Types:
+        """The type of x; the others have one value a channel."""
+        channel = float_channel_type(x)
+        check_type("dvar", dvar, channel)
+        check_type("mean", mean, channel)
+        return (x,)
+
+
+@irdl_op_definition
+class NormalizeOp(TrainOp):
+    """
+    `train.normalize %x, %gamma, %beta, %mean, %var`: batch normalisation by given statistics, as in inference.
+
+    Scale and shift may be left out, both.
+    """
+
+    name = "train.normalize"
+
+    x = operand_def(TensorType)
+    affine = var_operand_def(TensorType)
+    mean = operand_def(TensorType)
+    var = operand_def(TensorType)
+    eps = prop_def(FloatAttr, default_value=EPS)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
+        """All but x have one value a channel."""
+        channel = float_channel_type(x)
+        if len(others) < 2:
+            raise VerifyException(f"found {len(others)} tensors beside the input, expected a mean and a variance")
+        *affine, mean, var = others
+        check_affine(tuple(affine), channel)
+        check_type("mean", mean, channel)
+        check_type("variance", var, channel)
+        return (x,)
+
+
+@irdl_op_definition
+class NormalizeDxOp(TrainOp):
+    """`train.normalize_dx %dy, %gamma, %var`: the gradient of the input by given statistics; gamma if there is one."""
+
+    name = "train.normalize_dx"
+
+    dy = operand_def(TensorType)
+    gamma = opt_operand_def(TensorType)
+    var = operand_def(TensorType)
+    eps = prop_def(FloatAttr, default_value=EPS)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
+        """The type of dy; the others have one value a channel."""
+        channel = float_channel_type(dy)
+        if len(others) not in (1, 2):
+            raise VerifyException(f"found {len(others)} tensors beside dy, expected a variance and at most a scale")
+        *gamma, var = others
+        check_affine(tuple(gamma), channel)
+        check_type("variance", var, channel)
+        return (dy,)
+
+
+@irdl_op_definition
+class NormalizeDstatsOp(TrainOp):
+    """
+    `%dmean, %dvar = train.normalize_dstats %dy, %x, %gamma, %mean, %var`: the gradients of given statistics.
+    """
+
+    name = "train.normalize_dstats"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    gamma = opt_operand_def(TensorType)
+    mean = operand_def(TensorType)
+    var = operand_def(TensorType)
+    eps = prop_def(FloatAttr, default_value=EPS)
+    dmean = result_def(TensorType)
+    dvar = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(dy: Tensor, x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
+        """One value a channel; dy has x's type."""
+        channel = float_channel_type(x)
+        check_dx(dy, x, others, channel, channel)
+        return (channel, channel)
