@@ -7,7 +7,6 @@ Hardware descriptions: the keys a file may have, presets, and how one is read.
 
 from npuc.backends.hardware.load import PRESETS, load_hardware, parse_setting, preset_names
 from npuc.backends.hardware.machine import Hardware, machine_target, mapping_target
-from npuc.backends.hardware.network import network_of
 from npuc.backends.hardware.schema import KEYS, Key
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "load_hardware",
     "machine_target",
     "mapping_target",
-    "network_of",
     "parse_setting",
     "preset_names",
 ]

@@ -1,4 +1,8 @@
-"""The network of a described machine: `network.levels` as the data that costs of collectives are computed from."""
+"""
+The network of a described machine: `network.levels` as the data that costs of collectives are computed from.
+
+The package leaves it out, so that a hardware description can be read without the IR that analyses import.
+"""
 
 from collections.abc import Mapping
 from typing import cast

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import load_hardware, network_of
+from npuc.backends.hardware import load_hardware
+from npuc.backends.hardware.network import network_of
 from npuc.compiler.analysis.network.topology import Group, Kind, Level, Network
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.dialects.dist import Mesh
