@@ -1,0 +1,171 @@
+"""
+A graph of choices: nodes that each take one of some labels, and what their labels cost alone and by pairs.
+
+    cost of a choice x  =  sum over nodes i of unary_i[x_i]  +  sum over pairs (i, j) of pairs_ij[x_i, x_j]
+
+Costs are int64, float64 with inf where labels are not allowed, or Python's whole numbers and fractions (dtype object)
+with inf likewise. Sums of whole numbers are exact: where 64 bits do not hold them, Python's numbers are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Table = npt.NDArray[Any]
+Number = int | float | Fraction
+MOST = 2.0**62
+"""Whole numbers whose sums may reach this are Python's: some room is left for what a sum is compared with."""
+MOST_FLOAT = 2.0**53
+"""Whole numbers that stand beside floats are floats as long as their sums are below this: then these are exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """
+    What may be chosen, and at what cost: the number of labels of each node, its costs, and the costs of pairs.
+
+    A pair may be given as (i, j) and as (j, i): both count. Raises `ValueError` where costs do not fit the labels, or
+    are neither numbers nor inf. Arrays that are given may be shared and must not change later.
+    """
+
+    sizes: Sequence[int]
+    unary: Sequence[Table]
+    pairs: Mapping[tuple[int, int], Table]
+
+    def __post_init__(self) -> None:
+        sizes = tuple(int(size) for size in self.sizes)
+        _check_shapes(sizes, self.unary, self.pairs)
+        tables = alike([*self.unary, *self.pairs.values()])
+        pairs: dict[tuple[int, int], Table] = {}
+        for (i, j), table in zip(self.pairs, tables[len(sizes) :], strict=True):
+            key, turned = ((i, j), table) if i < j else ((j, i), table.T)
+            pairs[key] = pairs[key] + turned if key in pairs else turned
+        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "unary", tuple(tables[: len(sizes)]))
+        object.__setattr__(self, "pairs", {key: pairs[key] for key in sorted(pairs)})
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of all costs: int64, float64 or object."""
+        return self.unary[0].dtype if self.unary else np.dtype(np.int64)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether every cost is a whole number by its type, or inf."""
+        if self.dtype != np.object_:
+            return self.dtype == np.int64
+        tables = (*self.unary, *self.pairs.values())
+        return all(isinstance(x, int) or x == math.inf for table in tables for x in table.flat)
+
+    @cached_property
+    def neighbours(self) -> tuple[tuple[int, ...], ...]:
+        """The nodes that each node has pairs with, ascending."""
+        found: list[list[int]] = [[] for _ in self.sizes]
+        for i, j in self.pairs:
+            found[i].append(j)
+            found[j].append(i)
+        return tuple(tuple(sorted(nodes)) for nodes in found)
+
+    def facing(self, i: int, j: int) -> Table:
+        """The costs of a pair by the labels of i, then of j."""
+        return self.pairs[i, j] if i < j else self.pairs[j, i].T
+
+    def cost(self, choice: Sequence[int]) -> Number:
+        """What a choice costs: exact for whole numbers and fractions, rounded once for floats."""
+        terms = [table.item(label) for table, label in zip(self.unary, choice, strict=True)]
+        terms += [table.item(choice[i], choice[j]) for (i, j), table in self.pairs.items()]
+        return math.fsum(terms) if self.dtype == np.float64 else sum(terms)
+
+
+@dataclass(frozen=True)
+class Result:
+    """
+    A choice, what it costs, and a cost that none goes below.
+
+    `cost` is inf where nothing is allowed. `exact`: no choice costs less, and `bound` is `cost` (for floats, to the
+    rounding of their sums; a bound of a choice that is not exact is rounded down). `width` is the induced width of the
+    order in which nodes were eliminated: the most nodes that one of them leaves a table of.
+    """
+
+    choice: tuple[int, ...]
+    cost: Number
+    bound: Number
+    exact: bool
+    width: int
+
+
+def alike(tables: Sequence[Table]) -> list[Table]:
+    """The same costs as arrays of one type that holds their sums. Raises `ValueError` for what is no cost."""
+    kinds = {table.dtype.kind for table in tables}
+    if kinds - set("biufO"):
+        raise ValueError(f"costs are numbers: found arrays of the kinds {sorted(kinds)}")
+    floats = [table for table in tables if table.dtype.kind == "f"]
+    most, most_whole = largest_sum(floats), largest_sum([table for table in tables if table.dtype.kind in "biu"])
+    if "O" in kinds or most_whole >= (MOST_FLOAT if floats else MOST):
+        return [_python_numbers(table) for table in tables]
+    if floats and most == math.inf:
+        raise ValueError("costs are too large: their sums have to be finite floats")
+    kind = np.dtype(np.float64 if floats else np.int64)
+    return [table.astype(kind, copy=False) for table in tables]
+
+
+def largest_sum(tables: Sequence[Table]) -> float:
+    """The sum of the largest amount in each array, inf left out. Raises `ValueError` for NaN and -inf."""
+    tables = [table for table in tables if table.size]
+    if not tables:
+        return 0.0
+    flat: npt.NDArray[np.float64] = np.concatenate([table.ravel() for table in tables]).astype(np.float64)
+    if np.isnan(flat).any() or (flat == -np.inf).any():
+        raise ValueError("costs are numbers or inf: found NaN or -inf")
+    amounts = np.where(flat == np.inf, 0.0, np.abs(flat))
+    starts: npt.NDArray[np.intp] = np.cumsum([0, *(table.size for table in tables[:-1])])
+    with np.errstate(over="ignore"):
+        return float(np.maximum.reduceat(amounts, starts).sum())
+
+
+def sum_down(a: Number, b: Number) -> Number:
+    """The sum, rounded down if it is a float."""
+    total = a + b
+    return math.nextafter(total, -math.inf) if isinstance(total, float) and total < math.inf else total
+
+
+def _check_shapes(sizes: tuple[int, ...], unary: Sequence[Table], pairs: Mapping[tuple[int, int], Table]) -> None:
+    if len(unary) != len(sizes):
+        raise ValueError(f"there are {len(sizes)} nodes and costs of {len(unary)}")
+    for node, (size, table) in enumerate(zip(sizes, unary, strict=True)):
+        if size < 1 or table.shape != (size,):
+            raise ValueError(f"node {node} has {size} labels (at least 1) and costs of shape {table.shape}")
+    for (i, j), table in pairs.items():
+        if i == j or not (0 <= i < len(sizes) and 0 <= j < len(sizes)):
+            raise ValueError(f"({i}, {j}) is no pair of two of {len(sizes)} nodes")
+        if table.shape != (sizes[i], sizes[j]):
+            raise ValueError(f"nodes {i} and {j} have {sizes[i]} and {sizes[j]} labels, costs of shape {table.shape}")
+
+
+def _python_numbers(table: Table) -> Table:
+    """The costs as Python's numbers, exactly."""
+    numbers = np.empty(table.shape, dtype=np.object_)
+    numbers.reshape(-1)[:] = [_python_number(x) for x in table.ravel().tolist()]
+    return numbers
+
+
+def _python_number(x: object) -> Number:
+    match x:
+        case Fraction():
+            return x
+        case int() | np.integer():
+            return int(x)
+        case float() | np.floating() if x == math.inf:
+            return math.inf
+        case float() | np.floating() if math.isfinite(x):
+            return int(x) if float(x).is_integer() else Fraction(float(x))
+        case _:
+            raise ValueError(f"costs are numbers or inf: found {x!r}")
