@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.errors import Location, SourceError
 from npuc.compiler.interpreter.collectives import Arrays, Wire, exchange
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.numbers import Numbers
@@ -83,7 +83,9 @@ def spread(mesh: Mesh, sharding: Sharding, array: Array) -> list[Array]:
     return [array[np.ix_(*sharding.positions(mesh, array.shape, device))] for device in range(mesh.devices)]
 
 
-def together(func: FuncOp, mesh: Mesh, sharding: Sharding, arrays: Arrays, name: str) -> Array:
+def together(
+    mesh: Mesh, sharding: Sharding, arrays: Arrays, name: str = "value", location: Location | None = None
+) -> Array:
     """
     The tensor of which each device has a part or an addend.
 
@@ -102,7 +104,7 @@ def together(func: FuncOp, mesh: Mesh, sharding: Sharding, arrays: Arrays, name:
         elif not compare({"": arrays[earlier]}, {"": array}).equal:
             raise SourceError(
                 f"'{name}' differs between the devices {earlier} and {device}, expected the same on both",
-                location=location_of(func),
+                location=location,
                 hint="a sum over devices is missing, or dist.sharding does not say how it is spread",
             )
     return whole
@@ -129,7 +131,10 @@ def run_on_devices(
                 _alone(op, interpreter)
     assert isinstance(block.last_op, ReturnOp)
     returned = zip(block.last_op.operands, result_shardings(func), result_names(func), strict=True)
-    results = [together(func, mesh, sharding, _values(value, interpreters), name) for value, sharding, name in returned]
+    results = [
+        together(mesh, sharding, _values(value, interpreters), name, location_of(func))
+        for value, sharding, name in returned
+    ]
     return Outcome(tuple(results), Traffic(tuple(rows)))
 
 

@@ -27,6 +27,7 @@ from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
 from npuc.compiler.interpreter.train import TrainFunctions
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS
+from npuc.compiler.verify import location_of
 from npuc.dialects.dist import Sharding, argument_sharding, global_type, mesh_of, result_sharding
 from npuc.dialects.npu import ApplyOp, VectorOp
 from npuc.dialects.provenance import layer_of
@@ -206,7 +207,7 @@ def _gathered(func: FuncOp, noted: Sequence[_Gradients]) -> dict[str, Array]:
             parts = [one.found[name] for one in noted]
             sharding = sharding or argument_sharding(func, arguments[name].index)
             if sharding.global_shape(mesh, parts[0].shape) == argument_type(func, arguments[name]).get_shape():
-                found[name] = together(func, mesh, sharding, parts, f"gradient {name}")
+                found[name] = together(mesh, sharding, parts, f"gradient {name}", location_of(func))
     return found
 
 
