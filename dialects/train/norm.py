@@ -89,8 +89,8 @@ class NormBase(TrainOp):
     traits = traits_def(Pure())
 
 
-class NormDxBase(TrainOp):
-    """Operands of the gradient of a normalisation's input; gamma is the scale, if there is one."""
+class NormBackBase(TrainOp):
+    """Operands of a derivative that reads the output's gradient, x, the scale (if there is one) and the statistics."""
 
     dy = operand_def(TensorType)
     x = operand_def(TensorType)
@@ -98,8 +98,13 @@ class NormDxBase(TrainOp):
     mean = operand_def(TensorType)
     var = operand_def(TensorType)
     eps = prop_def(FloatAttr, default_value=EPS)
-    dx = result_def(TensorType)
     traits = traits_def(Pure())
+
+
+class NormDxBase(NormBackBase):
+    """Base of the gradients of a normalisation's input."""
+
+    dx = result_def(TensorType)
 
 
 class NormDwBase(TrainOp):

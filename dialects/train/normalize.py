@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types
-from npuc.dialects.train.norm import EPS, check_affine, check_dx, float_channel_type
+from npuc.dialects.train.norm import EPS, NormBackBase, check_affine, check_dx, float_channel_type
 from npuc.dialects.train.rules import check_type
 
 
@@ -144,22 +144,15 @@ class NormalizeDxOp(TrainOp):
 
 
 @irdl_op_definition
-class NormalizeDstatsOp(TrainOp):
+class NormalizeDstatsOp(NormBackBase):
     """
     `%dmean, %dvar = train.normalize_dstats %dy, %x, %gamma, %mean, %var`: the gradients of given statistics.
     """
 
     name = "train.normalize_dstats"
 
-    dy = operand_def(TensorType)
-    x = operand_def(TensorType)
-    gamma = opt_operand_def(TensorType)
-    mean = operand_def(TensorType)
-    var = operand_def(TensorType)
-    eps = prop_def(FloatAttr, default_value=EPS)
     dmean = result_def(TensorType)
     dvar = result_def(TensorType)
-    traits = traits_def(Pure())
 
     @staticmethod
     def infer(dy: Tensor, x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
