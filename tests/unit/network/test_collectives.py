@@ -18,6 +18,7 @@ from npuc.compiler.analysis.network.collectives import (
     messages_cost,
 )
 from npuc.compiler.analysis.network.topology import KINDS, Group, Kind, Level, Network, Placement
+from npuc.compiler.analysis.parallel.traffic import gathered, reduced, sent, shared
 from tests.network_walk import Walk, walk_exchange, walk_gather, walk_messages, walk_scatter
 
 numbers = st.fractions(min_value=Fraction(1, 7), max_value=9, max_denominator=7)
@@ -118,10 +119,10 @@ def test_bytes_do_not_depend_on_kinds_and_order(placement: Placement, size: Frac
     """The byte invariant: S (1 - 1/P), twice that for an all-reduce, however the levels are divided."""
     over = data.draw(st.sets(st.sampled_from(range(len(placement.groups))), min_size=1))
     count = prod(placement.groups[level].size for level in over)
-    sent = {kind: collective_cost(kind, size, placement, over).sent for kind in COLLECTIVES}
-    assert sent["reduce_scatter"] == size * (1 - Fraction(1, count))
-    assert sent["all_reduce"] == 2 * size * (1 - Fraction(1, count))
-    assert sent["all_gather"] == size * (count - 1)
+    bytes_of = {kind: collective_cost(kind, size, placement, over).sent for kind in COLLECTIVES}
+    assert bytes_of["reduce_scatter"] == size * (1 - Fraction(1, count))
+    assert bytes_of["all_reduce"] == 2 * size * (1 - Fraction(1, count))
+    assert bytes_of["all_gather"] == size * (count - 1)
 
 
 @given(placements(), numbers, st.sampled_from(COLLECTIVES))
@@ -148,6 +149,28 @@ def test_no_all_reduce_beats_all_bandwidth_together(placement: Placement, size: 
     cost = collective_cost("all_reduce", size, placement, range(len(placement.groups)))
     rates = sum(level.bytes_per_s for level in placement.network.levels)
     assert cost.seconds >= 2 * size * (1 - Fraction(1, placement.devices)) / rates
+
+
+@given(st.lists(st.integers(2, 4), min_size=1, max_size=3), st.integers(1, 60), st.data())
+def test_bytes_are_what_devices_read_from_each_other(mesh: list[int], local: int, data: st.DataObject) -> None:
+    """Of elements of one byte, a level of the network for each of the mesh; counts of reading are of one direction."""
+    placement = Network(tuple(data.draw(levels(size)) for size in mesh)).place(mesh)
+    devices = placement.devices
+    one = data.draw(st.sampled_from(range(len(mesh))))
+    over = sorted(data.draw(st.sets(st.sampled_from(range(len(mesh))), min_size=1)))
+    source, target = (data.draw(st.permutations(range(mesh[one]))) for _ in range(2))
+    messages = sum(s != t for s, t in zip(source, target, strict=True))
+
+    def read(cost: Cost) -> dict[int, Fraction]:
+        return {level: count * devices / 2 for level, count in cost.sent_by_level().items()}
+
+    assert read(collective_cost("all_gather", local, placement, [one])) == {one: gathered(devices, local, mesh[one])}
+    for kind in ("all_to_all", "reduce_scatter"):
+        assert read(collective_cost(kind, local, placement, [one])) == {one: shared(devices, local, mesh[one])}
+    expected = {one: sent(devices, local, mesh[one], messages)} if messages else {}
+    assert read(messages_cost(local, placement, one, source, target)) == expected
+    amounts = reduced(devices, local, [mesh[level] for level in over])
+    assert read(collective_cost("all_reduce", local, placement, over)) == dict(zip(over, amounts, strict=True))
 
 
 # numbers by hand
@@ -209,8 +232,8 @@ def test_weights_of_sfc_in_the_tree_and_the_torus_of_hypar() -> None:
     size = 4 * 140_722_176
     tree = network_of(load_hardware("hypar16"), backend="test").place([2, 2, 2, 2])
     torus = network_of(load_hardware("hypar16-torus"), backend="test").place([2, 2, 2, 2])
-    sent = Fraction(2 * size * 15, 16)
-    assert collective_cost("all_reduce", size, tree, range(4)).seconds == sent / 200_000_000
-    assert collective_cost("all_reduce", size, torus, range(4)).seconds == sent / 400_000_000
+    bytes_sent = Fraction(2 * size * 15, 16)
+    assert collective_cost("all_reduce", size, tree, range(4)).seconds == bytes_sent / 200_000_000
+    assert collective_cost("all_reduce", size, torus, range(4)).seconds == bytes_sent / 400_000_000
     by_level = collective_cost("all_reduce", size, tree, range(4)).sent_by_level()
     assert by_level == {3: size, 2: size // 2, 1: size // 4, 0: size // 8}
