@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,9 +57,7 @@ class Buckets:
                 self.functions[j].append(Function((j, i), table.T))
         self.constant: Number = 0
         """What is left of the nodes that are eliminated, beside the messages."""
-        self._spare = math.inf
-        if choices.dtype == np.int64:
-            self._spare = MOST - largest_sum([*choices.unary, *choices.pairs.values()])
+        self._choices = choices
 
     def eliminate(self, count: int | None = None) -> None:
         """Takes the first nodes of the order out, all of them by default."""
@@ -104,6 +103,13 @@ class Buckets:
                     key = number[node], number[scope[1]]
                     pairs[key] = self._added(pairs[key], table) if key in pairs else table
         return nodes, Choices([self.sizes[node] for node in nodes], unary, pairs)
+
+    @cached_property
+    def _spare(self) -> float:
+        """How much may be added to the largest amounts of all functions before 64 bits may not hold a sum of them."""
+        if self.dtype != np.int64:
+            return math.inf
+        return MOST - largest_sum([*self._choices.unary, *self._choices.pairs.values()])
 
     def _send(self, scope: tuple[int, ...], message: Any) -> None:
         if scope:

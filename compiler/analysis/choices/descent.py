@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,9 +27,9 @@ ROUNDS = 50
 """How often all forests are tried at most."""
 STEPS = 100
 """How many steps there are at most for each node: rounded floats could lead in circles."""
-KICKS = 64
-KICKED = 1 << 15
-"""How many labels are held once the search has ended, and of how many nodes and pairs these searches are in all."""
+KICKS = 500
+KICKED = 1 << 18
+"""How many labels are held at most once the search has ended, and around how many pairs in all."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,11 @@ def descend(choices: Choices, labels: Sequence[int], room: Room | None = None) -
     search = _Search(_finite(choices), list(labels), room)
     search.down()
     places = [(node, label) for node, size in enumerate(choices.sizes) for label in range(size)]
-    kicks = min(KICKS, KICKED // (len(choices.pairs) + len(choices.sizes)))
-    for node, label in places[:: -(-len(places) // kicks)] if kicks else []:
+    around = sum(len(near) ** 2 for near in choices.neighbours) // max(len(choices.sizes), 1)
+    kicks = max(1, min(KICKS, KICKED // (around + 1)))
+    for node, label in places[:: -(-len(places) // kicks) or 1]:
         search.kick(node, label)
+    search.down()
     return tuple(search.labels)
 
 
@@ -79,9 +81,10 @@ class _Search:
         self.labels = labels
         self.room = room
         self.left = 0 if room is None else room.limit - room.taken(labels)
-        self.steps = 0
         self.held: int | None = None
         self.known: dict[int, Table] = {}
+        self.saved: Number = 0
+        """How much less the labels cost than those it began with."""
 
     def costs(self, node: int) -> Table:
         """What each label of a node costs beside the labels of the others."""
@@ -97,6 +100,8 @@ class _Search:
         if self.room is not None:
             table = self.room.resource[node]
             self.left += table.item(self.labels[node]) - table.item(label)
+        costs = self.costs(node)
+        self.saved += costs.item(self.labels[node]) - costs.item(label)
         self.labels[node] = label
         for other in self.choices.neighbours[node]:
             self.known.pop(other, None)
@@ -112,16 +117,16 @@ class _Search:
 
     def kick(self, node: int, label: int) -> None:
         """Holds a node at a label until the others have followed, then lets it go; undone if the end costs as much."""
-        before, left, cost = list(self.labels), self.left, self.choices.cost(self.labels)
+        before, left, saved = list(self.labels), self.left, self.saved
         if label == before[node] or not self.fits(node)[label]:
             return
         self.held = node
         self.move(node, label)
-        self.singles_and_pairs()
+        self.singles_and_pairs([node])
         self.held = None
-        self.down()
-        if self.choices.cost(self.labels) >= cost:
-            self.labels, self.left = before, left
+        self.singles_and_pairs([node])
+        if self.saved <= saved:
+            self.labels, self.left, self.saved = before, left, saved
             self.known.clear()
 
     def fits(self, node: int) -> npt.NDArray[np.bool_]:
@@ -131,21 +136,27 @@ class _Search:
         table = self.room.resource[node]
         return table - table[self.labels[node]] <= self.left
 
-    def singles_and_pairs(self) -> None:
-        """Steps of one node, then of two that are a pair, until there are none that help."""
-        self.steps = STEPS * len(self.labels)
-        alone, paired = OrderedDict.fromkeys(range(len(self.labels))), OrderedDict.fromkeys(self.choices.pairs)
-        while (alone or paired) and self.steps > 0:
-            if alone:
-                node, _ = alone.popitem(last=False)
-                changed = [node] if self._single(node) else []
-            else:
-                pair, _ = paired.popitem(last=False)
-                changed = list(pair) if self._pair(*pair) else []
+    def singles_and_pairs(self, changed: Iterable[int] | None = None) -> None:
+        """Steps of one node, then of two that are a pair, until there are none that help: around nodes, or anywhere."""
+        alone, paired = OrderedDict[int, None](), OrderedDict[tuple[int, int], None]()
+        changed = range(len(self.labels)) if changed is None else changed
+        steps = STEPS * len(self.labels)
+        while True:
             for node in changed:
                 around = [node, *self.choices.neighbours[node]]
                 alone.update(dict.fromkeys(around))
                 paired.update(dict.fromkeys((min(u, w), max(u, w)) for u in around for w in self.choices.neighbours[u]))
+            if alone:
+                node, _ = alone.popitem(last=False)
+                changed = [node] if self._single(node) else []
+            elif paired:
+                pair, _ = paired.popitem(last=False)
+                changed = pair if self._pair(*pair) else []
+            else:
+                return
+            steps -= len(changed) > 0
+            if steps < 0:
+                return
 
     def _single(self, node: int) -> bool:
         costs, own = self.costs(node), self.labels[node]
@@ -156,7 +167,6 @@ class _Search:
         label = int(costs.argmin())
         if costs[label] >= costs[own]:
             return False
-        self.steps -= 1
         self.move(node, label)
         return True
 
@@ -173,7 +183,6 @@ class _Search:
         to_a, to_b = divmod(int(costs.argmin()), len(others))
         if costs[to_a, to_b] >= costs[a, b]:
             return False
-        self.steps -= 1
         for node, label in ((i, to_a), (j, to_b)):
             if label != self.labels[node]:
                 self.move(node, label)

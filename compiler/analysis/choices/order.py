@@ -66,7 +66,7 @@ class Order:
 def best_order(sizes: Sequence[int], neighbours: Sequence[Sequence[int]], limit: int) -> Order:
     """The order with the fewest entries in all, of those whose tables are within a limit if there are any."""
     first = by_weight(sizes, neighbours, series=True)
-    if first.largest <= SMALL:
+    if first.largest <= min(SMALL, limit):
         return first
     orders = [first, by_weight(sizes, neighbours, series=False)]
     filled = by_fill(sizes, neighbours)
