@@ -5,10 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from npuc.compiler.check import check_program
 from npuc.compiler.errors import SourceError
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run
 from npuc.compiler.run import describe_source, run_source
+from npuc.compiler.source import text_source
 
 ROWS = "#dist.sharding<[[0], []]>"
 
@@ -159,3 +161,96 @@ def test_devices_that_should_have_the_same_and_have_not_are_named() -> None:
     assert error.value.message == "'output y' differs between the devices 0 and 1, expected the same on both"
     assert error.value.location is not None
     assert error.value.location.line == 2
+
+
+# On a mesh of two levels: the batch is cut at the outer one, the input channels of the second layer at the inner one.
+ADAM = """
+func.func @net(%x: tensor<8x8xf64> {train.input = "x"}, %t: tensor<8x8xf64> {train.input = "t"},
+               %w0: tensor<8x16xf64> {train.param = "w0", train.bound = 1.0 : f64},
+               %w1: tensor<16x8xf64> {train.param = "w1", train.bound = 1.0 : f64})
+    -> (tensor<f64> {train.loss})
+    attributes {train.optimizer = {kind = "adam", lr = 0.125 : f64}} {
+  %0 = train.matmul %x, %w0 {layer = "fc1"} : (tensor<8x8xf64>, tensor<8x16xf64>) -> tensor<8x16xf64>
+  %1 = train.relu %0 {layer = "relu"} : (tensor<8x16xf64>) -> tensor<8x16xf64>
+  %2 = train.matmul %1, %w1 {layer = "fc2"} : (tensor<8x16xf64>, tensor<16x8xf64>) -> tensor<8x8xf64>
+  %l = train.mse %2, %t {layer = "l"} : (tensor<8x8xf64>, tensor<8x8xf64>) -> tensor<f64>
+  func.return %l : tensor<f64>
+}
+"""
+LEVELLED = """
+func.func @net(%x: tensor<4x8xf64> {train.input = "x", dist.sharding = #dist.sharding<[[0], []]>},
+               %t: tensor<4x8xf64> {train.input = "t", dist.sharding = #dist.sharding<[[0], []]>},
+               %w0: tensor<8x16xf64> {train.param = "w0", train.bound = 1.0 : f64},
+               %w1: tensor<8x8xf64> {train.param = "w1", train.bound = 1.0 : f64,
+                                     dist.sharding = #dist.sharding<[[1], []]>})
+    -> (tensor<f64> {train.loss})
+    attributes {dist.mesh = #dist.mesh<[2, 2]>, train.optimizer = {kind = "adam", lr = 0.125 : f64}} {
+  %c = dist.copy %w0 over [0] {layer = "fc1"} : (tensor<8x16xf64>) -> tensor<8x16xf64>
+  %0 = train.matmul %x, %c {layer = "fc1"} : (tensor<4x8xf64>, tensor<8x16xf64>) -> tensor<4x16xf64>
+  %1 = train.relu %0 {layer = "relu"} : (tensor<4x16xf64>) -> tensor<4x16xf64>
+  %s = dist.slice %1 axis 1 over [1] {layer = "fc2"} : (tensor<4x16xf64>) -> tensor<4x8xf64>
+  %d = dist.copy %w1 over [0] {layer = "fc2"} : (tensor<8x8xf64>) -> tensor<8x8xf64>
+  %2 = train.matmul %s, %d {layer = "fc2"} : (tensor<4x8xf64>, tensor<8x8xf64>) -> tensor<4x8xf64>
+  %3 = dist.all_reduce %2 over [1] {layer = "fc2"} : (tensor<4x8xf64>) -> tensor<4x8xf64>
+  %m = train.mse %3, %t {layer = "l"} : (tensor<4x8xf64>, tensor<4x8xf64>) -> tensor<f64>
+  %l = dist.all_reduce %m over [0] mean {layer = "l"} : (tensor<f64>) -> tensor<f64>
+  func.return %l : tensor<f64>
+}
+"""
+
+
+@pytest.mark.parametrize("lowering", LEVELS)
+def test_levels_of_a_mesh_are_used_for_different_things(lowering: str) -> None:
+    shapes, passes = {"x": (8, 8), "t": (8, 8)}, ",".join(["autodiff", *filter(None, [lowering])])
+    one, two = _run(ADAM, passes, **shapes), _run(LEVELLED, passes, **shapes)
+    _assert_same(one, two)
+    assert two.traffic is not None
+    # Outer: both gradients of weights and the loss, in two groups each. Inner: the sum and the gradient's parts.
+    assert two.traffic.of_level(0) == 2 * (8 * 16 + 8 * 8 + 1)
+    assert two.traffic.of_level(1) == 2 * (4 * 8 + 4 * 8)
+
+
+# The parameter is whole; its update is shared, so that only a part of the momentum is on each device.
+SHARED_UPDATE = """
+func.func @step(%w: tensor<4x2xf64> {train.param = "w", train.bound = 1.0 : f64},
+                %v: tensor<2x2xf64> {train.state = "w.momentum", dist.sharding = #dist.sharding<[[0], []]>},
+                %x: tensor<4x2xf64> {train.input = "x"})
+    -> (tensor<4x2xf64> {train.updates = 0 : i64},
+        tensor<2x2xf64> {train.updates = 1 : i64, dist.sharding = #dist.sharding<[[0], []]>})
+    attributes {dist.mesh = #dist.mesh<[2]>} {
+  %g = dist.slice %x axis 0 over [0] {layer = "w", role = "dw"} : (tensor<4x2xf64>) -> tensor<2x2xf64>
+  %p = dist.slice %w axis 0 over [0] {layer = "w", role = "update"} : (tensor<4x2xf64>) -> tensor<2x2xf64>
+  %n, %m = train.sgd %p, %g, %v lr 0.5 momentum 0.5 {layer = "w", role = "update"}
+    : (tensor<2x2xf64>, tensor<2x2xf64>, tensor<2x2xf64>) -> (tensor<2x2xf64>, tensor<2x2xf64>)
+  %a = dist.all_gather %n axis 0 over [0] {layer = "w", role = "update"} : (tensor<2x2xf64>) -> tensor<4x2xf64>
+  func.return %a, %m : tensor<4x2xf64>, tensor<2x2xf64>
+}
+"""
+
+
+@pytest.mark.parametrize("lowering", LEVELS[:3])
+def test_the_gradient_of_a_shared_update_is_put_together(lowering: str) -> None:
+    run = run_source(SHARED_UPDATE, format="mlir", inputs=_integers(x=(4, 2)), dtype="float64", pipeline=lowering)
+    x = _integers(x=(4, 2))["x"]
+    assert np.array_equal(run.gradients["w"], x)
+    assert np.array_equal(run.updated["w.momentum"], x)
+    assert np.allclose(run.updated["w"], run.params["w"] - 0.5 * x, rtol=0, atol=1e-15)
+
+
+def test_a_check_runs_programs_on_devices() -> None:
+    steps = check_program(text_source(LEVELLED, "mlir", "net.mlir"), {"pipeline": "autodiff,lower-to-npu,schedule"})
+    assert [step.comparison.equal for step in steps] == [True, True, True]
+
+
+@pytest.mark.parametrize(("element", "total"), [("f16", 2052.0), ("bf16", 2048.0), ("f32", 2051.0)])
+def test_a_sum_over_devices_is_rounded_once(element: str, total: float) -> None:
+    text = f"""
+func.func @sum(%x: tensor<4x{element}> {{train.input = "x"}}) -> (tensor<1x{element}> {{train.output = "y"}})
+    attributes {{dist.mesh = #dist.mesh<[4]>}} {{
+  %0 = dist.slice %x axis 0 over [0] {{layer = "l"}} : (tensor<4x{element}>) -> tensor<1x{element}>
+  %1 = dist.all_reduce %0 over [0] {{layer = "l"}} : (tensor<1x{element}>) -> tensor<1x{element}>
+  func.return %1 : tensor<1x{element}>
+}}
+"""
+    run = run_source(text, format="mlir", inputs={"x": np.array([2048.0, 1.0, 1.0, 1.0])})
+    assert run.outputs["y"].tolist() == [total]
