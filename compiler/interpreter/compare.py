@@ -47,7 +47,7 @@ class Comparison:
 def _is_integral(array: Array) -> bool:
     if array.dtype.kind in "iub":
         return True
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):  # a float16 is below the limit, which it cannot hold
         return bool(
             np.all(np.isfinite(array)) and np.all(np.abs(array) < _EXACT_INTEGERS) and np.all(array == np.trunc(array))
         )

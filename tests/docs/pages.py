@@ -30,6 +30,7 @@ NAMES = (
         "crosscheck",
         "parallel",
         "network",
+        "devices",
         "scalesim",
         "validation",
         "hardware",
