@@ -1,6 +1,7 @@
 """A batch normalisation and a dropout whose batch is cut over six devices: the training step of one device."""
 
 import numpy as np
+import pytest
 
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run
@@ -62,15 +63,16 @@ func.func @net(%x: tensor<2x3x4xf64> {{train.input = "x", {CUT}}}, %t: tensor<2x
 """
 
 
-def _run(text: str) -> Run:
+def _run(text: str, lowering: str = "") -> Run:
     random = np.random.default_rng(1)
     x, t = random.uniform(-1, 1, (2, 12, 3, 4))
     inputs = {"x": x, "t": t, "s": np.array(4)}
-    return run_source(text, format="mlir", inputs=inputs, dtype="float64", pipeline="autodiff", steps=2)
+    return run_source(text, format="mlir", inputs=inputs, dtype="float64", pipeline=f"autodiff{lowering}", steps=2)
 
 
-def test_six_devices_compute_the_step_of_one() -> None:
-    one, six = _run(ONE), _run(SIX)
+@pytest.mark.parametrize("lowering", ["", ",lower-to-npu,schedule,lower-tiles"])
+def test_six_devices_compute_the_step_of_one(lowering: str) -> None:
+    one, six = _run(ONE), _run(SIX, lowering)
     for group in ("params", "gradients", "updated"):
         before, after = getattr(one, group), getattr(six, group)
         assert before.keys() == after.keys()
