@@ -13,7 +13,7 @@ axis is cut, whose digits a device does not have: these stand in `within`.
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -26,6 +26,7 @@ from npuc.dialects.train.rules import check_float, check_numbers, same_element
 
 OpT = TypeVar("OpT", bound="DistOp")
 Shape: TypeAlias = tuple[int, ...]
+_INTEGERS = DenseArrayBase.constr(i64)
 _NOWHERE = encode(())
 
 
@@ -106,6 +107,14 @@ def _several_levels(mesh: Mesh, over: Sequence[int]) -> None:
         raise VerifyException("over is [], expected one level or more")
 
 
+def _level_on_axis(mesh: Mesh, shape: Shape, axis: int, over: Sequence[int], within: Sequence[int]) -> int:
+    """The level of an operation that works over one, on one axis."""
+    level = _one_level(mesh, over)
+    _check_axis(shape, "axis", axis)
+    _check_within(mesh, "within", level, within)
+    return level
+
+
 def _check_axis(shape: Shape, name: str, axis: int) -> None:
     if not 0 <= axis < len(shape):
         raise VerifyException(f"{name} is {axis}, the tensor has {len(shape)} axes")
@@ -119,20 +128,22 @@ def _check_within(mesh: Mesh, name: str, level: int, within: Sequence[int]) -> N
 
 def _cut(mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int]) -> Shape:
     """A shape whose axis is cut at one more level, besides those `within`."""
-    parts = mesh.parts(other for other in mesh.levels if other not in within)
-    if shape[axis] % parts:
-        found = f"axis {axis} has size {shape[axis]}"
-        raise VerifyException(f"{found}, expected a multiple of {parts}, the parts of all levels that do not cut it")
+    _check_size(mesh, shape, axis, within)
     return (*shape[:axis], shape[axis] // mesh.sizes[level], *shape[axis + 1 :])
 
 
 def _joined(mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int]) -> Shape:
     """A shape whose axis is cut at one level less, but still at those `within`."""
-    parts = mesh.parts(other for other in mesh.levels if other not in within and other != level)
+    _check_size(mesh, shape, axis, (*within, level))
+    return (*shape[:axis], shape[axis] * mesh.sizes[level], *shape[axis + 1 :])
+
+
+def _check_size(mesh: Mesh, shape: Shape, axis: int, cuts: Sequence[int]) -> None:
+    """The rule for an axis that some levels cut: what is left of it has the digits of all others."""
+    parts = mesh.parts(level for level in mesh.levels if level not in cuts)
     if shape[axis] % parts:
         found = f"axis {axis} has size {shape[axis]}"
         raise VerifyException(f"{found}, expected a multiple of {parts}, the parts of all levels that do not cut it")
-    return (*shape[:axis], shape[axis] * mesh.sizes[level], *shape[axis + 1 :])
 
 
 # ---- one axis
@@ -142,15 +153,13 @@ class CuttingOp(DistOp):
     """Base of the operations after which the axis is cut."""
 
     axis = prop_def(IntegerAttr)
-    over = prop_def(DenseArrayBase)
-    within = prop_def(DenseArrayBase, default_value=_NOWHERE)
+    over = prop_def(_INTEGERS)
+    within = prop_def(_INTEGERS, default_value=_NOWHERE)
 
     @staticmethod
     def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = ()) -> Shape:
         """The axis shrinks by the parts of the level."""
-        level = _one_level(mesh, over)
-        _check_axis(shape, "axis", axis)
-        _check_within(mesh, "within", level, within)
+        level = _level_on_axis(mesh, shape, axis, over, within)
         return _cut(mesh, shape, axis, level, within)
 
 
@@ -195,16 +204,14 @@ class AllGatherOp(DistOp):
     name = "dist.all_gather"
 
     axis = prop_def(IntegerAttr)
-    over = prop_def(DenseArrayBase)
-    within = prop_def(DenseArrayBase, default_value=_NOWHERE)
+    over = prop_def(_INTEGERS)
+    within = prop_def(_INTEGERS, default_value=_NOWHERE)
     addends = opt_prop_def(UnitAttr)
 
     @staticmethod
     def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), addends: bool = False) -> Shape:
         """The axis grows by the parts of the level."""
-        level = _one_level(mesh, over)
-        _check_axis(shape, "axis", axis)
-        _check_within(mesh, "within", level, within)
+        level = _level_on_axis(mesh, shape, axis, over, within)
         return _joined(mesh, shape, axis, level, within)
 
 
@@ -221,9 +228,9 @@ class AllToAllOp(DistOp):
 
     split = prop_def(IntegerAttr)
     concat = prop_def(IntegerAttr)
-    over = prop_def(DenseArrayBase)
-    split_within = prop_def(DenseArrayBase, default_value=_NOWHERE)
-    concat_within = prop_def(DenseArrayBase, default_value=_NOWHERE)
+    over = prop_def(_INTEGERS)
+    split_within = prop_def(_INTEGERS, default_value=_NOWHERE)
+    concat_within = prop_def(_INTEGERS, default_value=_NOWHERE)
 
     @staticmethod
     def shape_on(
@@ -260,7 +267,7 @@ class AllReduceOp(DistOp):
 
     name = "dist.all_reduce"
 
-    over = prop_def(DenseArrayBase)
+    over = prop_def(_INTEGERS)
     mean = opt_prop_def(UnitAttr)
 
     @staticmethod
@@ -286,7 +293,7 @@ class CopyOp(DistOp):
 
     name = "dist.copy"
 
-    over = prop_def(DenseArrayBase)
+    over = prop_def(_INTEGERS)
 
     @staticmethod
     def shape_on(mesh: Mesh, shape: Shape, over: Shape) -> Shape:
@@ -305,9 +312,9 @@ class SendReceiveOp(DistOp):
 
     name = "dist.send_receive"
 
-    source = prop_def(DenseArrayBase)
-    target = prop_def(DenseArrayBase)
-    over = prop_def(DenseArrayBase)
+    source = prop_def(_INTEGERS)
+    target = prop_def(_INTEGERS)
+    over = prop_def(_INTEGERS)
 
     @staticmethod
     def shape_on(mesh: Mesh, shape: Shape, source: Shape, target: Shape, over: Shape) -> Shape:
