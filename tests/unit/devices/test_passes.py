@@ -3,7 +3,7 @@
 import pytest
 
 from npuc.compiler.check import check_program, random_data
-from npuc.compiler.run import lowered_program
+from npuc.compiler.run import RunOptions, lowered_program
 from npuc.compiler.source import text_source
 from npuc.dialects.dist import DistOp
 from npuc.dialects.provenance import is_recomputed, layer_of
@@ -61,7 +61,7 @@ def test_labels_are_in_range_where_devices_exchange_them() -> None:
 
 
 def test_work_is_computed_again_but_nothing_is_sent_again() -> None:
-    options = {"pipeline": "autodiff,recompute{policy=every-k k=3}"}
+    options: RunOptions = {"pipeline": "autodiff,recompute{policy=every-k k=3}"}
     module = lowered_program(text_source(DEEP, "mlir", "net.mlir"), options)
     again = [op for op in module.walk() if is_recomputed(op)]
     assert {layer_of(op) for op in again} >= {"r"}
