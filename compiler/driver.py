@@ -20,7 +20,7 @@ from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.memory import without_cycle_collection
-from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions, Say
+from npuc.compiler.options import CONVENTIONS, LEVELS, MAX_DEVICES, OBJECTIVES, STRATEGIES, CompileOptions, Say
 from npuc.compiler.reading import read_program
 from npuc.compiler.report import Report
 from npuc.compiler.scoring import Request, lower_program, machine_for, score_program
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("opt_level", "optimisation level", (None, *LEVELS)),
     ("objective", "objective", OBJECTIVES),
-    ("devices", "number of devices", (1,)),
-    ("parallel", "strategy of parallelism", (None,)),
-    ("convention", "convention", ("table2", "published", "physical")),
+    ("parallel", "strategy of parallelism", (None, *STRATEGIES)),
+    ("convention", "convention", CONVENTIONS),
 )
 
 
@@ -72,7 +71,8 @@ def compile_file(
     `hardware` is a preset's name, a `.toml` file or a mapping, `overrides` replace keys of it (`{"memory.spm_kib":
     4096}`), `defines` set the network's parameters, `opt_level` is 0 to 3, `objective` what schedules minimise (time,
     traffic, energy, edp), `pipeline` replaces the passes of `opt_level`, `inference` compiles the forward pass only,
-    `only` keeps the layers that match, `mapping` is a dataflow's name or a mapping file. Raises `NpucError`s.
+    `only` keeps the layers that match, `mapping` is a dataflow's name or a mapping file. With `devices` above 1 the
+    step is shared among them by the strategy `parallel` under a `convention`. Raises `NpucError`s.
     """
     return _reports(open_source(path), backend, options)
 
@@ -194,6 +194,21 @@ def check_options(options: CompileOptions) -> None:
         if value not in known:
             shown = ", ".join(str(choice) for choice in known if choice is not None) or "none"
             raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
+    _check_devices(options)
     mapping = asked_mapping(options)
     if mapping is not None and not is_mapping_file(mapping):
         template_named(mapping)
+
+
+def _check_devices(options: CompileOptions) -> None:
+    """Raise `UsageError` for a number of devices that cannot be halved down to one, or for what goes unused."""
+    devices = options.get("devices", 1)
+    if isinstance(devices, bool) or devices < 1 or devices & (devices - 1):
+        raise UsageError(f"--devices {devices}: expected a power of two", hint="halves of halves: 2, 4, 8, 16 …")
+    if devices > MAX_DEVICES:
+        raise UsageError(f"--devices {devices:,}: expected up to {MAX_DEVICES:,}")
+    if devices == 1 and options.get("parallel") is not None:
+        raise UsageError(f"--parallel {options.get('parallel')} needs --devices N", hint="--devices 16")
+    if devices > 1 and options.get("pipeline") is not None:
+        hint = f"parallelize{{strategy=hypar devices={devices}}} in front of autodiff"
+        raise UsageError("--devices has no meaning beside -p, which says all passes", hint=hint)

@@ -69,7 +69,8 @@ def lower(
     objective = _objective(module, model, machine, options)
     asked, load = options.get("pipeline"), options.get("load", ())
     available = own_passes() if asked is None and not load else available_passes(load)
-    text = asked if asked is not None else ",".join(_preset(module, model, machine, options, objective, warnings))
+    preset = [*_parallel(options), *_preset(module, model, machine, options, objective, warnings)]
+    text = asked if asked is not None else ",".join(preset)
     passes = read_pipeline(text, available)
     mappers = _mapping_passes(model, machine, options, warnings)
     trace = _trace([*passes, *mappers], module, model, machine, options, say)
@@ -104,6 +105,15 @@ def lower(
             run_pipeline(module, mappers, context, sources, verify_each=verify_each, observe=trace)
             passes += mappers
     return Lowered(passes, memory)
+
+
+def _parallel(options: CompileOptions) -> list[str]:
+    """The pass that shares the step among several devices, if there are several."""
+    devices = options.get("devices", 1)
+    if devices == 1:
+        return []
+    strategy = options.get("parallel") or "hypar"
+    return [f"parallelize{{strategy={strategy} devices={devices} convention={options.get('convention', 'table2')}}}"]
 
 
 def _mapping_passes(

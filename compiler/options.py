@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict, get_args
 
 MAX_OPS = 200_000
 """The most operations that a network may have, unless a caller says otherwise."""
@@ -13,6 +13,17 @@ LEVELS = (0, 1, 2, 3)
 DEFAULT_LEVEL = 3
 OBJECTIVES = ("time", "latency", "traffic", "energy", "edp")
 """What schedules may minimise; `latency` is another name of `time`."""
+Strategy = Literal["dp", "mp", "owt", "hypar", "joint", "accpar", "accpar-joint"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+"""How a step may be shared among devices; `hypar` where several are asked for and nothing else is said."""
+Convention = Literal["table2", "published", "physical"]
+CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+"""
+What movement between devices such a strategy minimises: `table2` charges boundaries as HyPar's Table 2 prints it,
+`published` as its figures come out (only I > II), `physical` what a lowered program moves.
+"""
+MAX_DEVICES = 1 << 12
+"""The most devices that a program may be for."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
 Only = str | int | Sequence[str] | None
 """The layers to keep: a pattern or a number, or several patterns; None: all."""

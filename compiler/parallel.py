@@ -10,21 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
-from npuc.compiler.analysis.parallel.chain import TYPES, Convention, Kind, Layer, Type
-from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE, joint
-from npuc.compiler.analysis.parallel.levels import Choices, greedy, level_amounts
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+
+from npuc.compiler.analysis.parallel.chain import Kind, Layer
+from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
+from npuc.compiler.analysis.parallel.levels import level_amounts
+from npuc.compiler.analysis.parallel.planning import PLAN, total_of, unique_names
+from npuc.compiler.analysis.parallel.strategies import (
+    best_of_chain,
+    choices_of_chain,
+    has_three_types,
+    is_joint,
+)
 from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.report import Parallel, ParallelLevel, ParallelTotal
 
-Strategy = Literal["dp", "mp", "owt", "hypar", "joint", "accpar", "accpar-joint"]
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ELEMENT_BYTES = 4
 DIRECTIONS = 2
-_NAMES: dict[Type, str] = {"I": "dp", "II": "mp", "III": "III"}
+_NAMES: dict[str, str] = {"I": "dp", "II": "mp", "III": "III"}
 
 
 def plan_parallel(
@@ -48,80 +58,84 @@ def plan_parallel(
     if convention not in CONVENTIONS:
         raise UsageError(f"unknown convention '{convention}'", hint=did_you_mean(convention, CONVENTIONS))
     levels = devices.bit_length() - 1
-    types = _types(strategy, convention, levels)
-    choices = _choices(chain, levels, strategy, types, convention)
-    bound = choices if strategy in ("joint", "accpar-joint") else joint(chain, levels, types, convention)
-    return _plan(chain, choices, bound, strategy, convention)
+    _check_three(strategy, convention, levels)
+    choices = choices_of_chain(chain, levels, strategy, convention)
+    best = choices if is_joint(strategy) else best_of_chain(chain, levels, strategy, convention)
+    bound = total_of(level_amounts(chain, best, convention))
+    patterns = [tuple(row[n] for row in choices) for n in range(len(chain))]
+    named = dict(zip(unique_names([layer.name for layer in chain]), patterns, strict=True))
+    return _report(named, level_amounts(chain, choices, convention), bound, strategy, convention)
 
 
-def _types(strategy: Strategy, convention: Convention, levels: int) -> tuple[Type, ...]:
-    """The types that a strategy chooses from. Raises `UsageError` where they have no price."""
-    if not strategy.startswith("accpar"):
-        return TYPES[:2]
+def plan_of_program(module: ModuleOp, element_bytes: int = ELEMENT_BYTES) -> Parallel | None:
+    """The plan that a program was parallelized by, as the pass `parallelize` wrote it down; None if it was not."""
+    from xdsl.dialects.func import FuncOp
+
+    for func in module.ops:
+        plan = func.attributes.get(PLAN) if isinstance(func, FuncOp) else None
+        if isinstance(plan, DictionaryAttr):
+            return _read(plan, element_bytes)
+    return None
+
+
+def _read(plan: DictionaryAttr, element_bytes: int) -> Parallel:
+    """A plan from its attribute."""
+
+    words, entries = _texts(plan), plan.data.get("layers")
+    ways = _texts(entries) if isinstance(entries, DictionaryAttr) else {}
+    levels = [Fraction(amount) for amount in words.get("elements", "").split()]
+    layers = {name: tuple(text.split()) for name, text in ways.items()}
+    bound = Fraction(words["bound"]) if "bound" in words else None
+    return _report(layers, levels, bound, words.get("strategy", ""), words.get("convention", ""), element_bytes)
+
+
+def _texts(entries: DictionaryAttr) -> dict[str, str]:
+    """The entries that are texts."""
+    return {key: value.data for key, value in entries.data.items() if isinstance(value, StringAttr)}
+
+
+def _report(
+    layers: Mapping[str, Sequence[str]],
+    amounts: Sequence[Fraction],
+    bound: Fraction | None,
+    strategy: str,
+    convention: str,
+    element_bytes: int = ELEMENT_BYTES,
+) -> Parallel:
+    """The report's object; `layers` has the type of each layer at each level."""
+    three = strategy.startswith("accpar")
+    levels = [
+        ParallelLevel(
+            level=f"H{h + 1}",
+            choices={name: types[h] if three else _NAMES[types[h]] for name, types in layers.items()},
+            elements=_number(amount),
+        )
+        for h, amount in enumerate(amounts)
+    ]
+    total = total_of(amounts)
+    return Parallel(
+        strategy=strategy,
+        convention=convention,
+        devices=2 ** len(levels),
+        levels=levels,
+        total=ParallelTotal(elements=_number(total), bytes=_number(total * element_bytes * DIRECTIONS)),
+        lower_bound_elements=None if bound is None else _number(bound),
+    )
+
+
+def _check_three(strategy: Strategy, convention: Convention, levels: int) -> None:
+    """Raise `UsageError` where three types have no price for a chain, or their search would take too long."""
+    if not has_three_types(strategy):
+        return
     if convention != "table2":
         raise UsageError(f"--convention {convention} says nothing of AccPar's third type", hint="use table2")
     if levels > MOST_LEVELS_OF_THREE:
         raise UsageError(f"{strategy}: expected at most {2**MOST_LEVELS_OF_THREE:,} devices, got {2**levels:,}")
-    return TYPES
-
-
-def _choices(
-    chain: Sequence[Layer], levels: int, strategy: Strategy, types: tuple[Type, ...], convention: Convention
-) -> Choices:
-    match strategy:
-        case "dp" | "mp" | "owt":
-            batch = {"dp": ("conv", "fc"), "mp": (), "owt": ("conv",)}[strategy]
-            row: tuple[Type, ...] = tuple("I" if layer.kind in batch else "II" for layer in chain)
-            return (row,) * levels
-        case "hypar" | "accpar":
-            return greedy(chain, levels, types, convention)
-        case "joint" | "accpar-joint":
-            return joint(chain, levels, types, convention)
-
-
-def _plan(
-    chain: Sequence[Layer], choices: Choices, bound: Choices, strategy: Strategy, convention: Convention
-) -> Parallel:
-    amounts = level_amounts(chain, choices, convention)
-    names = _unique([layer.name for layer in chain])
-    three = strategy.startswith("accpar")
-    levels = [
-        ParallelLevel(
-            level=f"H{number}",
-            choices={name: kind if three else _NAMES[kind] for name, kind in zip(names, row, strict=True)},
-            elements=_number(amount),
-        )
-        for number, (row, amount) in enumerate(zip(choices, amounts, strict=True), 1)
-    ]
-    total, least = _total(amounts), _total(level_amounts(chain, bound, convention))
-    return Parallel(
-        strategy=strategy,
-        convention=convention,
-        devices=2 ** len(choices),
-        levels=levels,
-        total=ParallelTotal(elements=_number(total), bytes=_number(total * ELEMENT_BYTES * DIRECTIONS)),
-        lower_bound_elements=_number(least),
-    )
-
-
-def _total(amounts: Sequence[Fraction]) -> Fraction:
-    """The sum over all pairs of groups: 2^h of them at level h."""
-    return sum((2**h * amount for h, amount in enumerate(amounts)), start=Fraction(0))
 
 
 def _number(value: Fraction) -> int | str:
     """A whole number as one, any other as an exact text."""
     return value.numerator if value.denominator == 1 else str(value)
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    """Names of layers, those that come again with their number."""
-    seen: dict[str, int] = {}
-    found: list[str] = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
-    return found
 
 
 def _layer(number: int, given: Mapping[str, object]) -> Layer:

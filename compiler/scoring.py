@@ -56,11 +56,14 @@ class Request:
 
 def score_program(module: ModuleOp, model: Backend, machine: Hardware, request: Request, warnings: list[str]) -> Report:
     """Lower `module` to what `model` scores, in place, and score it; the report has `warnings` and those found."""
+    from npuc.compiler.communication import with_communication
+
     lowered = lower_program(module, model, machine, request, warnings)
     if (remark := forecast(model, module, machine)) is not None:
         request.say(remark)
     with request.sources.quoted():
-        scored = _selected(model.score(module, machine), model, request, warnings)
+        scored = with_communication(model.score(module, machine), module, machine)
+        scored = _selected(scored, model, request, warnings)
     report = complete(scored, module, request, lowered, warnings)
     for warning in report.warnings:
         request.say(f"warning: {warning}")
@@ -136,8 +139,8 @@ def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> N
 
     errors: list[SourceError] = []
     for op in module.walk():
-        if op.name in ("builtin.module", "func.func", "func.return"):
-            continue
+        if op.name in ("builtin.module", "func.func", "func.return") or op.name.startswith("dist."):
+            continue  # what moves between devices is priced beside the backend
         reason = model.supports(op)
         if reason is not None and model.level == "npu" and op.name.startswith(("train.", "scf.")):
             above = op.name.startswith("train.")
@@ -155,6 +158,7 @@ def complete(report: Report, module: ModuleOp, request: Request, lowered: Lowere
     """A backend's report with what only the driver knows."""
     import msgspec
 
+    from npuc.compiler.parallel import plan_of_program
     from npuc.compiler.pipeline import write_pipeline
 
     source = request.source
@@ -170,6 +174,7 @@ def complete(report: Report, module: ModuleOp, request: Request, lowered: Lowere
         defines=_literals(request.options),
         warnings=[*warnings, *report.warnings],
         ops=rows,
+        parallel=plan_of_program(module),
     )
 
 

@@ -31,7 +31,7 @@ from npuc.compiler.cli.shared import (
     write_result,
 )
 from npuc.compiler.errors import UsageError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.options import CONVENTIONS, MAX_OPS, STRATEGIES
 
 if TYPE_CHECKING:
     from npuc.compiler.driver import Compilation
@@ -93,6 +93,13 @@ def command(
     pipeline: Pipeline = None,
     inference: Inference = None,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
+    devices: Annotated[int, typer.Option("--devices", metavar="N", min=1, help="Devices that share the step.")] = 1,
+    parallel: Annotated[
+        str | None, typer.Option("--parallel", metavar="|".join(STRATEGIES), help="How they share it (hypar).")
+    ] = None,
+    convention: Annotated[
+        str, typer.Option("--convention", metavar="|".join(CONVENTIONS), help="What movement counts in that choice.")
+    ] = "table2",
     check: Annotated[
         bool, typer.Option("--check", help="Also compare the program before and after each pass.")
     ] = False,
@@ -141,6 +148,9 @@ def command(
             "inference": inference,
             "only": only,
             "mapping": mapping,
+            "devices": devices,
+            "parallel": parallel,
+            "convention": convention,
             "load": load or [],
             "max_ops": max_ops,
             "verify_each": verify_each,

@@ -207,7 +207,7 @@ class Parallel(ByName, frozen=True, kw_only=True):
     devices: int
     levels: list[ParallelLevel]
     total: ParallelTotal
-    lower_bound_elements: int | str
+    lower_bound_elements: int | str | None
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from npuc.compiler.report.iteration import iteration_text, nearness_text
 from npuc.compiler.report.layers import Line, by_layer, costing, folded
 from npuc.compiler.report.memory import memory_text
 from npuc.compiler.report.model import LayerCertificate, Report
+from npuc.compiler.report.parallel_table import overlap_text, print_parallel
 from npuc.compiler.report.staying import staying_text
 from npuc.compiler.report.verdict import MAC_UNITS, bytes_unit, energy_text, is_training, time_text, time_unit, verdict
 
@@ -45,6 +46,8 @@ def print_report(report: Report, console: Console, *, rows: Rows = "folded") -> 
         console.print(f"{len(lines):,} layers folded into {len(shown)} lines: --rows all shows each", style="dim")
     if rows == "cores":
         print_cores(report, console)
+    if report.parallel is not None:
+        print_parallel(report.parallel, console)
     for name, text in _summary(report):
         console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
 
@@ -165,6 +168,9 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
             least = totals.lower_bound_bytes
             text += f"; {(read + written) / least:.2f}x the least of these operations, {least / scale:,.2f} {unit}"
         yield "traffic", text
+    overlap = overlap_text(report)
+    if overlap is not None:
+        yield "network", overlap
     if report.memory is not None:
         yield "memory", memory_text(report.memory)
     again = again_text(report)

@@ -21,14 +21,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from npuc.compiler.options import Convention
+
 Kind = Literal["conv", "fc"]
 Type = Literal["I", "II", "III"]
 TYPES: tuple[Type, ...] = ("I", "II", "III")
-Convention = Literal["table2", "published", "physical"]
-"""
-What boundaries are charged: `table2` as HyPar's Table 2 prints it, `published` as its figures come out (only I > II),
-`physical` what a lowered program moves.
-"""
 Amount = Fraction
 
 

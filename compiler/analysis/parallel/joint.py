@@ -24,8 +24,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.parallel.chain import FREE, TYPES, Convention, Layer, Type
+from npuc.compiler.analysis.parallel.chain import FREE, TYPES, Layer, Type
 from npuc.compiler.analysis.parallel.levels import Choices
+from npuc.compiler.options import Convention
 
 Numbers = NDArray[np.int64]
 """Whole numbers; Python's where 64 bits do not hold them."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.analysis.parallel.chain import Amount, Convention, Layer, Sizes, Type, between
+from npuc.compiler.analysis.parallel.chain import Amount, Layer, Sizes, Type, between
+from npuc.compiler.options import Convention
 
 Choices = tuple[tuple[Type, ...], ...]
 """A type for each layer, level by level from the top."""

@@ -134,8 +134,11 @@ def test_print_after_needs_a_pass_of_the_pipeline(mlp: str, outside: Path) -> No
     [
         (CompileOptions(opt_level=4), "unknown optimisation level 4"),
         (CompileOptions(mapping="kcp_w"), "unknown mapping 'kcp_w'"),
-        (CompileOptions(devices=4), "unknown number of devices 4"),
-        (CompileOptions(parallel="dp"), "unknown strategy"),
+        (CompileOptions(devices=3), "--devices 3: expected a power of two"),
+        (CompileOptions(devices=1 << 20), "--devices 1,048,576: expected up to 4,096"),
+        (CompileOptions(parallel="dq", devices=2), "unknown strategy of parallelism 'dq'"),
+        (CompileOptions(parallel="dp"), "--parallel dp needs --devices N"),
+        (CompileOptions(devices=2, pipeline="autodiff"), "--devices has no meaning beside -p"),
         (CompileOptions(convention="other"), "unknown convention"),
         (CompileOptions(objective="joy"), "unknown objective"),
         (CompileOptions(hardware="igo-larg"), "unknown hardware"),

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler import UsageError, plan_parallel
-from npuc.compiler.analysis.parallel.chain import TYPES, Convention, Layer, Type
+from npuc.compiler.analysis.parallel.chain import TYPES, Layer, Type
 from npuc.compiler.analysis.parallel.joint import joint
 from npuc.compiler.analysis.parallel.levels import Choices, greedy, level_amounts
+from npuc.compiler.options import Convention
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "hypar" / "public.json"
 NETWORKS = ("SFC", "SCONV", "Lenet-c", "AlexNet", "VGG-A", "VGG-C")

@@ -1,0 +1,159 @@
+"""
+Between which nodes of a network which values go, in the form that each way of a node makes or needs.
+
+    reading     a node needs a value in a certain form: its maker has it in another
+    sum         a node makes addends of a value, which every device needs whole
+
+Each is priced from the ways of one or two nodes alone, and each becomes operations of the lowered program, so that the
+price of a plan is what its program moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.program import Source
+from npuc.compiler.analysis.parallel.ways import WAYS, Way
+from npuc.compiler.layers.base import Combine
+from npuc.dialects.train.signature import ArgumentKind
+
+ByWay = tuple[int | None, ...]
+"""For each of `WAYS` the axis that it cuts; None: whole."""
+WHOLE: ByWay = (None,) * len(WAYS)
+NUMBER: Mapping[Way, int] = {way: number for number, way in enumerate(WAYS)}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """
+    A value that a node (None: whoever needs no data) reads: the axes by way that its maker has cut and that the reader
+    needs cut, and in which ways of the reader the work is cut though the value is read whole.
+    """
+
+    value: int
+    elements: int
+    active: bool
+    maker: int | None
+    made: ByWay
+    reader: int | None
+    needed: ByWay
+    shared: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A result of a node's task of which some ways make addends: the axes by way that are cut, the ways that do."""
+
+    value: int
+    elements: int
+    node: int
+    made: ByWay
+    adds: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Home:
+    """The form in which an argument is given and kept: that of one of the nodes that read it (None: whole)."""
+
+    node: int | None
+    made: ByWay
+
+
+@dataclass(frozen=True)
+class Flows:
+    """All readings, sums and homes of a network; `reading_of` finds the reading of a task's operand."""
+
+    readings: tuple[Reading, ...]
+    reading_of: Mapping[tuple[int, int], int]
+    sums: tuple[Sum, ...]
+    homes: Mapping[int, Home]
+
+
+def flows_of(network: Network, *, cut_parameters: bool = True) -> Flows:
+    """
+    The flows of a network. Without `cut_parameters` every device keeps the parameters whole (their update needs all of
+    one), and takes its part of them when it reads them.
+    """
+    return _Builder(network, cut_parameters).flows()
+
+
+class _Builder:
+    """Collects the flows task by task."""
+
+    def __init__(self, network: Network, cut_parameters: bool):
+        self.network = network
+        self.cut_parameters = cut_parameters
+        self.homes: dict[int, Home] = {}
+        self.readings: dict[Reading, int] = {}
+        self.reading_of: dict[tuple[int, int], int] = {}
+        self.sums: list[Sum] = []
+
+    def flows(self) -> Flows:
+        network = self.network
+        for number, task in enumerate(network.program.tasks):
+            node = network.node_of[number]
+            for place, operand in enumerate(task.operands):
+                needed, shared = self._needs(number, place)
+                self._home(operand, node, needed)
+                self.reading_of[number, place] = self._read(operand, node, needed, shared)
+            for place, result in enumerate(task.results):
+                self._sum(number, place, result)
+        return Flows(tuple(self.readings), self.reading_of, tuple(self.sums), self.homes)
+
+    def _cut_results(self, task: int, way: Way) -> tuple[int | Combine | None, ...]:
+        cut = self.network.cuttings.cut_of[way][task]
+        own = self.network.program.tasks[task]
+        return own.cuts[cut].results if cut is not None else (None,) * len(own.results)
+
+    def _needs(self, task: int, place: int) -> tuple[ByWay, tuple[bool, ...]]:
+        """The axes by way that a task needs an operand cut along; in which ways it reads all of it for a part."""
+        axes: list[int | None] = []
+        shared: list[bool] = []
+        for way in WAYS:
+            cut = self.network.cuttings.cut_of[way][task]
+            axis = self.network.program.tasks[task].cuts[cut].operands[place] if cut is not None else None
+            axes.append(axis)
+            shared.append(cut is not None and axis is None)
+        return tuple(axes), tuple(shared)
+
+    def _made(self, value: int) -> tuple[int | None, ByWay]:
+        """The node that makes a value and the axes by way."""
+        maker = self.network.maker[value]
+        if maker is None:
+            home = self.homes.get(value, Home(None, WHOLE))
+            return home.node, home.made
+        place = self.network.program.tasks[maker].results.index(value)
+        axes = [self._cut_results(maker, way)[place] for way in WAYS]
+        return self.network.node_of[maker], tuple(axis if isinstance(axis, int) else None for axis in axes)
+
+    def _home(self, value: int, node: int | None, needed: ByWay) -> None:
+        """An argument is kept as the first node that reads it needs it."""
+        kind = self.network.program.values[value].argument
+        if kind is None or value in self.homes:
+            return
+        whole = kind is ArgumentKind.PARAM and not self.cut_parameters
+        self.homes[value] = Home(None, WHOLE) if whole or node is None else Home(node, needed)
+
+    def _read(self, value: int, node: int | None, needed: ByWay, shared: tuple[bool, ...]) -> int:
+        maker, made = self._made(value)
+        own = self.network.program.values[value]
+        if own.argument is ArgumentKind.INPUT:
+            # inputs are given in any form
+            maker, made = None, WHOLE
+        reading = Reading(value, own.elements, own.active, maker, made, node, needed, shared)
+        return self.readings.setdefault(reading, len(self.readings))
+
+    def _sum(self, task: int, place: int, result: int) -> None:
+        results = [self._cut_results(task, way)[place] for way in WAYS]
+        adds = tuple(isinstance(axis, Combine) for axis in results)
+        node = self.network.node_of[task]
+        if any(adds) and node is not None:
+            made = tuple(axis if isinstance(axis, int) else None for axis in results)
+            self.sums.append(Sum(result, self.network.program.values[result].elements, node, made, adds))
+
+
+def is_data(network: Network, value: int) -> bool:
+    """Whether a value depends on the network's inputs."""
+    return network.program.values[value].source is Source.DATA

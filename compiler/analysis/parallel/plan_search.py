@@ -1,0 +1,158 @@
+"""
+The search for a plan on any network: which way each node takes at each level.
+
+Each search is a minimum over a graph of choices (`choices`), exact where the graph is narrow enough and proved to
+within a bound elsewhere.
+
+With ways I and II a node's terms depend on how many of its levels have which way, and a boundary is cheapest where one
+side's levels contain the other's. So all plans are as good as one in which every node has its levels that are not cut
+along the batch at the bottom (`at_bottom`), and the labels of a node are the numbers of these. With way III, too, the
+labels are all sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from npuc.compiler.analysis.choices.graph import Choices, Table
+from npuc.compiler.analysis.choices.minimise import minimise
+from npuc.compiler.analysis.parallel.nodes import Node
+from npuc.compiler.analysis.parallel.strategies import fixed_type, has_three_types, types_of
+from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
+from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.options import Strategy
+
+MOST_SEQUENCES = 3**5
+"""Labels of a node with three ways: more levels than 5 make tables too large to search."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A pattern for each node, what it moves (elements), and what no plan of the same ways goes below."""
+
+    patterns: tuple[Pattern, ...]
+    elements: Fraction
+    bound: Fraction
+    exact: bool
+
+
+def ways_of(node: Node, strategy: Strategy) -> tuple[Way, ...]:
+    """The ways that a node chooses from: those that strategy's types are, for a layer with weights."""
+    if node.kind is None:
+        return node.ways
+    fixed = fixed_type(strategy, node.kind)
+    return types_of(strategy) if fixed is None else (fixed,)
+
+
+def labels_at_bottom(ways: Sequence[Way], levels: int) -> list[Pattern]:
+    """Patterns with way I above and one other way below, by the number of levels below; way I first."""
+    found: list[Pattern] = [pattern("I", levels)] if "I" in ways else []
+    for way in ways:
+        if way != "I":
+            least = 1 if "I" in ways else levels
+            found += [pattern("I", levels - m) + pattern(way, m) for m in range(least, levels + 1)]
+    return found
+
+
+def pattern(way: Way, levels: int) -> Pattern:
+    """One way at so many levels."""
+    return (way,) * levels
+
+
+def labels_of(nodes: Sequence[Node], strategy: Strategy, levels: int) -> list[list[Pattern]]:
+    """The labels of each node for a search over all levels together."""
+    found: list[list[Pattern]] = []
+    for node in nodes:
+        ways = ways_of(node, strategy)
+        if has_three_types(strategy):
+            found.append([tuple(sequence) for sequence in product(ways, repeat=levels)])
+        else:
+            found.append(labels_at_bottom(ways, levels))
+    return found
+
+
+def search_all(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Plan:
+    """The plan of least movement among the labels of a strategy, over all levels together."""
+    labels = labels_of(nodes, strategy, len(sizes))
+    result = minimise(graph_of(terms, labels, sizes))
+    patterns = tuple(own[label] for own, label in zip(labels, result.choice, strict=True))
+    return Plan(patterns, elements_of(result.cost, sizes), elements_of(result.bound, sizes), result.exact)
+
+
+def search_levels(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Plan:
+    """The published search: each level the best for what those above have left."""
+    ways = [ways_of(node, strategy) for node in nodes]
+    patterns: list[Pattern] = [()] * len(nodes)
+    for level in range(1, len(sizes) + 1):
+        labels = [[above + pattern(way, 1) for way in own] for above, own in zip(patterns, ways, strict=True)]
+        result = minimise(graph_of(terms, labels, sizes[:level]))
+        patterns = [own[label] for own, label in zip(labels, result.choice, strict=True)]
+    total = Fraction(sum(sum(term.amounts(patterns, sizes)) for term in terms), 2 * prod(sizes))
+    return Plan(tuple(patterns), total, total, exact=False)
+
+
+def least(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Fraction | None:
+    """What no plan goes below that has a strategy's types; None where there are too many sequences to search."""
+    free: Strategy = "accpar-joint" if has_three_types(strategy) else "joint"
+    if has_three_types(strategy) and 3 ** len(sizes) > MOST_SEQUENCES:
+        return None
+    return search_all(nodes, terms, free, sizes).bound
+
+
+def elements_of(units: float | Fraction, sizes: Sizes) -> Fraction:
+    """Elements for an amount in the units of `moves`."""
+    return Fraction(units) / (2 * prod(sizes))
+
+
+def graph_of(
+    terms: Sequence[Term],
+    labels: Sequence[Sequence[Pattern]],
+    sizes: Sizes,
+    price: Callable[[Rate, tuple[Pattern, ...]], int] | None = None,
+) -> Choices:
+    """The terms as costs of labels: `price` of what one element moves, by default the sum over the levels."""
+    keys = [tuple(own) for own in labels]
+
+    def summed(rate: Rate, patterns: tuple[Pattern, ...]) -> int:
+        return sum(rate.amounts(patterns, sizes))
+
+    priced = price or summed
+
+    @cache
+    def table(rate: Rate, own: tuple[tuple[Pattern, ...], ...]) -> Table:
+        costs = [priced(rate, patterns) for patterns in product(*own)]
+        found = np.array(costs, dtype=np.object_ if max(costs, default=0) >= 2**62 else None)
+        return found.reshape([len(patterns) for patterns in own])
+
+    unary: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
+    pairs: dict[tuple[int, int], Table] = {}
+    for term in terms:
+        rates = table(term.rate, tuple(keys[node] for node in term.nodes))
+        cost = _times(rates, term.elements)
+        if len(term.nodes) == 1:
+            unary[term.nodes[0]] = _plus(unary[term.nodes[0]], cost)
+        elif len(term.nodes) == 2:
+            first, second = term.nodes
+            pairs[first, second] = _plus(pairs[first, second], cost) if (first, second) in pairs else cost
+    return Choices([len(own) for own in labels], unary, pairs)
+
+
+def _times(table: Table, elements: int) -> Table:
+    """The product, with Python's numbers where 64 bits do not hold it."""
+    if table.dtype == np.int64 and table.size and int(table.max()) * elements >= 2**60:
+        table = table.astype(np.object_)
+    return table * elements
+
+
+def _plus(a: Table, b: Table) -> Table:
+    """The sum of two tables; of many terms, so that room for their number is left."""
+    if a.dtype == np.int64 and b.dtype == np.int64 and int(a.max()) + int(b.max()) >= 2**61:
+        a = a.astype(np.object_)
+    return a + b

@@ -1,0 +1,99 @@
+"""
+A strategy's plan for a network: the pattern of each node, and what it moves by a convention, level by level.
+
+Chains of layers under the papers' conventions are planned as the papers do it, ties included; everything else by
+`plan_search`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from npuc.compiler.analysis.parallel.chain import Layer
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.levels import level_amounts
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.paper_terms import layer_of_node, paper_terms
+from npuc.compiler.analysis.parallel.plan_search import elements_of, least, search_all, search_levels
+from npuc.compiler.analysis.parallel.strategies import best_of_chain, choices_of_chain, is_joint
+from npuc.compiler.analysis.parallel.terms import Pattern, Term, physical_terms
+from npuc.compiler.options import Convention, Strategy
+
+PLAN = "dist.plan"
+"""The attribute of a function that says by which plan it was shared among devices."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """
+    A plan for the 2^H devices of H halvings.
+
+    `patterns` has each node's ways; `levels` what one pair of groups moves at each level, one direction, in elements;
+    `bound` what no plan of the same ways goes below in all, None where nothing is proved.
+    """
+
+    strategy: Strategy
+    convention: Convention
+    patterns: tuple[Pattern, ...]
+    levels: tuple[Fraction, ...]
+    bound: Fraction | None
+
+    @property
+    def total(self) -> Fraction:
+        """What all pairs of all levels move, one direction, in elements."""
+        return total_of(self.levels)
+
+
+def total_of(levels: Sequence[Fraction]) -> Fraction:
+    """The sum over all pairs of groups: 2^h of them at level h."""
+    return sum((2**h * amount for h, amount in enumerate(levels)), start=Fraction(0))
+
+
+def terms_of(network: Network, flows: Flows, convention: Convention) -> list[Term]:
+    """What a convention charges."""
+    return physical_terms(flows) if convention == "physical" else paper_terms(network, flows, convention)
+
+
+def plan_network(network: Network, flows: Flows, strategy: Strategy, convention: Convention, levels: int) -> Planned:
+    """The plan of a strategy."""
+    sizes = (2,) * levels
+    terms = terms_of(network, flows, convention)
+    chain = None if convention == "physical" else chain_of(network, terms)
+    if chain is not None:
+        choices = choices_of_chain(chain, levels, strategy, convention)
+        best = best_of_chain(chain, levels, strategy, convention)
+        patterns: tuple[Pattern, ...] = tuple(zip(*choices, strict=True))
+        bound: Fraction | None = total_of(level_amounts(chain, best, convention))
+        return Planned(strategy, convention, patterns, amounts_of(terms, patterns, sizes), bound)
+    plan = (search_levels if strategy in ("hypar", "accpar") else search_all)(network.nodes, terms, strategy, sizes)
+    bound = plan.bound if is_joint(strategy) else least(network.nodes, terms, strategy, sizes)
+    return Planned(strategy, convention, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
+
+
+def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[int, ...]) -> tuple[Fraction, ...]:
+    """What one pair of groups moves at each level under a plan."""
+    rows = [term.amounts(patterns, sizes) for term in terms]
+    return tuple(elements_of(sum(row[h] for row in rows), sizes) / prod(sizes[:h]) for h in range(len(sizes)))
+
+
+def chain_of(network: Network, terms: Sequence[Term]) -> list[Layer] | None:
+    """The layers of a network in which each hands on to the next alone; None where there are joins or branches."""
+    layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
+    chain = [layer for layer in layers if layer is not None]
+    boundaries = [term.nodes for term in terms if len(term.nodes) == 2]
+    if len(chain) < len(layers) or boundaries != [(n, n + 1) for n in range(len(layers) - 1)]:
+        return None
+    return chain
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Names of layers, those that come again with their number."""
+    seen: dict[str, int] = {}
+    found: list[str] = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
+    return found

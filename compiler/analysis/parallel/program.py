@@ -1,0 +1,135 @@
+"""
+A forward program as what sharing it among devices depends on: values, and tasks that can be cut in certain ways.
+
+A task is an operation, or a place where a value is brought into one form for several readers (`hub`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import AnyFloat, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from npuc.compiler.analysis.parallel.chain import Kind as LayerKind
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import Cut, Kind
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.conv import ConvOp
+from npuc.dialects.train.embedding import EmbeddingOp
+from npuc.dialects.train.shape import DetachOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of
+
+
+class Source(StrEnum):
+    """What a value is computed from: the last of these that is among it."""
+
+    CONSTANT = "constant"
+    PARAM = "param"
+    DATA = "data"
+
+
+@dataclass(frozen=True)
+class Value:
+    """
+    A value: its shape and what it is computed from.
+
+    `argument` is what kind of argument of the function it is, if it is one; `active` says whether it has a gradient.
+    """
+
+    shape: tuple[int, ...]
+    source: Source
+    active: bool
+    argument: ArgumentKind | None = None
+
+    @property
+    def elements(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Task:
+    """
+    An operation: the numbers of its operands and results, and the ways to share it.
+
+    `weight` is the operand that is the weights of a layer, `kind` what kind of layer that is.
+    """
+
+    layer: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    cuts: tuple[Cut, ...]
+    weight: int | None = None
+    kind: LayerKind | None = None
+    hub: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """Values by number, and the tasks in order; those that an operation stands for come in the function's order."""
+
+    values: tuple[Value, ...]
+    tasks: tuple[Task, ...]
+
+
+def forward_program(func: FuncOp) -> Program:
+    """The tasks of a forward function: one an operation, in order."""
+    reader = _Reader(func)
+    tasks = [reader.task(op) for op in func.body.block.ops if not isinstance(op, ReturnOp)]
+    return Program(tuple(reader.values), tuple(tasks))
+
+
+class _Reader:
+    """Numbers the values of a function as they come."""
+
+    def __init__(self, func: FuncOp):
+        self.values: list[Value] = []
+        self.numbers: dict[SSAValue, int] = {}
+        known = {argument.index: argument for argument in arguments_of(func)}
+        for number, value in enumerate(func.body.block.args):
+            argument = known.get(number)
+            kind = argument.kind if argument is not None else ArgumentKind.INPUT
+            trained = kind is ArgumentKind.PARAM and argument is not None and not argument.frozen
+            source = Source.DATA if kind is ArgumentKind.INPUT else Source.PARAM
+            self._add(value, source, trained and _is_float(value), kind)
+
+    def _add(self, value: SSAValue, source: Source, active: bool, kind: ArgumentKind | None = None) -> int:
+        self.numbers[value] = len(self.values)
+        self.values.append(Value(shape_of(value), source, active, kind))
+        return self.numbers[value]
+
+    def task(self, op: Operation) -> Task:
+        """The task that an operation is. Its results get their numbers."""
+        operands = tuple(self.numbers[value] for value in op.operands)
+        read = [self.values[number] for number in operands]
+        source = max((value.source for value in read), key=list(Source).index, default=Source.CONSTANT)
+        active = any(value.active for value in read) and not isinstance(op, DetachOp)
+        results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
+        cuts = tuple(get_layer(op).cuts(op)) if isinstance(op, TrainOp) else ()
+        weight = _weight(op, read)
+        return Task(layer_of(op), operands, results, cuts, weight, None if weight is None else _kind(op))
+
+
+def _is_float(value: SSAValue[Any]) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat)
+
+
+def _weight(op: Operation, read: list[Value]) -> int | None:
+    """Which operand of an operation is the weights of a layer: of a product, a convolution or a table."""
+    if not isinstance(op, EmbeddingOp) and not (isinstance(op, TrainOp) and get_layer(op).kind is Kind.MATRIX):
+        return None
+    sources = [value.source for value in read]
+    if sorted(sources) != [Source.DATA, Source.PARAM]:
+        return None
+    return sources.index(Source.PARAM)
+
+
+def _kind(op: Operation) -> LayerKind:
+    return "conv" if isinstance(op, ConvOp) else "fc"

@@ -1,0 +1,111 @@
+"""
+What a plan moves as a sum of terms, each of the patterns of one or two nodes.
+
+A plan gives each node a pattern: its way at each level. A term is a number of elements times a rate, which says for
+patterns what one element moves at each level, in the units of `moves`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from npuc.compiler.analysis.parallel.flows import NUMBER, ByWay, Flows
+from npuc.compiler.analysis.parallel.moves import Amounts, Form, moved, summed
+from npuc.compiler.analysis.parallel.ways import Way
+
+Pattern = tuple[Way, ...]
+"""The way of a node at each level, from the top."""
+Sizes = tuple[int, ...]
+
+
+class Rate(Protocol):
+    """What one element moves. Rates are hashable: many terms share one."""
+
+    def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+        """At each level, if the term's nodes have these patterns."""
+        ...
+
+
+@dataclass(frozen=True)
+class Term:
+    """`elements` of the tensor `value` (by number), the nodes on whose patterns it depends, the rate, and why."""
+
+    value: int
+    elements: int
+    nodes: tuple[int, ...]
+    rate: Rate
+    what: str
+
+    def amounts(self, plan: Sequence[Pattern], sizes: Sizes) -> Amounts:
+        """What the term moves at each level under a plan: a pattern for each node."""
+        rate = self.rate.amounts(tuple(plan[node] for node in self.nodes), sizes)
+        return tuple(self.elements * amount for amount in rate)
+
+
+def form_of(axes: ByWay, pattern: Pattern) -> Form:
+    """The form of a value whose axes by way are known, for a node with that pattern."""
+    return tuple(axes[NUMBER[way]] for way in pattern)
+
+
+@dataclass(frozen=True)
+class ReadingRate:
+    """
+    A reader's form from a maker's; where the reader's work is cut but the value is read whole, its gradient is a sum.
+
+    A side that is no node has the value whole at every level.
+    """
+
+    made: ByWay
+    needed: ByWay
+    shared: tuple[bool, ...]
+    active: bool
+    has_maker: bool
+    has_reader: bool
+
+    def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+        """The patterns are the maker's and the reader's; one pattern if both are the same node, or one is none."""
+        whole: Pattern = ("whole",) * len(sizes)
+        maker = patterns[0] if self.has_maker else whole
+        reader = patterns[-1] if self.has_reader else whole
+        return _reading(self, maker, reader, sizes)
+
+
+@lru_cache(maxsize=1 << 18)
+def _reading(rate: ReadingRate, maker: Pattern, reader: Pattern, sizes: Sizes) -> Amounts:
+    target = form_of(rate.needed, reader)
+    amounts = moved(form_of(rate.made, maker), target, sizes, back=rate.active)
+    if not rate.active:
+        return amounts
+    levels = tuple(h for h, way in enumerate(reader) if rate.shared[NUMBER[way]])
+    return tuple(a + b for a, b in zip(amounts, summed(target, levels, sizes), strict=True))
+
+
+@dataclass(frozen=True)
+class SumRate:
+    """Addends that become one sum: the axes by way that are cut, and the ways that make addends."""
+
+    made: ByWay
+    adds: tuple[bool, ...]
+
+    def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+        """The pattern is that of the node that makes the addends."""
+        (pattern,) = patterns
+        levels = tuple(h for h, way in enumerate(pattern) if self.adds[NUMBER[way]])
+        return summed(form_of(self.made, pattern), levels, sizes)
+
+
+def physical_terms(flows: Flows) -> list[Term]:
+    """The terms of the convention `physical`: what the lowered program moves."""
+    found: list[Term] = []
+    for reading in flows.readings:
+        maker, reader = reading.maker, reading.reader
+        rate = ReadingRate(
+            reading.made, reading.needed, reading.shared, reading.active, maker is not None, reader is not None
+        )
+        nodes = tuple(dict.fromkeys(node for node in (maker, reader) if node is not None))
+        found.append(Term(reading.value, reading.elements, nodes, rate, "read"))
+    found += [Term(s.value, s.elements, (s.node,), SumRate(s.made, s.adds), "sum") for s in flows.sums]
+    return found

@@ -1,0 +1,91 @@
+"""The plan of a step shared among devices, for people: the type of each layer at each level, and what it moves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from npuc.compiler.report.model import Parallel, ParallelLevel, Report
+from npuc.compiler.report.verdict import bytes_unit, time_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STYLES = {"dp": "green", "mp": "magenta", "I": "green", "II": "magenta", "III": "cyan"}
+LONGEST_RUN = 3
+"""As many layers with the same types are shown one by one; of more only the first and the last."""
+
+
+def print_parallel(parallel: Parallel, console: Console) -> None:
+    """Print the types as the papers draw them: a line a layer, a column a level, the top level first."""
+    from rich.markup import escape
+
+    heading = f"{parallel.devices:,} devices by {parallel.strategy}, movement counted as {parallel.convention}"
+    console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
+    rows = _rows(parallel.levels)
+    width = max([len(name) for name, _ in rows] + [len("elements of a pair")])
+    amounts = [_short(Fraction(level.elements)) for level in parallel.levels]
+    cells = max([3, *map(len, amounts)])
+    titles = " ".join(level.level.rjust(cells) for level in parallel.levels)
+    console.print(f" {'layer':<{width}}  {titles}", highlight=False, soft_wrap=True)
+    for name, types in rows:
+        shown = " ".join(f"[{STYLES.get(one, '')}]{one:>{cells}}[/]" if one in STYLES else one for one in types)
+        console.print(f" {escape(name):<{width}}  {shown}", highlight=False, soft_wrap=True)
+    totals = " ".join(amount.rjust(cells) for amount in amounts)
+    console.print(f" {'elements of a pair':<{width}}  {totals}", highlight=False, soft_wrap=True)
+    for text in _summary(parallel):
+        console.print(escape(text), highlight=False, soft_wrap=True)
+    console.print()
+
+
+def _rows(levels: list[ParallelLevel]) -> list[tuple[str, tuple[str, ...]]]:
+    """Layers with their types; long runs of the same types folded."""
+    names = list(levels[0].choices) if levels else []
+    patterns = [(name, tuple(level.choices[name] for level in levels)) for name in names]
+    runs: list[list[tuple[str, tuple[str, ...]]]] = []
+    for row in patterns:
+        if runs and runs[-1][0][1] == row[1]:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for run in runs:
+        if len(run) <= LONGEST_RUN:
+            found += run
+        else:
+            found.append((f"{run[0][0]} … {run[-1][0]} ({len(run):,})", run[0][1]))
+    return found
+
+
+def _short(amount: Fraction) -> str:
+    """Elements with three digits: 1.47 G."""
+    for scale, unit in ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if amount >= scale:
+            return f"{float(amount / scale):.4g} {unit}"
+    return f"{float(amount):.4g}"
+
+
+def _summary(parallel: Parallel) -> list[str]:
+    total, size = Fraction(parallel.total.elements), Fraction(parallel.total.bytes)
+    scale, unit = bytes_unit(int(size))
+    text = (
+        f"a step moves {_short(total)} elements between devices, one direction, {float(size) / scale:,.2f} {unit} both"
+    )
+    if parallel.lower_bound_elements is None:
+        return [f"{text}; how little any plan moves is not known"]
+    bound = Fraction(parallel.lower_bound_elements)
+    if total <= bound:
+        return [f"{text}: no plan of these types moves less"]
+    if not bound:
+        return [f"{text}; no more than 0 is proved to be needed"]
+    return [f"{text}; {float((total - bound) / bound):.1%} above the proved bound, {_short(bound)}"]
+
+
+def overlap_text(report: Report) -> str | None:
+    """What communication takes of the step, and the time of the step where gradients are summed beside other work."""
+    seconds, hidden = report.native.get("comm_seconds"), report.native.get("overlapped_seconds")
+    total = report.totals.seconds
+    if not isinstance(seconds, float) or not isinstance(hidden, float) or not total:
+        return None
+    text = f"{time_text(seconds)} of {time_text(total)} between devices"
+    return f"{text}; {time_text(hidden)} a step if gradients of weights are summed beside other work"

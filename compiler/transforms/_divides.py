@@ -1,0 +1,61 @@
+"""Whether a plan's cuts go even: every axis that is cut must divide among all devices of the mesh."""
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
+
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.terms import Pattern
+from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.errors import CapacityError
+from npuc.compiler.layers.base import Cut
+from npuc.compiler.verify import location_of
+from npuc.dialects.dist.mesh import Mesh
+from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.base import TrainOp
+
+_WHAT: dict[Way, str] = {"I": "its batch", "II": "its input channels", "III": "its output channels", "whole": "nothing"}
+
+
+def check_divides(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh) -> None:
+    """Raise `CapacityError` for the first cut that does not go even; `network` is that of `func`."""
+    problems = list(_problems(func, network, plan, mesh))
+    if problems:
+        op, text = problems[0]
+        more = f" (and {len(problems) - 1:,} more such)" if len(problems) > 1 else ""
+        raise CapacityError(
+            f"{text}{more}",
+            location=location_of(op),
+            hint="other sizes (-D batch=N), fewer --devices, or another --parallel; plans of any sizes are counted by "
+            "npuc.compiler.plan_parallel",
+        )
+
+
+def _problems(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh) -> Iterator[tuple[Operation, str]]:
+    batch = next((network.program.values[n].shape[axis] for n, axis in network.cuttings.batch.items()), 1)
+    if batch % mesh.devices and any("I" in pattern for pattern in plan):
+        yield (
+            func,
+            f"the batch has {batch:,} elements, expected a multiple of {mesh.devices:,}, the devices that split it",
+        )
+        return
+    ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
+    for number, task in enumerate(network.program.tasks):
+        op = None if task.hub else next(ops)
+        node = network.node_of[number]
+        for way in dict.fromkeys(() if node is None else plan[node]):
+            cut = network.cuttings.cut_of[way][number]
+            if cut is not None and isinstance(op, TrainOp) and task.cuts[cut].common(op) % mesh.devices:
+                yield op, f"layer '{task.layer}' splits {_WHAT[way]}: {_found(op, task.cuts[cut], mesh)}"
+
+
+def _found(op: TrainOp, cut: Cut, mesh: Mesh) -> str:
+    """Which axis does not divide."""
+    beside = zip((*op.operands, *op.results), (*cut.operands, *cut.results), strict=True)
+    for value, axis in beside:
+        if isinstance(axis, int) and shape_of(value)[axis] % mesh.devices:
+            shape = "x".join(map(str, shape_of(value)))
+            size = shape_of(value)[axis]
+            return f"found {size:,} in {shape}, expected a multiple of {mesh.devices:,}, the devices"
+    return f"found {cut.common(op):,} groups, expected a multiple of {mesh.devices:,}, the devices"

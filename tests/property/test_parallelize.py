@@ -1,0 +1,67 @@
+"""Programs of many devices: results as of one device, and what moves as the model says, for any plan."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.compiler.check import random_data
+from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.interpreter.execute import Run, execute, the_function
+from npuc.compiler.layers.base import Array
+from npuc.compiler.reading import read_program
+from npuc.compiler.source import text_source
+from npuc.compiler.transforms.autodiff import differentiate
+from npuc.compiler.verify import SourceTexts
+from tests.networks import integer_data
+from tests.spread_networks import ATTENTION, IMAGES, MESHES, WORDS, modelled, spread_by, whole_networks
+
+
+def values(run: Run) -> dict[str, Array]:
+    """All that a step computes, by name."""
+    return {
+        "loss": np.asarray(run.loss),
+        **{f"out/{name}": value for name, value in run.outputs.items()},
+        **{f"grad/{name}": value for name, value in run.gradients.items()},
+        **{f"new/{name}": value for name, value in run.updated.items()},
+    }
+
+
+def moved(run: Run, levels: int) -> list[object]:
+    assert run.traffic is not None
+    return [run.traffic.of_level(level) for level in range(levels)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(module=whole_networks(), sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
+def test_any_plan_computes_what_one_device_does_to_the_bit(
+    module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, seed: int
+) -> None:
+    one = module.clone()
+    differentiate(the_function(one))
+    data = integer_data(one, seed)
+    _, flows, patterns = spread_by(module, plan, sizes)
+    alone, together = execute(one, data, double=True), execute(module, data, double=True)
+    outcome = compare(values(alone), values(together))
+    assert outcome.equal, outcome
+    assert outcome.exact
+    assert moved(together, len(sizes)) == modelled(flows, patterns, sizes)
+
+
+@pytest.mark.parametrize("text", [ATTENTION, IMAGES, WORDS], ids=["attention", "images", "words"])
+@settings(max_examples=12, deadline=None)
+@given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
+def test_any_plan_of_a_network_with_norms_losses_and_tables(
+    text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int
+) -> None:
+    source = text_source(text, "dsl", "net.dsl")
+    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [], channels=False)
+    one = module.clone()
+    differentiate(the_function(one))
+    data = random_data(one, seed)
+    _, flows, patterns = spread_by(module, plan, sizes)
+    alone, together = execute(one, data, double=True), execute(module, data, double=True)
+    outcome = compare(values(alone), values(together))
+    assert outcome.equal, outcome
+    assert moved(together, len(sizes)) == modelled(flows, patterns, sizes)

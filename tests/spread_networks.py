@@ -1,0 +1,120 @@
+"""Small networks whose axes divide among up to eight devices, and random plans for them."""
+
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.plan_search import elements_of
+from npuc.compiler.analysis.parallel.terms import Pattern, physical_terms
+from npuc.compiler.builder import Optimizer
+from npuc.compiler.interpreter.execute import the_function
+from npuc.compiler.transforms._spread import spread
+from npuc.compiler.transforms.autodiff import differentiate
+from npuc.compiler.transforms.parallelize import network_for
+from npuc.dialects.dist.mesh import Mesh
+from npuc.dialects.tensors import shape_of
+from tests.networks import Net, dot_loss
+
+MESHES = ((2,), (2, 2), (2, 2, 2), (4, 2), (8,))
+ATTENTION = """
+network attention(batch=8) {
+  input x: f32[batch, 4, 16]
+  labels y: i32[batch, 4]
+  n = layer_norm(x)
+  q = linear(n, 16)
+  k = linear(n, 16, bias=false)
+  v = linear(n, 16)
+  qh = transpose(reshape(q, [batch, 4, 8, 2]), [0, 2, 1, 3])
+  kh = transpose(reshape(k, [batch, 4, 8, 2]), [0, 2, 1, 3])
+  vh = transpose(reshape(v, [batch, 4, 8, 2]), [0, 2, 1, 3])
+  a = matmul(dropout(softmax(matmul(qh, kh, transpose_b=true)), 0.5), vh)
+  o = linear(reshape(transpose(a, [0, 2, 1, 3]), [batch, 4, 16]), 16)
+  r = layer_norm(o + x)
+  f = linear(gelu(linear(r, 32)), 16)
+  logits = linear(f + r, 8)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.01, momentum=0.9)
+}
+"""
+IMAGES = """
+network images(batch=8) {
+  input x: f32[batch, 8, 8, 8]
+  labels y: i32[batch]
+  c1 = relu(batch_norm(conv2d(x, 8, kernel=3, padding=1)))
+  c2 = relu(conv2d(c1, 8, kernel=3, padding=1, groups=8))
+  c3 = batch_norm(conv2d(c2, 8, kernel=1))
+  p = max_pool(relu(c3 + c1), kernel=2)
+  logits = linear(flatten(p), 8)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.01, momentum=0.9)
+}
+"""
+WORDS = """
+network words(batch=8) {
+  input t: i32[batch, 4]
+  labels y: i32[batch, 4]
+  table = param([16, 8])
+  e = embedding(t, weight=table)
+  h = relu(linear(e, 16))
+  both = concat([h, tanh(linear(e, 16))], 2)
+  logits = linear(both, 8)
+  loss cross_entropy(logits, y)
+  optimizer adamw(lr=0.01)
+}
+"""
+
+
+@st.composite
+def whole_networks(draw: st.DrawFn) -> ModuleOp:
+    """Dense layers or convolutions with joins and shared weights, whose values stay integers."""
+    net = Net()
+    image = draw(st.booleans())
+    value = net.input("x", 8, 8, 4, 4) if image else net.input("x", 8, 16)
+    shared = None if image else net.param("shared", 16, 16)
+    earlier: list[SSAValue] = [value]
+    for _ in range(draw(st.integers(1, 5))):
+        step = draw(st.sampled_from(("layer", "layer", "relu", "add", "mul", "own")))
+        same = [one for one in earlier if shape_of(one) == shape_of(value)]
+        if step == "relu":
+            value = net.call("relu", value)
+        elif step in ("add", "mul"):
+            value = net.call(step, value, draw(st.sampled_from(same)))
+        elif image:
+            groups = 8 if step == "own" else 1
+            value = net.call("conv2d", value, 8, 3, padding=1, groups=groups, bias=draw(st.booleans()))
+        elif step == "own" and shared is not None:
+            value = net.call("linear", value, bias=False, weight=shared)
+        else:
+            value = net.call("linear", value, 16, bias=draw(st.booleans()))
+        earlier.append(value)
+    if image:
+        value = net.call("max_pool", value, 2)
+        value = net.call("linear", net.call("flatten", value), 8, bias=False)
+    return net.finish(dot_loss(net, value), Optimizer("sgd", {"lr": 1.0}))
+
+
+@st.composite
+def plans(draw: st.DrawFn, network: Network, levels: int) -> tuple[Pattern, ...]:
+    """Any way at any level."""
+    return tuple(tuple(draw(st.sampled_from(node.ways)) for _ in range(levels)) for node in network.nodes)
+
+
+def spread_by(
+    module: ModuleOp, plan: st.DataObject, sizes: tuple[int, ...]
+) -> tuple[Network, Flows, tuple[Pattern, ...]]:
+    """Rewrite a forward module for a mesh by a random plan, and derive the step."""
+    func = the_function(module)
+    network, flows = network_for(func)
+    patterns = plan.draw(plans(network, len(sizes)))
+    spread(func, network, flows, patterns, Mesh(sizes))
+    differentiate(func)
+    module.verify()
+    return network, flows, patterns
+
+
+def modelled(flows: Flows, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> list[object]:
+    """Elements that a plan moves at each level, all devices, one direction."""
+    rows = [term.amounts(patterns, sizes) for term in physical_terms(flows)]
+    return [elements_of(sum(row[h] for row in rows), sizes) for h in range(len(sizes))]
