@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.parallel.flows import Flows, flows_of
 from npuc.compiler.analysis.parallel.nodes import Network, network_of
@@ -30,7 +31,8 @@ from npuc.compiler.transforms._split_norms import split_batch_norms
 from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.dialects.dist.mesh import Mesh
+from npuc.dialects.dist.mesh import Mesh, mesh_of
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
 
 
@@ -59,12 +61,26 @@ class ParallelizePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in training_functions(op):
+            self._check(func)
             whole = is_differentiated(func)
             if whole:
                 undo_autodiff(func, self.name)
             parallelize(func, self._strategy, self._convention, self.devices.bit_length() - 1)
             if whole:
                 differentiate(func)
+
+    def _check(self, func: FuncOp) -> None:
+        """Refuse what is lowered already, and what is a program of many devices."""
+        lowered = next((op.name for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+        if lowered is not None:
+            raise PassFailedException(
+                f"{self.name}: found {lowered}, expected train operations: run it before lower-to-npu"
+            )
+        mesh = mesh_of(func)
+        if mesh is not None:
+            raise PassFailedException(
+                f"{self.name}: found a program of {mesh.devices:,} devices, expected one of one: run it once"
+            )
 
     @property
     def _strategy(self) -> Strategy:

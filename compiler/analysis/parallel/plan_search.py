@@ -29,8 +29,8 @@ from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.options import Strategy
 
-MOST_SEQUENCES = 3**5
-"""Labels of a node with three ways: more levels than 5 make tables too large to search."""
+MOST_LEVELS_ON_GRAPHS = 5
+"""With three ways a node has 3^5 labels at 5 levels: more make tables too large to search."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def search_levels(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strate
 def least(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Fraction | None:
     """What no plan goes below that has a strategy's types; None where there are too many sequences to search."""
     free: Strategy = "accpar-joint" if has_three_types(strategy) else "joint"
-    if has_three_types(strategy) and 3 ** len(sizes) > MOST_SEQUENCES:
+    if has_three_types(strategy) and len(sizes) > MOST_LEVELS_ON_GRAPHS:
         return None
     return search_all(nodes, terms, free, sizes).bound
 

@@ -2,7 +2,7 @@
 A strategy's plan for a network: the pattern of each node, and what it moves by a convention, level by level.
 
 Chains of layers under the papers' conventions are planned as the papers do it, ties included; everything else by
-`plan_search`.
+`plan_search`: `published` with a third type, too, of which the paper says nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +14,25 @@ from math import prod
 
 from npuc.compiler.analysis.parallel.chain import Layer
 from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.parallel.levels import level_amounts
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.paper_terms import layer_of_node, paper_terms
-from npuc.compiler.analysis.parallel.plan_search import elements_of, least, search_all, search_levels
-from npuc.compiler.analysis.parallel.strategies import best_of_chain, choices_of_chain, is_joint
+from npuc.compiler.analysis.parallel.plan_search import (
+    MOST_LEVELS_ON_GRAPHS,
+    elements_of,
+    least,
+    search_all,
+    search_levels,
+)
+from npuc.compiler.analysis.parallel.strategies import (
+    best_of_chain,
+    choices_of_chain,
+    has_three_types,
+    is_joint,
+)
 from npuc.compiler.analysis.parallel.terms import Pattern, Term, physical_terms
+from npuc.compiler.errors import UsageError
 from npuc.compiler.options import Convention, Strategy
 
 PLAN = "dist.plan"
@@ -58,15 +71,24 @@ def terms_of(network: Network, flows: Flows, convention: Convention) -> list[Ter
 
 
 def plan_network(network: Network, flows: Flows, strategy: Strategy, convention: Convention, levels: int) -> Planned:
-    """The plan of a strategy."""
+    """The plan of a strategy. Raises `UsageError` where a layer has too many sequences of three types to search."""
     sizes = (2,) * levels
     terms = terms_of(network, flows, convention)
-    chain = None if convention == "physical" else chain_of(network, terms)
+    as_printed = convention == "table2" or (convention == "published" and not has_three_types(strategy))
+    chain = chain_of(network, terms) if as_printed else None
+    most = MOST_LEVELS_ON_GRAPHS if chain is None else MOST_LEVELS_OF_THREE
+    provable = levels <= most or not has_three_types(strategy)
+    if is_joint(strategy) and not provable:
+        raise UsageError(
+            f"{strategy}: found {2**levels:,} devices, expected at most {2**most:,} for this network: "
+            f"3^{levels} sequences of types a layer are too many to search",
+            hint="accpar and joint take any number of devices",
+        )
     if chain is not None:
         choices = choices_of_chain(chain, levels, strategy, convention)
-        best = best_of_chain(chain, levels, strategy, convention)
+        best = best_of_chain(chain, levels, strategy, convention) if provable else None
         patterns: tuple[Pattern, ...] = tuple(zip(*choices, strict=True))
-        bound: Fraction | None = total_of(level_amounts(chain, best, convention))
+        bound = None if best is None else total_of(level_amounts(chain, best, convention))
         return Planned(strategy, convention, patterns, amounts_of(terms, patterns, sizes), bound)
     plan = (search_levels if strategy in ("hypar", "accpar") else search_all)(network.nodes, terms, strategy, sizes)
     bound = plan.bound if is_joint(strategy) else least(network.nodes, terms, strategy, sizes)

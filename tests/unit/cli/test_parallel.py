@@ -1,0 +1,114 @@
+"""`--devices`, `--parallel` and the pass `parallelize`: what is refused, and how that is said."""
+
+from pathlib import Path
+
+import pytest
+
+from npuc.compiler import UsageError, compile_source
+from tests.unit.cli.conftest import Npuc
+
+DEEP = """\
+network deep(batch=8) {
+  input  x: f32[batch, 16]
+  labels y: i32[batch]
+  h = x
+  for i in 0..6 { h = gelu(linear(h, 16)) }
+  loss cross_entropy(h, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+NET = """\
+network net(batch=8) {
+  input  x: f32[batch, 12]
+  labels y: i32[batch]
+  h = relu(linear(x, 12, bias=false))
+  logits = linear(h, 8)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+RESIDUAL = NET.replace("linear(h, 8)", "linear(h + linear(h, 12), 8)")
+
+
+@pytest.fixture
+def net(folder: Path) -> str:
+    """A network whose axes of 12 go even on 4 devices, not on 8."""
+    (folder / "net.dsl").write_text(NET)
+    return "net.dsl"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "error", "hint"),
+    [
+        ("--devices 16 --parallel dp", 3, "the batch has 8 elements, expected a multiple of 16", "-D batch=N"),
+        (
+            "--devices 8 --parallel mp",
+            3,
+            "net.dsl:4:12: error: layer 'h.linear' splits its input channels: "
+            "found 12 in 8x12, expected a multiple of 8, the devices",
+            "fewer --devices",
+        ),
+        ("--devices 6", 2, "--devices 6: expected a power of two", "2, 4, 8, 16"),
+        ("--devices 8192", 2, "--devices 8,192: expected up to 4,096", ""),
+        ("--parallel mp", 2, "--parallel mp needs --devices N", "--devices 16"),
+        ("--devices 2 --parallel hyper", 2, "unknown strategy of parallelism 'hyper'", "hypar"),
+        ("--devices 2 --convention table3", 2, "unknown convention 'table3'", "table2"),
+        ("--devices 2 -p autodiff", 2, "--devices has no meaning beside -p", "parallelize{strategy=hypar devices=2}"),
+        ("-p parallelize{strategy=hyper}", 2, "strategy is 'hyper', expected dp, mp, owt, hypar", ""),
+        ("-p parallelize{convention=paper}", 2, "convention is 'paper', expected table2, published, physical", ""),
+        ("-p parallelize{devices=6}", 2, "devices is 6, expected a power of two, at least 2", ""),
+        ("-p parallelize{devices=1}", 2, "devices is 1, expected a power of two, at least 2", ""),
+        ("-p autodiff,lower-to-npu,parallelize", 1, "parallelize: found npu.contract, expected train operations", ""),
+        (
+            "-p parallelize,parallelize,autodiff",
+            1,
+            "parallelize: found a program of 2 devices, expected one of one",
+            "",
+        ),
+        (
+            "-p parallelize,autodiff,parallelize",
+            1,
+            "parallelize: found a program of 2 devices, expected one of one",
+            "",
+        ),
+    ],
+)
+def test_what_is_refused_is_said(npuc: Npuc, net: str, arguments: str, status: int, error: str, hint: str) -> None:
+    outcome = npuc("compile", net, *arguments.split())
+    assert outcome.status == status
+    assert error in outcome.err
+    assert hint in outcome.err
+    assert outcome.out == ""
+
+
+def test_a_file_that_is_a_program_of_devices_is_not_shared_again(npuc: Npuc, folder: Path) -> None:
+    source = (Path(__file__).parents[2] / "filecheck" / "transforms" / "dist.mlir").read_text()
+    (folder / "spread.mlir").write_text(source)
+    outcome = npuc("compile", "spread.mlir", "--devices", "2")
+    assert outcome.status == 1
+    assert "parallelize: found a program of 2 devices, expected one of one: run it once" in outcome.err
+
+
+def test_a_step_that_a_pass_has_changed_is_refused(npuc: Npuc, folder: Path) -> None:
+    (folder / "deep.dsl").write_text(DEEP)
+    outcome = npuc("compile", "deep.dsl", "-p", "autodiff,recompute{policy=every-k k=2},parallelize{devices=2}")
+    assert outcome.status == 1
+    assert "parallelize: the step was changed since autodiff: run parallelize before it" in outcome.err
+
+
+def test_three_types_on_many_levels_name_their_limit() -> None:
+    with pytest.raises(UsageError, match="accpar-joint: found 64 devices, expected at most 32 for this network") as e:
+        compile_source(RESIDUAL, devices=64, parallel="accpar-joint", defines={"batch": 64})
+    assert e.value.hint is not None
+    assert "accpar and joint" in e.value.hint
+    with pytest.raises(UsageError, match="accpar-joint: found 512 devices, expected at most 256 for this network"):
+        compile_source(NET, devices=512, parallel="accpar-joint", defines={"batch": 512})
+
+
+@pytest.mark.parametrize(("text", "devices"), [(RESIDUAL, 64), (NET, 512)], ids=["graph", "chain"])
+def test_accpar_takes_many_levels_without_a_bound(text: str, devices: int) -> None:
+    text = text.replace("12", str(devices)).replace("8", str(devices))
+    report = compile_source(text, devices=devices, parallel="accpar", opt_level=0)
+    assert report.parallel is not None
+    assert len(report.parallel.levels) == devices.bit_length() - 1
+    assert report.parallel.lower_bound_elements is None
