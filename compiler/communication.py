@@ -77,6 +77,12 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
         if all(seconds is not None for seconds in times):
             native["comm_seconds"] = fsum(seconds for seconds in times if seconds is not None)
             native["overlapped_seconds"] = overlapped(func, report.ops, moved)
+            samples, work = native.get("samples_per_second"), report.totals.seconds
+            if isinstance(samples, float) and work:
+                # a backend says it of the work alone
+                native["samples_per_second"] = samples * work / (work + native["comm_seconds"])
+            if report.totals.energy_j is not None and any(e.cost and e.cost.picojoules is None for e in moved):
+                warnings.append(f"{machine.name} has no pj_per_byte in network.levels: energy is of the work alone")
         rows += [_row(exchange, len(rows) + n) for n, exchange in enumerate(moved)]
     return replace(report, ops=rows, totals=total(rows), warnings=warnings, native=native)
 

@@ -6,15 +6,15 @@ From a module and a machine to a report: lower as far as the backend needs, chec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from npuc.backends.base import default_hardware, derives_backward, forecast, needs_schedules, settings_for
+from npuc.backends.base import default_hardware, derives_backward, forecast, needs_schedules, score_many, settings_for
 from npuc.backends.hardware import Hardware, load_hardware, machine_target, mapping_target
-from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.errors import NpucError, SourceError, UsageError
 from npuc.compiler.options import CompileOptions, Say
 from npuc.compiler.reading import plain_defines
 from npuc.compiler.report import Report, StepMemory, Totals
@@ -22,6 +22,7 @@ from npuc.compiler.source import LISTS, Source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import FuncOp
 
     from npuc.backends.base import Backend
     from npuc.compiler.analysis.liveness import Memory
@@ -56,18 +57,54 @@ class Request:
 
 def score_program(module: ModuleOp, model: Backend, machine: Hardware, request: Request, warnings: list[str]) -> Report:
     """Lower `module` to what `model` scores, in place, and score it; the report has `warnings` and those found."""
-    from npuc.compiler.communication import with_communication
-
     lowered = lower_program(module, model, machine, request, warnings)
     if (remark := forecast(model, module, machine)) is not None:
         request.say(remark)
     with request.sources.quoted():
-        scored = with_communication(model.score(module, machine), module, machine)
-        scored = _selected(scored, model, request, warnings)
+        scored = _selected(score_lowered(module, model, machine), model, request, warnings)
     report = complete(scored, module, request, lowered, warnings)
     for warning in report.warnings:
         request.say(f"warning: {warning}")
     return report
+
+
+def score_lowered(module: ModuleOp, model: Backend, machine: Hardware) -> Report:
+    """The report of a program that is lowered as far as `model` needs, with what its devices exchange."""
+    from npuc.compiler.communication import with_communication
+
+    return with_communication(model.score(module, machine), _whole_step(module, model), machine)
+
+
+def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:
+    """The reports of a lowered program on many machines, or for one of them what `score_lowered` raises."""
+    from npuc.dialects.dist import mesh_of
+    from npuc.dialects.train.signature import training_functions
+
+    if all(mesh_of(func) is None for func in training_functions(module)):
+        yield from score_many(model, module, machines)
+        return
+    for machine in machines:
+        try:
+            yield score_lowered(module, model, machine)
+        except NpucError as error:
+            yield error
+
+
+def _whole_step(module: ModuleOp, model: Backend) -> ModuleOp:
+    """The program with the backward pass that a backend derives by itself, to see what devices exchange in it."""
+    from npuc.compiler.transforms.autodiff import differentiate
+    from npuc.dialects.dist import mesh_of
+    from npuc.dialects.train.signature import is_differentiated, results_of, training_functions
+
+    def is_partial(func: FuncOp) -> bool:
+        return mesh_of(func) is not None and not is_differentiated(func) and any(r.loss for r in results_of(func))
+
+    if not derives_backward(model) or not any(map(is_partial, training_functions(module))):
+        return module
+    step = module.clone()
+    for func in filter(is_partial, training_functions(step)):
+        differentiate(func)
+    return step
 
 
 def _selected(report: Report, model: Backend, request: Request, warnings: list[str]) -> Report:

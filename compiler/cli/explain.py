@@ -172,7 +172,7 @@ def _explanations(
 
     result = compile_program(open_source(source), [BACKEND], options, _teller(quiet))
     report, module = result.reports[0], result.modules[0]
-    line = _line(by_layer(report.ops), layer)
+    line = _line(by_layer([row for row in report.ops if row.kind != "comm"]), layer)
     rows = _rows(line, phase)
     cycle = report.hardware.get("cycle")
     compat = isinstance(cycle, dict) and cycle.get("compat") == COMPAT

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from npuc.backends.base import Backend, forecast, get_backend, score_many
+from npuc.backends.base import Backend, forecast, get_backend
 from npuc.compiler.driver import lowering_options, read_for
 from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.memory import without_cycle_collection
@@ -23,7 +23,7 @@ from npuc.compiler.options import CompileOptions
 from npuc.compiler.reading import read_program
 from npuc.compiler.report import Report, Totals
 from npuc.compiler.report.write import flat_totals, total_names
-from npuc.compiler.scoring import Request, full_totals, lower_program, machine_for
+from npuc.compiler.scoring import Request, full_totals, lower_program, machine_for, score_lowered, score_on_many
 from npuc.compiler.source import Source
 from npuc.compiler.sweep.axes import Grid
 from npuc.compiler.verify import SourceTexts
@@ -155,7 +155,7 @@ class Points:
                 lowered = lower_program(module, model, machine, request, warnings)
                 if (remark := forecast(model, module, machine)) is not None:
                     messages.add(remark)
-                return self._point(index, model.score(module, machine), lowered, warnings, messages)
+                return self._point(index, score_lowered(module, model, machine), lowered, warnings, messages)
         except NpucError as error:
             return self._failed(index, error, messages)
 
@@ -175,7 +175,7 @@ class Points:
         except NpucError as error:
             yield from (self._failed(index, error, messages) for index in indices)
             return
-        for index, found in zip(indices, score_many(model, module, machines), strict=True):
+        for index, found in zip(indices, score_on_many(module, model, machines), strict=True):
             if isinstance(found, Report):
                 yield self._point(index, found, lowered, warnings, messages)
             else:

@@ -101,6 +101,7 @@ class _Builder:
 
     def __post_init__(self) -> None:
         """Look for the losses: what makes the loss, or the scalars that it is the sum of."""
+        self.gradients.update(leaf for part in self.graph.returned for leaf in part.leaves())
         self.losses: set[Layer] = set()
         makers: dict[SSAValue, Layer] = {
             result: layer for layer in self.graph.layers for op in layer.ops for result in op.results

@@ -13,12 +13,13 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.analysis.iteration.parts import Part, Value, leaves, view_of, whole
+from npuc.compiler.analysis.iteration.parts import Part, Value, leaves, moved_of, view_of, whole
 from npuc.compiler.analysis.iteration.rules import STATISTICS
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
+from npuc.dialects.dist import DistOp, argument_sharding, mesh_of
 from npuc.dialects.provenance import Role, is_recomputed, layer_of, role_of
-from npuc.dialects.tensors import tensor_type
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
@@ -62,7 +63,8 @@ class Graph:
     `made_by` is the layer that writes a part, `read_by` those that read it; `active` are the values that depend on a
     trained parameter, `constants` those of none of the arguments, `seen_in` has what views show,
     `beside` what operations leave for their backward that is no result of theirs; `outputs` what the program returns
-    beside its loss; `recomputed` the layers of which something runs again in the backward pass.
+    beside its loss; `recomputed` the layers of which something runs again in the backward pass; `received` the parts
+    that come from other devices, with the layers that want them, `returned` those whose gradient does.
     """
 
     layers: list[Layer] = field(default_factory=list[Layer])
@@ -80,6 +82,8 @@ class Graph:
     outputs: list[Part] = field(default_factory=list[Part])
     output_parts: set[Part] = field(default_factory=set[Part])
     recomputed: set[str] = field(default_factory=set[str])
+    received: dict[Part, str] = field(default_factory=dict[Part, str])
+    returned: set[Part] = field(default_factory=set[Part])
     loss: SSAValue | None = None
     samples: int = 0
 
@@ -115,6 +119,8 @@ def read_graph(func: FuncOp, float_bytes: int | None) -> Graph:
                 graph.made_by.update((part, layer) for part in graph.parts(result))
                 graph.active_parts.update(graph.parts(result) if result in graph.active else ())
     graph.active_parts.update(leaf for weight in graph.weights if weight.trained for leaf in weight.part.leaves())
+    graph.active_parts.update(leaf for part in graph.received if part in graph.active_parts for leaf in part.leaves())
+    graph.received = {leaf: name for part, name in graph.received.items() for leaf in part.leaves()}
     graph.output_parts.update(leaf for part in graph.outputs for leaf in part.leaves())
     return graph
 
@@ -132,10 +138,16 @@ def _read_arguments(graph: Graph, func: FuncOp, float_bytes: int | None) -> None
         if argument.kind is ArgumentKind.INPUT:
             graph.inputs += [(argument.name, part) for part in parts]
             if not graph.samples and parts:
-                graph.samples = tensor_type(value).get_shape()[0]
+                graph.samples = _samples(func, argument.index)
         else:
             graph.weight_values.add(value)
             graph.weights += [Weight(argument.name, value, part, trained) for part in parts]
+
+
+def _samples(func: FuncOp, index: int) -> int:
+    """The length of an argument's first axis, on all devices together."""
+    mesh, shape = mesh_of(func), shape_of(func.body.block.args[index])
+    return shape[0] if mesh is None else argument_sharding(func, index).global_shape(mesh, shape)[0]
 
 
 def _read_results(graph: Graph, func: FuncOp, op: ReturnOp) -> None:
@@ -163,6 +175,9 @@ def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue
         graph.values.update(zip(op.results, view, strict=True))
         graph.seen_in.update((result, tuple(op.operands)) for result in op.results)
         return
+    if isinstance(op, DistOp):
+        _read_movement(graph, op)
+        return
     layer = graph.layers[-1] if graph.layers and graph.layers[-1].name == layer_of(op) else None
     if layer is None:
         layer = Layer(layer_of(op), [])
@@ -175,6 +190,22 @@ def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue
     if isinstance(op, CrossEntropyOp):  # the probabilities, which backward reads
         graph.values[op.results[0]] = ()
         graph.beside[op] = whole(op.operands[0], float_bytes)
+
+
+def _read_movement(graph: Graph, op: DistOp) -> None:
+    """What devices exchange is no layer: the network reads and writes it beside the work of a device."""
+    value = graph.values.get(op.x, ())
+    weight = op.x in graph.weight_values
+    # a weight that every device keeps whole is updated whole
+    graph.values[op.out], others = moved_of(op, value, cut=not weight)
+    graph.seen_in[op.out] = (op.x,)
+    if len(graph.parts(op.out)) > len(graph.parts(op.x)):
+        graph.received.update((part, layer_of(op)) for part in others)
+        graph.active_parts.update(others if op.x in graph.active else ())
+    elif op.x in graph.active:
+        graph.returned.update(others)
+    if weight:
+        graph.weight_values.add(op.out)
 
 
 def is_bias(op: Operation, layer: Layer, graph: Graph) -> bool:

@@ -53,7 +53,8 @@ class Memory:
     def _value(self, part: Part) -> tuple[str, TensorKind]:
         if part in self._inputs:
             return self._inputs[part], "input"
-        return self._graph.made_by[part].name, "value"
+        name = self._graph.received.get(part)
+        return self._graph.made_by[part].name if name is None else name, "value"
 
     def known(self, part: Part) -> list[int]:
         """The numbers of the tensors of a part, as far as somebody asked for them."""

@@ -3,6 +3,8 @@ Values as parts of memory: what a view of a value is.
 
 Reshaping, transposing and cutting move nothing: whoever reads a part of a value, or several values one behind the
 other, reads these. A `Part` is a piece of memory that may have been cut into smaller ones; a value is a tuple of parts.
+
+So is what devices exchange: what a device sends and receives has one place, and the network reads and writes it there.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.analysis.elements import element_bytes
+from npuc.dialects.dist import DistOp
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.box import PadOp, SliceOp
@@ -75,6 +78,22 @@ def view_of(op: Operation, operands: Sequence[Value]) -> list[Value] | None:
     if isinstance(op, SliceOp):
         return _sliced(op, operands[0])
     return None
+
+
+def moved_of(op: DistOp, operand: Value, *, cut: bool) -> tuple[Value, Value]:
+    """
+    What the result of a movement between devices is made of, and the parts that only one of operand and result has.
+
+    A value that is gathered is the device's own part, where it was, and those of others. A value that is sliced is a
+    part of the operand; without `cut`, or where it was cut in another way, it is taken for all of it.
+    """
+    before, after = _elements(op.x), _elements(op.out)
+    if after > before and operand:
+        others = Part(after - before, operand[0].width, operand[0].row)
+        return (*operand, others), (others,)
+    if after < before and cut and (pieces := _cut(operand, [after, before - after])) is not None:
+        return pieces[0], pieces[1]
+    return operand, ()
 
 
 def _elements(value: SSAValue) -> int:
