@@ -1,0 +1,221 @@
+"""Plans of networks: the reference through whole samples, and search against enumeration."""
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npuc.compiler.analysis.choices.minimise import minimise
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all, ways_of
+from npuc.compiler.analysis.parallel.planning import Planned, plan_network, terms_of, total_of
+from npuc.compiler.analysis.parallel.terms import Pattern, Term
+from npuc.compiler.interpreter.execute import the_function
+from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
+from npuc.compiler.transforms.parallelize import network_for
+from npuc.frontends import read_source, read_text
+
+DATA = Path(__file__).parents[2] / "oracle" / "data" / "hypar" / "public.json"
+SAMPLES = {
+    "SFC": "sfc",
+    "SCONV": "sconv",
+    "Lenet-c": "lenet_c",
+    "AlexNet": "alexnet_hypar",
+    "VGG-A": "vgg_a",
+    "VGG-C": "vgg_c",
+}
+NAMES: dict[str, str] = {"I": "dp", "II": "mp"}
+STRATEGY_OF: dict[str, Strategy] = {
+    "all_dp": "dp",
+    "all_mp": "mp",
+    "owt": "owt",
+    "hypar": "hypar",
+    "joint_optimum": "joint",
+}
+PAPERS: tuple[Convention, ...] = ("published", "table2")
+TWO_WAYS: tuple[Strategy, ...] = ("dp", "mp", "owt", "hypar", "joint")
+
+
+@cache
+def reference() -> Any:
+    return json.loads(DATA.read_text())["networks"]
+
+
+@cache
+def sample(name: str, batch: int) -> tuple[Network, Flows]:
+    """A network of the reference, as it is read from the sample."""
+    return planned_from(read_text(f"samples:{SAMPLES[name]}"), batch=batch)
+
+
+def planned_from(text: str, **defines: int) -> tuple[Network, Flows]:
+    return network_for(the_function(read_source(text, defines=defines)))
+
+
+def choices(plan: Planned) -> list[list[str]]:
+    """The choices of a chain, level by level."""
+    return [[NAMES[way] for way in row] for row in zip(*plan.patterns, strict=True)]
+
+
+@pytest.mark.parametrize("convention", PAPERS)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_plans_of_samples_are_the_reference(name: str, convention: Convention) -> None:
+    expected = reference()[name]["conventions"][convention]
+    network, flows = sample(name, reference()[name]["batch"])
+    best = expected["joint_optimum"]
+    for entry, strategy in STRATEGY_OF.items():
+        plan = plan_network(network, flows, strategy, convention, reference()[name]["levels"])
+        assert plan.total == expected[entry]["total"]["elements"]
+        assert plan.bound == best["total"]["elements"]
+        if strategy == "hypar":
+            assert choices(plan) == [level["choices"] for level in expected["hypar"]["levels"]]
+            assert list(plan.levels) == [level["elements"] for level in expected["hypar"]["levels"]]
+        elif strategy == "joint":
+            assert [pattern.count("II") for pattern in plan.patterns] == best["mp_levels_per_layer"]
+        else:
+            assert list(plan.levels) == expected[entry]["level_elements"]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_sweeps_of_samples_are_the_reference(name: str) -> None:
+    for entry in reference()[name]["sweep_published"]:
+        network, flows = sample(name, entry["batch"])
+        for key in ("hypar", "all_dp", "owt", "joint_optimum"):
+            plan = plan_network(network, flows, STRATEGY_OF[key], "published", entry["levels"])
+            assert plan.total == entry[f"{key}_elements"]
+            if key == "hypar":
+                assert ["".join(way[0] for way in row) for row in choices(plan)] == entry["hypar_choices"]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_three_types_of_samples_are_the_reference(name: str) -> None:
+    expected, levels = reference()[name]["accpar_three_types"], reference()[name]["levels"]
+    network, flows = sample(name, reference()[name]["batch"])
+    plan = plan_network(network, flows, "accpar", "table2", levels)
+    assert [list(row) for row in zip(*plan.patterns, strict=True)] == [e["choices"] for e in expected["levels"]]
+    assert plan.total == expected["total"]["elements"]
+    assert (
+        plan_network(network, flows, "accpar-joint", "table2", levels).total
+        == (expected["joint_optimum_total"]["elements"])
+    )
+
+
+RESIDUAL = """
+  c = linear(a, {g}, bias={bias})
+  d = linear(relu(c), {h}, bias=false)
+  b = d + a"""
+ATTENTION = """
+  q = linear(a, {h}, bias={bias})
+  k = linear(a, {h}, bias=false)
+  b = matmul(softmax(matmul(q, k, transpose_b=true)), linear(a, {g}))"""
+HUB = """
+  c = linear(a, {g}, bias={bias})
+  d = linear(a, {g}, bias=false)
+  b = concat([c * d, tanh(d)], 1)"""
+NET = """
+network net(batch={batch}) {{
+  input x: f32[batch, {wide}]
+  input t: f32[batch, {out}]
+  a = relu(linear(x, {h}, bias={bias}))
+{middle}
+  y = linear(b, {out}, bias=false)
+  loss dot_loss(y, t)
+  optimizer sgd(lr=0.1)
+}}
+"""
+SIZE = st.sampled_from([1, 2, 3, 8, 16, 32, 100, 300])
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> tuple[Network, Flows]:
+    """A network with a residual connection, with attention, or with a value that several layers read."""
+    sizes: dict[str, object] = {key: draw(SIZE) for key in ("batch", "wide", "h", "g", "out")}
+    sizes["bias"] = draw(st.sampled_from(["true", "false"]))
+    middle = draw(st.sampled_from([RESIDUAL, ATTENTION, HUB]))
+    return planned_from(NET.format(middle=middle.format(**sizes), **sizes))
+
+
+def every(network: Network, strategy: Strategy, levels: int) -> list[list[Pattern]]:
+    """All sequences of ways of each node."""
+    return [list(product(ways_of(node, strategy), repeat=levels)) for node in network.nodes]
+
+
+def cost(terms: list[Term], plan: tuple[Pattern, ...], levels: int) -> Fraction:
+    """What a plan moves: its terms, level by level, added up."""
+    sizes = (2,) * levels
+    return elements_of(sum(sum(term.amounts(plan, sizes)) for term in terms), sizes)
+
+
+@settings(max_examples=40, deadline=None)
+@given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
+def test_ways_at_the_bottom_are_as_good_as_all_sequences(
+    net: tuple[Network, Flows], convention: Convention, levels: int
+) -> None:
+    network, flows = net
+    terms, sizes = terms_of(network, flows, convention), (2,) * levels
+    found = search_all(network.nodes, terms, "joint", sizes)
+    best = minimise(graph_of(terms, every(network, "joint", levels), sizes))
+    assert best.exact
+    assert found.exact
+    assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
+
+
+def plans(network: Network, strategy: Strategy, levels: int) -> Iterator[tuple[Pattern, ...]]:
+    return product(*every(network, strategy, levels))
+
+
+@settings(max_examples=15, deadline=None)
+@given(networks(), st.sampled_from(CONVENTIONS), st.sampled_from(("joint", "accpar-joint")))
+def test_the_best_plan_is_that_of_enumeration(
+    net: tuple[Network, Flows], convention: Convention, strategy: Strategy
+) -> None:
+    network, flows = net
+    terms = terms_of(network, flows, convention)
+    found = plan_network(network, flows, strategy, convention, 1)
+    assert found.total == min(cost(terms, plan, 1) for plan in plans(network, strategy, 1))
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize(
+    ("strategy", "middle"), [("joint", "  b = a + linear(a, 12)"), ("accpar-joint", "  b = linear(a, 12)")]
+)
+def test_the_best_plan_of_two_levels_is_that_of_enumeration(
+    strategy: Strategy, middle: str, convention: Convention
+) -> None:
+    network, flows = planned_from(NET.format(middle=middle, batch=6, wide=40, h=12, out=3, bias="false"))
+    terms = terms_of(network, flows, convention)
+    found = plan_network(network, flows, strategy, convention, 2)
+    assert found.total == min(cost(terms, plan, 2) for plan in plans(network, strategy, 2))
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
+def test_order_of_strategies(net: tuple[Network, Flows], convention: Convention, levels: int) -> None:
+    """The optimum is no worse than any other plan, and one more type makes it no worse; bounds are below."""
+    network, flows = net
+    found = {s: plan_network(network, flows, s, convention, levels) for s in STRATEGIES}
+    for plan in found.values():
+        assert plan.total == total_of(plan.levels) == sum(2**h * amount for h, amount in enumerate(plan.levels))
+        assert plan.bound is not None
+        assert plan.bound <= plan.total
+    assert found["joint"].total == min(found[s].total for s in TWO_WAYS)
+    assert found["accpar-joint"].total <= min(found["joint"].total, found["accpar"].total)
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("levels", [1, 4])
+def test_order_of_strategies_of_a_chain(levels: int, convention: Convention) -> None:
+    network, flows = sample("Lenet-c", 256)
+    found = {s: plan_network(network, flows, s, convention, levels) for s in STRATEGIES}
+    for plan in found.values():
+        assert plan.bound is not None
+        assert plan.bound <= plan.total
+    assert found["joint"].total == min(found[s].total for s in TWO_WAYS)
+    assert found["accpar-joint"].total <= min(found["joint"].total, found["accpar"].total)
