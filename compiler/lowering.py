@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 
 from npuc.backends.base import derives_backward, mapping_pass
 from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.analysis.liveness import Memory, memory_of_module
+from npuc.compiler.analysis.liveness import Memory, largest_at_peak, memory_of_module
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.mapping_file import apply_mapping_file, asked_mapping, is_mapping_file
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from npuc.backends.hardware import Hardware
     from npuc.compiler.options import CompileOptions, Say
 
+MIB = 1 << 20
+SHOWN = 4
+"""So many of the largest tensors a message names."""
+
 
 @dataclass(frozen=True)
 class Lowered:
@@ -69,7 +73,7 @@ def lower(
     objective = _objective(module, model, machine, options)
     asked, load = options.get("pipeline"), options.get("load", ())
     available = own_passes() if asked is None and not load else available_passes(load)
-    preset = [*_parallel(options), *_preset(module, model, machine, options, objective, warnings)]
+    preset = [*_parallel(options, machine), *_preset(module, model, machine, options, objective, warnings)]
     text = asked if asked is not None else ",".join(preset)
     passes = read_pipeline(text, available)
     mappers = _mapping_passes(model, machine, options, warnings)
@@ -89,6 +93,7 @@ def lower(
         state = state_of(module)
         whole_step = not derives_backward(model) or state.is_step or not state.has_loss
         memory = memory_of_module(module) if whole_step else None
+        check_memory(memory, module, machine)
         run_pipeline(module, passes[above:], context, sources, verify_each=verify_each, observe=trace)
     if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
         (schedule,) = read_pipeline(with_objective(SCHEDULE, objective), available)
@@ -107,13 +112,16 @@ def lower(
     return Lowered(passes, memory)
 
 
-def _parallel(options: CompileOptions) -> list[str]:
+def _parallel(options: CompileOptions, machine: Hardware) -> list[str]:
     """The pass that shares the step among several devices, if there are several."""
     devices = options.get("devices", 1)
     if devices == 1:
         return []
-    strategy = options.get("parallel") or "hypar"
-    return [f"parallelize{{strategy={strategy} devices={devices} convention={options.get('convention', 'table2')}}}"]
+    strategy, capacity = options.get("parallel") or "hypar", machine.get("dram.capacity_mib", float)
+    text = f"strategy={strategy} devices={devices} convention={options.get('convention', 'table2')}"
+    text += " zero=true" if options.get("zero") else ""
+    text += "" if capacity is None or not strategy.endswith("joint") else f" memory_mib={capacity:g}"
+    return [f"parallelize{{{text}}}"]
 
 
 def _mapping_passes(
@@ -218,6 +226,20 @@ def _trace(
         text = write_pipeline(passes) or "(empty)"
         raise UsageError(f"--print-after {wanted}: the pipeline {text} has no such pass", hint=hint)
     return Trace(model, machine, wanted, say, work_of(module) | cost_of(module, model, machine))
+
+
+def check_memory(memory: Memory | None, module: ModuleOp, machine: Hardware) -> None:
+    """Raise `CapacityError` for a step that takes more memory than a device has, where the machine says how much."""
+    capacity = machine.get("dram.capacity_mib", float)
+    if capacity is None or memory is None or memory.peak_bytes <= capacity * MIB:
+        return
+    over = memory.peak_bytes - capacity * MIB
+    shown = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in largest_at_peak(module, SHOWN))
+    raise CapacityError(
+        f"the step takes up to {memory.peak_bytes / MIB:,.1f} MiB, in {memory.layer}; {machine.name} has "
+        f"{capacity:,.1f} MiB, {over / MIB:,.1f} MiB too little; most take {shown}",
+        hint="a smaller batch, more --devices (--zero keeps parameters in parts), or the pass recompute",
+    )
 
 
 def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> None:

@@ -45,6 +45,7 @@ class CompileOptions(TypedDict, total=False):
     devices: int
     parallel: str | None
     convention: str
+    zero: bool
     load: Sequence[str]
     max_ops: int
     verify_each: bool

@@ -1,5 +1,7 @@
 """Small networks whose axes divide among up to eight devices, and random plans for them."""
 
+from math import prod
+
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -106,7 +108,7 @@ def spread_by(
 ) -> tuple[Network, Flows, tuple[Pattern, ...]]:
     """Rewrite a forward module for a mesh by a random plan, and derive the step."""
     func = the_function(module)
-    network, flows = network_for(func)
+    network, flows = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
     patterns = plan.draw(plans(network, len(sizes)))
     spread(func, network, flows, patterns, Mesh(sizes))
     differentiate(func)

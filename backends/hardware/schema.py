@@ -227,6 +227,7 @@ _ALL = (
     Key("memory.cache_mib", Real(1 << 20), "cache of the roofline backend, MiB"),
     Key("memory.policy", Text(("explicit", "lru")), "how blocks stay in the SPM", "explicit"),
     Key("dram.gb_per_s", _BANDWIDTH, "DRAM bandwidth of one core, 10^9 bytes a second"),
+    Key("dram.capacity_mib", Real(1 << 30), "memory of a device, MiB; a step that takes more is refused"),
     Key("vector.lanes", _COUNT, "element operations a cycle"),
     Key("compute.tflops", Real(1e7), "peak throughput, 10^12 operations a second"),
     Key("compute.ops_per_mac", Integer(1, 2), "operations that one MAC counts as", 2),

@@ -30,7 +30,7 @@ from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.train.arithmetic import ConstantOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.constant import IntegersOp
-from npuc.dialects.train.signature import results_of, training_functions
+from npuc.dialects.train.signature import arguments_of, results_of, training_functions
 
 Buffers: TypeAlias = tuple[int, ...]
 Slot: TypeAlias = tuple[Buffers, Buffers]
@@ -216,6 +216,34 @@ def memory_of_tensors(tensors: Tensors) -> Memory:
         return Memory(tensors.resident, 0, "", 0, tensors.resident, ())
     at = max(range(len(live)), key=lambda number: live[number])
     return Memory(live[at], at, layer_of(tensors.ops[at]), _kept(tensors), tensors.resident, live=tuple(live))
+
+
+def largest_at_peak(module: ModuleOp, count: int) -> list[tuple[str, int]]:
+    """What takes most where a module's function takes most: arguments and values by name or layer, and their bytes."""
+    machine = machine_of(module)
+    float_bytes = None if machine is None else machine.element_bytes
+    total: dict[str, int] = {}
+    for func in training_functions(module):
+        builder = _Builder(func.body.block, float_bytes)
+        tensors = builder.tensors()
+        for argument in arguments_of(func):
+            total[argument.name] = total.get(argument.name, 0) + builder.bytes_of(func.body.block.args[argument.index])
+        for buffer, layer in _live_at(tensors, memory_of_tensors(tensors).at):
+            total[layer] = total.get(layer, 0) + tensors.sizes[buffer]
+    return sorted(total.items(), key=lambda item: -item[1])[:count]
+
+
+def _live_at(tensors: Tensors, at: int) -> Iterator[tuple[int, str]]:
+    """The buffers that are there during an operation, and the layers that made them."""
+    made: dict[int, int] = {}
+    last: dict[int, int] = dict.fromkeys(tensors.returned, len(tensors.slots))
+    for number, (reads, makes) in enumerate(tensors.slots):
+        made.update((buffer, number) for buffer in makes)
+        for buffer in (*reads, *makes):
+            last[buffer] = max(last.get(buffer, 0), number)
+    for buffer, number in made.items():
+        if number <= at <= last[buffer]:
+            yield buffer, layer_of(tensors.ops[number])
 
 
 def _kept(tensors: Tensors) -> int:

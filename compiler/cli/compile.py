@@ -100,6 +100,7 @@ def command(
     convention: Annotated[
         str, typer.Option("--convention", metavar="|".join(CONVENTIONS), help="What movement counts in that choice.")
     ] = "table2",
+    zero: Annotated[bool, typer.Option("--zero", help="Keep parameters and optimizer states in parts (ZeRO).")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Also compare the program before and after each pass.")
     ] = False,
@@ -151,6 +152,7 @@ def command(
             "devices": devices,
             "parallel": parallel,
             "convention": convention,
+            "zero": zero,
             "load": load or [],
             "max_ops": max_ops,
             "verify_each": verify_each,

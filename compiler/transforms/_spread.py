@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.parallel.flows import NUMBER, Flows, Home
+from npuc.compiler.analysis.parallel.flows import Flows, Home
 from npuc.compiler.analysis.parallel.moves import Form, Move, moves
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.program import Task
-from npuc.compiler.analysis.parallel.terms import Pattern, form_of
+from npuc.compiler.analysis.parallel.terms import Pattern, form_of, shared_levels
 from npuc.compiler.layers.base import Combine, Cut, rebuilt
 from npuc.compiler.transforms._divides import check_divides
 from npuc.dialects.blocks import gather, loose_argument
@@ -167,18 +167,19 @@ class _Spreading:
             reading = self.flows.readings[index]
             pattern = self._pattern(reading.reader)
             target = form_of(reading.needed, pattern)
-            value = self._brought(self.local[reading.value], target, source)
-            shared = tuple(h for h, way in enumerate(pattern) if reading.shared[NUMBER[way]])
+            local = self.local[reading.value]
+            value = self._brought(local, target, source, addends=reading.scattered)
+            shared = shared_levels(reading.shared, pattern, local.form if reading.scattered else None)
             if shared and reading.active:
                 value = self._emit(source, on_mesh(CopyOp, self.mesh, value, over=shared)).out
             self.read[index] = value
         return self.read[index]
 
-    def _brought(self, local: _Local, target: Form, source: Operation) -> SSAValue:
-        """A value in another form."""
+    def _brought(self, local: _Local, target: Form, source: Operation, *, addends: bool = False) -> SSAValue:
+        """A value in another form; each device may have an addend of the gradient of what is gathered (`addends`)."""
         value, sharding = local.value, sharding_of(local.form, len(tensor_type(local.value).get_shape()))
         for move in moves(local.form, target):
-            value = self._emit(source, _moving(move, self.mesh, value, sharding)).out
+            value = self._emit(source, _moving(move, self.mesh, value, sharding, addends=addends)).out
             sharding = sharding.without(move.level)
             if move.target is not None:
                 sharding = sharding.with_cut(move.target, move.level)
@@ -213,7 +214,7 @@ class _Spreading:
         self.func.attributes[MESH] = MeshAttr(self.mesh)
 
 
-def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> DistOp:
+def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding, *, addends: bool) -> DistOp:
     """The operation of a move of a value that is spread so."""
     over = (move.level,)
 
@@ -224,7 +225,9 @@ def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> Dist
         case None, int(axis):
             return on_mesh(SliceOp, mesh, value, axis=axis, over=over, **_within(within=beside(axis)))
         case int(axis), None:
-            return on_mesh(AllGatherOp, mesh, value, axis=axis, over=over, **_within(within=beside(axis)))
+            return on_mesh(
+                AllGatherOp, mesh, value, axis=axis, over=over, addends=addends, **_within(within=beside(axis))
+            )
         case int(old), int(new):
             within = _within(split_within=beside(new), concat_within=beside(old))
             return on_mesh(AllToAllOp, mesh, value, split=new, concat=old, over=over, **within)

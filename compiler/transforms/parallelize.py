@@ -14,6 +14,7 @@ What the pass chose stands on the function, as `dist.plan`.
 """
 
 from dataclasses import dataclass
+from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
@@ -22,11 +23,13 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.analysis.parallel.flows import Flows, flows_of
 from npuc.compiler.analysis.parallel.nodes import Network, network_of
-from npuc.compiler.analysis.parallel.planning import PLAN, Planned, plan_network, unique_names
+from npuc.compiler.analysis.parallel.planning import PLAN, Planned, unique_names
 from npuc.compiler.analysis.parallel.program import forward_program
 from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
+from npuc.compiler.transforms._room import Request, fitting, room_of
 from npuc.compiler.transforms._split_norms import split_batch_norms
 from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms._undo import undo_autodiff
@@ -35,6 +38,10 @@ from npuc.dialects.dist.mesh import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
 
+ELEMENT_BYTES = 4
+"""Bytes of an element where no machine says."""
+MIB = 1 << 20
+
 
 @dataclass(frozen=True)
 class ParallelizePass(ModulePass):
@@ -42,7 +49,9 @@ class ParallelizePass(ModulePass):
     Share the work of a network among `devices`, a power of two.
 
     `strategy` is dp, mp, owt, hypar, joint, accpar or accpar-joint; `convention` (table2, published, physical) is what
-    it minimises.
+    it minimises. With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
+    (ZeRO). With `memory_mib` a joint strategy keeps parameters, gradients, states and activations of a device within
+    that.
     """
 
     name = "parallelize"
@@ -50,6 +59,8 @@ class ParallelizePass(ModulePass):
     strategy: str = "hypar"
     devices: int = 2
     convention: str = "table2"
+    zero: bool = False
+    memory_mib: int | float | None = None
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -58,14 +69,18 @@ class ParallelizePass(ModulePass):
             raise ValueError(f"convention is '{self.convention}', expected {', '.join(CONVENTIONS)}")
         if self.devices < 2 or self.devices & (self.devices - 1):
             raise ValueError(f"devices is {self.devices}, expected a power of two, at least 2")
+        if self.memory_mib is not None and not 0 < self.memory_mib < inf:
+            raise ValueError(f"memory_mib is {self.memory_mib}, expected more than 0")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(op)
+        width = (machine.element_bytes if machine is not None else None) or ELEMENT_BYTES
         for func in training_functions(op):
             self._check(func)
             whole = is_differentiated(func)
             if whole:
                 undo_autodiff(func, self.name)
-            parallelize(func, self._strategy, self._convention, self.devices.bit_length() - 1)
+            self._parallelize(func, width)
             if whole:
                 differentiate(func)
 
@@ -82,6 +97,15 @@ class ParallelizePass(ModulePass):
                 f"{self.name}: found a program of {mesh.devices:,} devices, expected one of one: run it once"
             )
 
+    def _parallelize(self, func: FuncOp, width: int) -> None:
+        network, flows = network_for(func, self.devices if self.zero else None)
+        levels = self.devices.bit_length() - 1
+        plan = Request(network, flows, self._strategy, self._convention, levels)
+        room = None if self.memory_mib is None else room_of(func, int(self.memory_mib * MIB), width)
+        planned = plan.solve() if room is None else fitting(func, plan, room)
+        spread(func, network, flows, planned.patterns, Mesh((2,) * levels))
+        func.attributes[PLAN] = plan_attr(network, planned)
+
     @property
     def _strategy(self) -> Strategy:
         return next(known for known in STRATEGIES if known == self.strategy)
@@ -89,15 +113,6 @@ class ParallelizePass(ModulePass):
     @property
     def _convention(self) -> Convention:
         return next(known for known in CONVENTIONS if known == self.convention)
-
-
-def parallelize(func: FuncOp, strategy: Strategy, convention: Convention, levels: int) -> Planned:
-    """Rewrite a forward function for the devices of so many levels; what was chosen."""
-    network, flows = network_for(func)
-    planned = plan_network(network, flows, strategy, convention, levels)
-    spread(func, network, flows, planned.patterns, Mesh((2,) * levels))
-    func.attributes[PLAN] = plan_attr(network, planned)
-    return planned
 
 
 def plan_attr(network: Network, planned: Planned) -> DictionaryAttr:
@@ -122,11 +137,16 @@ def plan_attr(network: Network, planned: Planned) -> DictionaryAttr:
     return DictionaryAttr(entries)
 
 
-def network_for(func: FuncOp) -> tuple[Network, Flows]:
-    """The choices that a forward function leaves. Statistics of a batch are computed in two steps from now on."""
+def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[Network, Flows]:
+    """
+    The choices that a forward function leaves. Statistics of a batch are computed in two steps from now on.
+
+    Parameters are kept in parts of `scatter_over` devices, if that is given (`flows_of`).
+    """
     split_batch_norms(func)
     network = network_of(forward_program(func))
-    return network, flows_of(network, cut_parameters=_updates_by_element(func))
+    by_element = _updates_by_element(func)
+    return network, flows_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
 
 
 def _updates_by_element(func: FuncOp) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.program import Source
+from npuc.compiler.analysis.parallel.program import Source, Value
 from npuc.compiler.analysis.parallel.ways import WAYS, Way
 from npuc.compiler.layers.base import Combine
 from npuc.dialects.train.signature import ArgumentKind
@@ -29,7 +29,8 @@ NUMBER: Mapping[Way, int] = {way: number for number, way in enumerate(WAYS)}
 class Reading:
     """
     A value that a node (None: whoever needs no data) reads: the axes by way that its maker has cut and that the reader
-    needs cut, and in which ways of the reader the work is cut though the value is read whole.
+    needs cut, and in which ways of the reader the work is cut though the value is read whole. `scattered`: these are
+    ways in which its maker has it cut, so that its gradient is reduced and scattered.
     """
 
     value: int
@@ -40,6 +41,7 @@ class Reading:
     reader: int | None
     needed: ByWay
     shared: tuple[bool, ...]
+    scattered: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,21 +72,31 @@ class Flows:
     sums: tuple[Sum, ...]
     homes: Mapping[int, Home]
 
+    def made(self, network: Network, task: int, place: int) -> ByWay:
+        """The axes by way that a task's result is cut along."""
+        axes = [_cut_results(network, task, way)[place] for way in WAYS]
+        return tuple(axis if isinstance(axis, int) else None for axis in axes)
 
-def flows_of(network: Network, *, cut_parameters: bool = True) -> Flows:
+
+def flows_of(network: Network, *, cut_parameters: bool = True, scatter_over: int | None = None) -> Flows:
     """
     The flows of a network. Without `cut_parameters` every device keeps the parameters whole (their update needs all of
     one), and takes its part of them when it reads them.
+
+    With `scatter_over`, a number of devices, parameters that all devices read whole are kept in parts where an axis
+    divides among so many, and so are their gradients and the optimizer's states: they are gathered before they are
+    read, and their gradients are reduced and scattered (Rajbhandari et al., "ZeRO", SC 2020).
     """
-    return _Builder(network, cut_parameters).flows()
+    return _Builder(network, cut_parameters, scatter_over).flows()
 
 
 class _Builder:
     """Collects the flows task by task."""
 
-    def __init__(self, network: Network, cut_parameters: bool):
+    def __init__(self, network: Network, cut_parameters: bool, scatter_over: int | None):
         self.network = network
         self.cut_parameters = cut_parameters
+        self.scatter_over = scatter_over
         self.homes: dict[int, Home] = {}
         self.readings: dict[Reading, int] = {}
         self.reading_of: dict[tuple[int, int], int] = {}
@@ -96,16 +108,11 @@ class _Builder:
             node = network.node_of[number]
             for place, operand in enumerate(task.operands):
                 needed, shared = self._needs(number, place)
-                self._home(operand, node, needed)
+                self._home(operand, node, needed, shared)
                 self.reading_of[number, place] = self._read(operand, node, needed, shared)
             for place, result in enumerate(task.results):
                 self._sum(number, place, result)
         return Flows(tuple(self.readings), self.reading_of, tuple(self.sums), self.homes)
-
-    def _cut_results(self, task: int, way: Way) -> tuple[int | Combine | None, ...]:
-        cut = self.network.cuttings.cut_of[way][task]
-        own = self.network.program.tasks[task]
-        return own.cuts[cut].results if cut is not None else (None,) * len(own.results)
 
     def _needs(self, task: int, place: int) -> tuple[ByWay, tuple[bool, ...]]:
         """The axes by way that a task needs an operand cut along; in which ways it reads all of it for a part."""
@@ -125,16 +132,27 @@ class _Builder:
             home = self.homes.get(value, Home(None, WHOLE))
             return home.node, home.made
         place = self.network.program.tasks[maker].results.index(value)
-        axes = [self._cut_results(maker, way)[place] for way in WAYS]
+        axes = [_cut_results(self.network, maker, way)[place] for way in WAYS]
         return self.network.node_of[maker], tuple(axis if isinstance(axis, int) else None for axis in axes)
 
-    def _home(self, value: int, node: int | None, needed: ByWay) -> None:
+    def _home(self, value: int, node: int | None, needed: ByWay, shared: tuple[bool, ...]) -> None:
         """An argument is kept as the first node that reads it needs it."""
-        kind = self.network.program.values[value].argument
-        if kind is None or value in self.homes:
+        own = self.network.program.values[value]
+        if own.argument is None or value in self.homes:
             return
-        whole = kind is ArgumentKind.PARAM and not self.cut_parameters
-        self.homes[value] = Home(None, WHOLE) if whole or node is None else Home(node, needed)
+        whole = own.argument is ArgumentKind.PARAM and not self.cut_parameters
+        if whole or node is None:
+            self.homes[value] = Home(None, WHOLE)
+            return
+        axis = self._scatter_axis(own) if own.argument is ArgumentKind.PARAM else None
+        made = tuple(axis if all_read else one for one, all_read in zip(needed, shared, strict=True))
+        self.homes[value] = Home(node, needed if axis is None else made)
+
+    def _scatter_axis(self, own: Value) -> int | None:
+        """The first axis of a parameter that divides among all devices, if parameters are to be kept in parts."""
+        if self.scatter_over is None or not own.active:
+            return None
+        return next((axis for axis, size in enumerate(own.shape) if size % self.scatter_over == 0), None)
 
     def _read(self, value: int, node: int | None, needed: ByWay, shared: tuple[bool, ...]) -> int:
         maker, made = self._made(value)
@@ -142,16 +160,23 @@ class _Builder:
         if own.argument is ArgumentKind.INPUT:
             # inputs are given in any form
             maker, made = None, WHOLE
-        reading = Reading(value, own.elements, own.active, maker, made, node, needed, shared)
+        kept = own.argument is ArgumentKind.PARAM and maker == node and made != needed
+        reading = Reading(value, own.elements, own.active, maker, made, node, needed, shared, scattered=kept)
         return self.readings.setdefault(reading, len(self.readings))
 
     def _sum(self, task: int, place: int, result: int) -> None:
-        results = [self._cut_results(task, way)[place] for way in WAYS]
+        results = [_cut_results(self.network, task, way)[place] for way in WAYS]
         adds = tuple(isinstance(axis, Combine) for axis in results)
         node = self.network.node_of[task]
         if any(adds) and node is not None:
             made = tuple(axis if isinstance(axis, int) else None for axis in results)
             self.sums.append(Sum(result, self.network.program.values[result].elements, node, made, adds))
+
+
+def _cut_results(network: Network, task: int, way: Way) -> tuple[int | Combine | None, ...]:
+    cut = network.cuttings.cut_of[way][task]
+    own = network.program.tasks[task]
+    return own.cuts[cut].results if cut is not None else (None,) * len(own.results)
 
 
 def is_data(network: Network, value: int) -> bool:

@@ -51,8 +51,13 @@ def moves(source: Form, target: Form) -> tuple[Move, ...]:
 
 
 @lru_cache(maxsize=1 << 18)
-def moved(source: Form, target: Form, sizes: tuple[int, ...], *, back: bool) -> Amounts:
-    """What the way there moves, and the gradient's way back if it has one."""
+def moved(source: Form, target: Form, sizes: tuple[int, ...], *, back: bool, scattered: bool = False) -> Amounts:
+    """
+    What the way there moves, and the gradient's way back if it has one.
+
+    With `scattered` each device has an addend of the gradient of what is gathered, so that the way back of a gather is
+    a reduce-scatter, which moves as much.
+    """
     found = [0] * len(sizes)
     devices = prod(sizes)
     cut = parts(source, sizes)
@@ -67,7 +72,7 @@ def moved(source: Form, target: Form, sizes: tuple[int, ...], *, back: bool) -> 
             case "all_to_all":
                 found[move.level] += each // size * (2 if back else 1)
             case "all_gather":
-                found[move.level] += each
+                found[move.level] += each * (2 if back and scattered else 1)
                 cut //= size
     return tuple(found)
 

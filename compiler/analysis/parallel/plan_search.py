@@ -13,7 +13,7 @@ labels are all sequences.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -22,15 +22,22 @@ from math import prod
 import numpy as np
 
 from npuc.compiler.analysis.choices.graph import Choices, Table
+from npuc.compiler.analysis.choices.limited import minimise_within
 from npuc.compiler.analysis.choices.minimise import minimise
-from npuc.compiler.analysis.parallel.nodes import Node
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.nodes import Network, Node
+from npuc.compiler.analysis.parallel.room import Room, bytes_by_label, kept_tensors, largest
 from npuc.compiler.analysis.parallel.strategies import fixed_type, has_three_types, types_of
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.errors import CapacityError
 from npuc.compiler.options import Strategy
 
 MOST_LEVELS_ON_GRAPHS = 5
 """With three ways a node has 3^5 labels at 5 levels: more make tables too large to search."""
+MIB = 1 << 20
+SHOWN = 4
+"""So many of the largest tensors a message names."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,6 @@ class Plan:
     patterns: tuple[Pattern, ...]
     elements: Fraction
     bound: Fraction
-    exact: bool
 
 
 def ways_of(node: Node, strategy: Strategy) -> tuple[Way, ...]:
@@ -82,8 +88,51 @@ def search_all(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy,
     """The plan of least movement among the labels of a strategy, over all levels together."""
     labels = labels_of(nodes, strategy, len(sizes))
     result = minimise(graph_of(terms, labels, sizes))
-    patterns = tuple(own[label] for own, label in zip(labels, result.choice, strict=True))
-    return Plan(patterns, elements_of(result.cost, sizes), elements_of(result.bound, sizes), result.exact)
+    return Plan(_chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
+
+
+def search_within(
+    network: Network, flows: Flows, terms: Sequence[Term], strategy: Strategy, sizes: Sizes, room: Room
+) -> Plan:
+    """
+    The plan of least movement of those that keep no more in a device's memory than there is room.
+
+    Where none does, it is the plan that keeps least. Raises `CapacityError` where the parameters and states of that
+    plan alone are too much.
+    """
+    labels = labels_of(network.nodes, strategy, len(sizes))
+    kept = kept_tensors(network, flows, room)
+    fixed, resource = bytes_by_label(kept, labels, sizes)
+    graph = graph_of(terms, labels, sizes)
+    found = minimise_within(graph, resource, room.limit - fixed)
+    if found.choice is None:
+        least = [int(table.argmin()) for table in resource]
+        _check_parameters(network, flows, room, labels, sizes)
+        return Plan(_chosen(labels, least), elements_of(graph.cost(least), sizes), Fraction(0))
+    return Plan(_chosen(labels, found.choice), elements_of(found.cost, sizes), elements_of(found.bound, sizes))
+
+
+def _check_parameters(
+    network: Network, flows: Flows, room: Room, labels: Sequence[Sequence[Pattern]], sizes: Sizes
+) -> None:
+    """Raise `CapacityError` where no plan has room for the parameters and states: by how much, and for which."""
+    kept = kept_tensors(network, flows, replace(room, by_weights=frozenset(), by_others=frozenset()))
+    fixed, resource = bytes_by_label(kept, labels, sizes)
+    needed = fixed + sum(int(table.min()) for table in resource)
+    if needed <= room.limit:
+        return
+    least = [int(table.argmin()) for table in resource]
+    tensors = largest(network, kept, _chosen(labels, least), sizes, SHOWN)
+    shown = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in tensors)
+    raise CapacityError(
+        f"parameters and optimizer states alone take {needed / MIB:,.1f} MiB a device under any plan, "
+        f"{(needed - room.limit) / MIB:,.1f} MiB more than there is; most take those of {shown}",
+        hint="more --devices, or parameters in parts (--zero)",
+    )
+
+
+def _chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[Pattern, ...]:
+    return tuple(own[label] for own, label in zip(labels, choice, strict=True))
 
 
 def search_levels(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Plan:
@@ -93,9 +142,9 @@ def search_levels(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strate
     for level in range(1, len(sizes) + 1):
         labels = [[above + pattern(way, 1) for way in own] for above, own in zip(patterns, ways, strict=True)]
         result = minimise(graph_of(terms, labels, sizes[:level]))
-        patterns = [own[label] for own, label in zip(labels, result.choice, strict=True)]
+        patterns = list(_chosen(labels, result.choice))
     total = Fraction(sum(sum(term.amounts(patterns, sizes)) for term in terms), 2 * prod(sizes))
-    return Plan(tuple(patterns), total, total, exact=False)
+    return Plan(tuple(patterns), total, total)
 
 
 def least(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Fraction | None:

@@ -24,7 +24,9 @@ from npuc.compiler.analysis.parallel.plan_search import (
     least,
     search_all,
     search_levels,
+    search_within,
 )
+from npuc.compiler.analysis.parallel.room import Room
 from npuc.compiler.analysis.parallel.strategies import (
     best_of_chain,
     choices_of_chain,
@@ -70,8 +72,20 @@ def terms_of(network: Network, flows: Flows, convention: Convention) -> list[Ter
     return physical_terms(flows) if convention == "physical" else paper_terms(network, flows, convention)
 
 
-def plan_network(network: Network, flows: Flows, strategy: Strategy, convention: Convention, levels: int) -> Planned:
-    """The plan of a strategy. Raises `UsageError` where a layer has too many sequences of three types to search."""
+def plan_network(
+    network: Network,
+    flows: Flows,
+    strategy: Strategy,
+    convention: Convention,
+    levels: int,
+    room: Room | None = None,
+) -> Planned:
+    """
+    The plan of a strategy. With `room` that of a joint strategy keeps within the memory of a device.
+
+    Raises `CapacityError` where no plan does, `UsageError` where a layer has too many sequences of three types to
+    search.
+    """
     sizes = (2,) * levels
     terms = terms_of(network, flows, convention)
     as_printed = convention == "table2" or (convention == "published" and not has_three_types(strategy))
@@ -84,6 +98,12 @@ def plan_network(network: Network, flows: Flows, strategy: Strategy, convention:
             f"3^{levels} sequences of types a layer are too many to search",
             hint="accpar and joint take any number of devices",
         )
+    if room is not None and is_joint(strategy):
+        within = search_within(network, flows, terms, strategy, sizes, room)
+        amounts = amounts_of(terms, within.patterns, sizes)
+        # what is kept is estimated: no plan at all goes below the bound without a limit
+        bound = least(network.nodes, terms, strategy, sizes)
+        return Planned(strategy, convention, within.patterns, amounts, bound)
     if chain is not None:
         choices = choices_of_chain(chain, levels, strategy, convention)
         best = best_of_chain(chain, levels, strategy, convention) if provable else None

@@ -64,6 +64,7 @@ class ReadingRate:
     active: bool
     has_maker: bool
     has_reader: bool
+    scattered: bool = False
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The patterns are the maker's and the reader's; one pattern if both are the same node, or one is none."""
@@ -76,11 +77,22 @@ class ReadingRate:
 @lru_cache(maxsize=1 << 18)
 def _reading(rate: ReadingRate, maker: Pattern, reader: Pattern, sizes: Sizes) -> Amounts:
     target = form_of(rate.needed, reader)
-    amounts = moved(form_of(rate.made, maker), target, sizes, back=rate.active)
+    source = form_of(rate.made, maker)
+    amounts = moved(source, target, sizes, back=rate.active, scattered=rate.scattered)
     if not rate.active:
         return amounts
-    levels = tuple(h for h, way in enumerate(reader) if rate.shared[NUMBER[way]])
+    levels = shared_levels(rate.shared, reader, source if rate.scattered else None)
     return tuple(a + b for a, b in zip(amounts, summed(target, levels, sizes), strict=True))
+
+
+def shared_levels(shared: tuple[bool, ...], reader: Pattern, scattered: Form | None = None) -> tuple[int, ...]:
+    """
+    The levels at which a reader's work is cut though the value is read whole, so that its gradient is a sum.
+
+    `scattered` is the form of a value whose gradient is reduced and scattered where that form is cut.
+    """
+    levels = [h for h, way in enumerate(reader) if shared[NUMBER[way]]]
+    return tuple(h for h in levels if scattered is None or scattered[h] is None)
 
 
 @dataclass(frozen=True)
@@ -102,8 +114,9 @@ def physical_terms(flows: Flows) -> list[Term]:
     found: list[Term] = []
     for reading in flows.readings:
         maker, reader = reading.maker, reading.reader
+        sides = maker is not None, reader is not None
         rate = ReadingRate(
-            reading.made, reading.needed, reading.shared, reading.active, maker is not None, reader is not None
+            reading.made, reading.needed, reading.shared, reading.active, *sides, scattered=reading.scattered
         )
         nodes = tuple(dict.fromkeys(node for node in (maker, reader) if node is not None))
         found.append(Term(reading.value, reading.elements, nodes, rate, "read"))

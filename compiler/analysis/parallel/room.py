@@ -1,0 +1,109 @@
+"""
+What a plan keeps in the memory of a device between the forward and the backward pass, node by node.
+
+Parameters stand there with the optimizer's states, in the form in which they are kept. Activations stand in the form
+in which they are made where vector work of the backward pass reads them, in that in which a layer reads them for the
+gradient of its weights. All numbers are bytes. What the step takes at its peak is a little more: gradients, and what
+is made and read at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.choices.graph import Table
+from npuc.compiler.analysis.parallel.flows import WHOLE, ByWay, Flows
+from npuc.compiler.analysis.parallel.moves import parts
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.terms import Pattern, form_of
+from npuc.dialects.train.signature import ArgumentKind
+
+
+@dataclass(frozen=True)
+class Room:
+    """
+    The memory of a device in bytes, the bytes of an element, the states of the optimizer for each parameter, and the
+    values of the forward pass, by number, that gradients of weights and that other backward work reads.
+    """
+
+    limit: int
+    element_bytes: int
+    states: int
+    by_weights: frozenset[int]
+    by_others: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """
+    A tensor that is kept: its number, its bytes as a whole, the node whose ways say how it is cut, and the axes.
+
+    It takes nothing in the forms in which it is there already: those of the axes `there`, if its maker goes the same
+    ways.
+    """
+
+    value: int
+    size: int
+    node: int | None
+    made: ByWay
+    there: ByWay | None = None
+
+    def bytes(self, pattern: Pattern, sizes: tuple[int, ...]) -> int:
+        """What a device keeps of it under a pattern of its node; rounded up."""
+        form = form_of(self.made, pattern)
+        if self.there is not None and form_of(self.there, pattern) == form:
+            return 0
+        return -(-self.size // parts(form, sizes))
+
+
+def kept_tensors(network: Network, flows: Flows, room: Room) -> list[Kept]:
+    """All tensors that count."""
+    found: list[Kept] = []
+    for number, value in enumerate(network.program.values):
+        if value.argument is ArgumentKind.PARAM:
+            home = flows.homes.get(number)
+            copies = 1 + room.states if value.active else 1
+            node, made = (None, WHOLE) if home is None else (home.node, home.made)
+            found.append(Kept(number, copies * value.elements * room.element_bytes, node, made))
+    for number, task in enumerate(network.program.tasks):
+        for place, result in enumerate(task.results):
+            if result in room.by_others and not task.hub:
+                size = network.program.values[result].elements * room.element_bytes
+                found.append(Kept(result, size, network.node_of[number], flows.made(network, number, place)))
+    for reading in flows.readings:
+        weighted = reading.reader is not None and network.nodes[reading.reader].kind is not None
+        if reading.value in room.by_weights and weighted:
+            there = reading.made if reading.value in room.by_others else None
+            size = reading.elements * room.element_bytes
+            found.append(Kept(reading.value, size, reading.reader, reading.needed, there))
+    return found
+
+
+def bytes_by_label(
+    kept: Sequence[Kept], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
+) -> tuple[int, list[Table]]:
+    """What is kept whatever is chosen, and for each node what it keeps under each of its labels; rounded up."""
+    fixed = 0
+    tables: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
+    for tensor in kept:
+        if tensor.node is None:
+            fixed += tensor.size
+            continue
+        own = [tensor.bytes(pattern, sizes) for pattern in labels[tensor.node]]
+        tables[tensor.node] = tables[tensor.node] + np.array(own, np.int64)
+    return fixed, tables
+
+
+def largest(
+    network: Network, kept: Sequence[Kept], plan: Sequence[Pattern], sizes: tuple[int, ...], count: int
+) -> list[tuple[str, int]]:
+    """The nodes whose tensors take most under a plan, by name, and their bytes."""
+    total: dict[str, int] = {}
+    for tensor in kept:
+        name = "all layers" if tensor.node is None else network.nodes[tensor.node].name
+        size = tensor.size if tensor.node is None else tensor.bytes(plan[tensor.node], sizes)
+        total[name] = total.get(name, 0) + size
+    return sorted(total.items(), key=lambda item: -item[1])[:count]
