@@ -63,21 +63,24 @@ network words(batch=8) {
   both = concat([h, tanh(linear(e, 16))], 2)
   logits = linear(both, 8)
   loss cross_entropy(logits, y)
-  optimizer adamw(lr=0.01)
+  optimizer sgd(lr=0.01, momentum=0.9, nesterov=true)
 }
 """
 
 
 @st.composite
 def whole_networks(draw: st.DrawFn) -> ModuleOp:
-    """Dense layers or convolutions with joins and shared weights, whose values stay integers."""
+    """Dense layers or convolutions with joins and shared weights, whose values stay integers that float64 holds."""
     net = Net()
     image = draw(st.booleans())
     value = net.input("x", 8, 8, 4, 4) if image else net.input("x", 8, 16)
     shared = None if image else net.param("shared", 16, 16)
     earlier: list[SSAValue] = [value]
-    for _ in range(draw(st.integers(1, 5))):
-        step = draw(st.sampled_from(("layer", "layer", "relu", "add", "mul", "own")))
+    steps = ["layer", "layer", "relu", "add", "mul", "own"]
+    for _ in range(draw(st.integers(1, 4))):
+        step = draw(st.sampled_from(steps))
+        if step == "mul":
+            steps.remove(step)  # squares of squares would be rounded
         same = [one for one in earlier if shape_of(one) == shape_of(value)]
         if step == "relu":
             value = net.call("relu", value)
