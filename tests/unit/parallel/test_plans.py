@@ -163,7 +163,6 @@ def test_ways_at_the_bottom_are_as_good_as_all_sequences(
     found = search_all(network.nodes, terms, "joint", sizes)
     best = minimise(graph_of(terms, every(network, "joint", levels), sizes))
     assert best.exact
-    assert found.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
 
 
