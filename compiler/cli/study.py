@@ -51,8 +51,9 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="igo|thesis|crosscheck",
-            help="The study: igo, interleaved gradient orders; thesis, the roofline; crosscheck, two of our backends.",
+            metavar="igo|thesis|hypar|crosscheck",
+            help="The study: igo, interleaved gradient orders; thesis, the roofline; hypar, layers over accelerators; "
+            "crosscheck, two of our backends.",
         ),
     ],
     preset: Annotated[
@@ -60,8 +61,8 @@ def command(
         typer.Option(
             "--preset",
             metavar="NAME",
-            help="Assumptions: lru, paper, explicit; of thesis: thesis, retain, networks, default; of crosscheck: "
-            "all, os, ws, is.",
+            help="Assumptions: lru, paper, explicit; of thesis: thesis, retain, networks, default; of hypar: "
+            "published, table2, physical; of crosscheck: all, os, ws, is.",
         ),
     ] = None,
     network: Annotated[
@@ -103,6 +104,13 @@ def _preset(asked: Asked, known: Mapping[str, object]) -> str:
     return preset
 
 
+def _only_of_thesis(asked: Asked) -> None:
+    """Raise `UsageError` for options that the study has no use for."""
+    for option, values in {"-D": asked.defines, "--set": asked.settings, "--figure": asked.figures}.items():
+        if values:
+            raise UsageError(f"{option} is an option of the study thesis")
+
+
 def _igo(asked: Asked) -> None:
     """Interleaved gradient orders."""
     from npuc.compiler.figure import check_format
@@ -113,10 +121,9 @@ def _igo(asked: Asked) -> None:
     from npuc.compiler.study.igo.view import to_csv, to_json, to_text
 
     preset = _preset(asked, PRESETS)
-    given = {"--network": asked.networks, "-D": asked.defines, "--set": asked.settings, "--figure": asked.figures}
-    for option, values in given.items():
-        if values:
-            raise UsageError(f"{option} is an option of the study thesis")
+    if asked.networks:
+        raise UsageError("--network is an option of the studies thesis, hypar and crosscheck")
+    _only_of_thesis(asked)
     check_target(asked.plot)
     kind = None if asked.plot is None else check_format(asked.plot)
     if not asked.quiet:
@@ -160,6 +167,28 @@ def _thesis(asked: Asked) -> None:
         write_folder(asked.plot, {f"figure-{n}.{kind}": draw(study, [n], kind) for n in numbers for kind in kinds})
     elif asked.plot is not None:
         write_bytes(asked.plot, draw(study, numbers, kinds[0]))
+    if "-" not in (asked.json, asked.csv):
+        print_study(study, make_console())
+
+
+def _hypar(asked: Asked) -> None:
+    """Layers over accelerators."""
+    from npuc.compiler.figure import check_format
+    from npuc.compiler.study.hypar.plot import draw
+    from npuc.compiler.study.hypar.settings import PRESETS
+    from npuc.compiler.study.hypar.study import plan_study, run_study
+    from npuc.compiler.study.hypar.view import print_study, to_csv, to_json
+
+    preset = _preset(asked, {name: name for name in PRESETS})
+    _only_of_thesis(asked)
+    check_target(asked.plot)
+    kind = None if asked.plot is None else check_format(asked.plot)
+    plan = plan_study(next(known for known in PRESETS if known == preset), asked.networks)
+    with _progress("study hypar", plan.count, quiet=asked.quiet) as advance:
+        study = run_study(plan, advance)
+    _write(asked, lambda: to_json(study), lambda: to_csv(study))
+    if asked.plot is not None and kind is not None:
+        write_bytes(asked.plot, draw(study, kind))
     if "-" not in (asked.json, asked.csv):
         print_study(study, make_console())
 
@@ -237,5 +266,6 @@ def _progress(title: str, total: int, *, quiet: bool) -> Generator[Callable[[str
 STUDIES: Mapping[str, Callable[[Asked], None]] = {
     "igo": _igo,
     "thesis": _thesis,
+    "hypar": _hypar,
     "crosscheck": _crosscheck,
 }

@@ -26,6 +26,7 @@ NAMES = (
         "bounds",
         "study-igo",
         "study-thesis",
+        "study-hypar",
         "maestro",
         "crosscheck",
         "parallel",

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler import plan_parallel
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.layers.base import elements
+from npuc.compiler.study.hypar.settings import published as labels
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from tests.unit.samples.test_figures import module_of
@@ -64,9 +65,9 @@ def _data(op: Operation, weights: set[SSAValue]) -> SSAValue:
 
 
 @cache
-def reference(file: str = "public") -> dict[str, dict[str, Any]]:
-    """The networks of a file of reference data."""
-    return json.loads((DATA / f"{file}.json").read_text(encoding="utf-8"))["networks"]
+def reference() -> dict[str, dict[str, Any]]:
+    """The networks of the reference data."""
+    return json.loads((DATA / "public.json").read_text(encoding="utf-8"))["networks"]
 
 
 def test_every_reference_network_has_a_sample() -> None:
@@ -105,5 +106,5 @@ def test_communication_is_that_of_the_paper(published: str, sample: str, strateg
         for number, layer in enumerate(weighted_layers(sample))
     ]
     total = plan_parallel(chain, 16, strategy, "published").total
-    label = reference("published")[published]["communication_gb"][strategy]
+    label = labels()[published].communication_gb[strategy]
     assert float(total.bytes) / 10**9 == pytest.approx(label, rel=5e-3)

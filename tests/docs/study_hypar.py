@@ -1,0 +1,80 @@
+"""
+The tables and the figure of docs/study-hypar.md: the study as it runs, between markers.
+
+    python -m tests.docs.study_hypar            runs it, about twenty seconds, and writes them anew
+"""
+
+from collections.abc import Iterator, Mapping
+
+from npuc.compiler.study.hypar.claims import Row
+from npuc.compiler.study.hypar.plot import draw
+from npuc.compiler.study.hypar.settings import BASE, OURS, SCALES, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES
+from npuc.compiler.study.hypar.study import Study, plan_study, run_study
+from npuc.compiler.study.hypar.view import tables_of, value_text
+from tests.docs.pages import FOLDER
+from tests.docs.tables import filled
+
+PICTURE = FOLDER / "figures" / "hypar.svg"
+CLAIMS = {
+    "communication": "communication of a step, GB",
+    "performance": f"performance over {BASE}, x",
+    "energy": f"energy efficiency over {BASE}, x",
+}
+"""The tables of numbers, and what their rows claim."""
+
+
+def choice_rows(study: Study) -> Iterator[str]:
+    """What HyPar and the joint search choose."""
+    yield "| | by | H1 | H2 | H3 | H4 |"
+    yield "|---|---|---|---|---|---|"
+    for row in study.rows:
+        if isinstance(row.ours, tuple) and row.strategy in (OURS, "joint"):
+            yield f"| {row.network} | `{row.strategy}` | {' | '.join(row.ours)} |"
+
+
+def number_rows(study: Study, claim: str) -> Iterator[str]:
+    """A row a network."""
+    networks = tables_of(study.rows)[claim]
+    known = {strategy for rows in networks.values() for strategy in rows}
+    shown = [strategy for strategy in STUDIED_STRATEGIES if strategy in known]
+    yield f"| {claim} | {' | '.join(f'`{strategy}`' for strategy in shown)} |"
+    yield f"|---|{'--:|' * len(shown)}"
+    for name, rows in networks.items():
+        yield f"| {name} | {' | '.join(_cell(rows[strategy]) for strategy in shown)} |"
+
+
+def _cell(row: Row) -> str:
+    ours = value_text(row.ours)
+    if row.published is None:
+        return ours
+    return f"{ours if row.reproduced else f'**{ours}**'} ({value_text(row.published)})"
+
+
+def scaling_rows(study: Study) -> Iterator[str]:
+    """Bytes and seconds by the number of accelerators."""
+    yield f"| {study.scaled} | {' | '.join(map(str, SCALES))} |"
+    yield f"|---|{'--:|' * len(SCALES)}"
+    for strategy in (BASE, OURS):
+        own = [scale for scale in study.scales if scale.strategy == strategy]
+        yield f"| `{strategy}`, GB | {' | '.join(value_text(scale.gb) for scale in own)} |"
+        for topology in TOPOLOGIES:
+            cells = [value_text(scale.seconds.get(topology)) for scale in own]
+            yield f"| `{strategy}`, s, {TOPOLOGY_NAMES[topology]} | {' | '.join(cells)} |"
+
+
+def tables(study: Study) -> Mapping[str, Iterator[str]]:
+    """All tables of the page by name."""
+    numbers = {name: number_rows(study, claim) for name, claim in CLAIMS.items()}
+    return {"choices": choice_rows(study), **numbers, "scaling": scaling_rows(study)}
+
+
+def main() -> None:
+    """Write the page's tables and its figure."""
+    page = FOLDER / "study-hypar.md"
+    study = run_study(plan_study())
+    page.write_text(filled(page.read_text(encoding="utf-8"), tables(study)), encoding="utf-8")
+    PICTURE.write_bytes(draw(study, "svg"))
+
+
+if __name__ == "__main__":
+    main()
