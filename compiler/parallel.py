@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ELEMENT_BYTES = 4
 DIRECTIONS = 2
-_NAMES: dict[str, str] = {"I": "dp", "II": "mp", "III": "III"}
+TYPES_SHOWN: dict[str, str] = {"I": "dp", "II": "mp", "III": "III"}
 
 
 def plan_parallel(
@@ -107,8 +107,8 @@ def _report(
     levels = [
         ParallelLevel(
             level=f"H{h + 1}",
-            choices={name: types[h] if three else _NAMES[types[h]] for name, types in layers.items()},
-            elements=_number(amount),
+            choices={name: types[h] if three else TYPES_SHOWN[types[h]] for name, types in layers.items()},
+            elements=exact_number(amount),
         )
         for h, amount in enumerate(amounts)
     ]
@@ -118,8 +118,8 @@ def _report(
         convention=convention,
         devices=2 ** len(levels),
         levels=levels,
-        total=ParallelTotal(elements=_number(total), bytes=_number(total * element_bytes * DIRECTIONS)),
-        lower_bound_elements=None if bound is None else _number(bound),
+        total=movement(total, element_bytes),
+        lower_bound_elements=None if bound is None else exact_number(bound),
     )
 
 
@@ -133,7 +133,12 @@ def _check_three(strategy: Strategy, convention: Convention, levels: int) -> Non
         raise UsageError(f"{strategy}: expected at most {2**MOST_LEVELS_OF_THREE:,} devices, got {2**levels:,}")
 
 
-def _number(value: Fraction) -> int | str:
+def movement(elements: Fraction, element_bytes: int = ELEMENT_BYTES) -> ParallelTotal:
+    """Elements of one direction as the report says them, with their bytes both ways."""
+    return ParallelTotal(elements=exact_number(elements), bytes=exact_number(elements * element_bytes * DIRECTIONS))
+
+
+def exact_number(value: Fraction) -> int | str:
     """A whole number as one, any other as an exact text."""
     return value.numerator if value.denominator == 1 else str(value)
 

@@ -13,12 +13,15 @@ import typer
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
+    Devices,
     Inference,
     Load,
     MappedBy,
     MaxOps,
+    MovementBy,
     Objective,
     OptLevel,
+    Parallel,
     Pipeline,
     Quiet,
     Source,
@@ -31,7 +34,7 @@ from npuc.compiler.cli.shared import (
     write_result,
 )
 from npuc.compiler.errors import UsageError
-from npuc.compiler.options import CONVENTIONS, MAX_OPS, STRATEGIES
+from npuc.compiler.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.compiler.driver import Compilation
@@ -93,13 +96,9 @@ def command(
     pipeline: Pipeline = None,
     inference: Inference = None,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
-    devices: Annotated[int, typer.Option("--devices", metavar="N", min=1, help="Devices that share the step.")] = 1,
-    parallel: Annotated[
-        str | None, typer.Option("--parallel", metavar="|".join(STRATEGIES), help="How they share it (hypar).")
-    ] = None,
-    convention: Annotated[
-        str, typer.Option("--convention", metavar="|".join(CONVENTIONS), help="What movement counts in that choice.")
-    ] = "table2",
+    devices: Devices = 1,
+    parallel: Parallel = None,
+    convention: MovementBy = "table2",
     zero: Annotated[bool, typer.Option("--zero", help="Keep parameters and optimizer states in parts (ZeRO).")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Also compare the program before and after each pass.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -12,16 +12,20 @@ import typer
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
+    Devices,
     Inference,
     Load,
     MaxOps,
+    MovementBy,
     Objective,
     OptLevel,
+    Parallel,
     Pipeline,
     Quiet,
     Source,
     Verb,
     check_target,
+    make_console,
     parse_defines,
     terminal_width,
     write_result,
@@ -54,7 +58,9 @@ def register(app: typer.Typer) -> None:
 
 def command(
     source: Source,
-    layer: Annotated[str, typer.Argument(help="A layer by its name, a glob, or a number (#3 is the fourth).")],
+    layer: Annotated[
+        str | None, typer.Argument(help="A layer by its name, a glob, or a number (#3 is the fourth).")
+    ] = None,
     phase: Annotated[
         str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Only this phase.")
     ] = None,
@@ -75,13 +81,46 @@ def command(
     mapping: Annotated[
         str | None, typer.Option("--mapping", metavar="NAME|FILE", help="Mapping of the backend maestro.")
     ] = None,
+    devices: Devices = 1,
+    parallel: Parallel = None,
+    convention: MovementBy = "table2",
+    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write a plan as JSON.")] = None,
     load: Load = None,
     max_ops: MaxOps = MAX_OPS,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Explain the time of a layer on the backend cycle: schedule, traffic, waits, the array over time as a picture."""
+    """Explain the time of a layer: schedule, traffic, waits, a picture; with --devices what moves between devices."""
     with Verb(debug):
+        if devices > 1 or parallel is not None:
+            _check_unused(
+                {
+                    "--phase": phase,
+                    "--svg": svg,
+                    "-b": backend,
+                    "--hw": hw,
+                    "--set": setting,
+                    "-O": opt_level,
+                    "--only": only,
+                    "--inference": inference or None,
+                    "--mapping": mapping,
+                    "--load": load,
+                }
+            )
+            chosen: CompileOptions = {
+                "defines": parse_defines(define),
+                "devices": devices,
+                "parallel": parallel,
+                "convention": convention,
+                "pipeline": pipeline,
+                "max_ops": max_ops,
+            }
+            _plan(source, layer, chosen, json)
+            return
+        if layer is None:
+            raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
+        if json is not None:
+            raise UsageError("--json writes a plan for many devices", hint="--devices 16")
         from npuc.backends.hardware import parse_setting
         from npuc.compiler.mapping_file import is_mapping_file
         from npuc.compiler.report.model import Phase
@@ -123,6 +162,33 @@ def command(
             from npuc.backends.cycle.explain import to_text
 
             print("\n".join(to_text(explanation, terminal_width()) for explanation in explanations), end="")
+
+
+def _check_unused(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for an option of which a plan knows nothing."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"{name} has no meaning beside --devices: a plan is of a training step, before any backend",
+                hint=f"leave out {name}, or --devices",
+            )
+
+
+def _plan(source: str, layer: str | None, options: CompileOptions, json: str | None) -> None:
+    """What a plan for many devices moves, of all layers or of one."""
+    from npuc.compiler.explain_plan import explain_plan
+    from npuc.compiler.report.plan_table import print_plan
+    from npuc.compiler.report.write import to_json
+    from npuc.compiler.source import open_source
+
+    check_target(json)
+    report = explain_plan(
+        open_source(source), options, None if layer is None else lambda names: number_of(names, layer)
+    )
+    if json is not None:
+        write_result(json, to_json(report))
+    if json != "-":
+        print_plan(report, make_console())
 
 
 def _mapped(source: str, layer: str, phase: str | None, options: CompileOptions, *, quiet: bool) -> list[str]:
@@ -204,7 +270,11 @@ def _program(source: str, layer: str, passes: str, options: CompileOptions) -> t
 
 def _line(lines: Sequence[Line], layer: str) -> Line:
     """The one layer that a name, glob or number means. Raises `UsageError` for none and for several."""
-    names = [line.name for line in lines]
+    return lines[number_of([line.name for line in lines], layer)]
+
+
+def number_of(names: Sequence[str], layer: str) -> int:
+    """The number of the one layer that a name, glob or number means. Raises `UsageError` for none and for several."""
     found = [n for n in range(len(names)) if names[n] == layer] or [
         n for n in range(len(names)) if fnmatchcase(names[n], layer)
     ]
@@ -219,7 +289,7 @@ def _line(lines: Sequence[Line], layer: str) -> Line:
         listed = ", ".join(f"{names[n]} (#{n})" for n in found[:LISTED])
         more = f" and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
         raise UsageError(f"'{layer}' means {len(found):,} layers: {listed}{more}", hint="name one of them")
-    return lines[found[0]]
+    return found[0]
 
 
 def _rows(line: Line, phase: str | None) -> list[OpRow]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from npuc.compiler.errors import InternalError, NpucError, UsageError
+from npuc.compiler.options import CONVENTIONS, STRATEGIES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +35,13 @@ Inference = Annotated[bool | None, typer.Option("--inference/--training", help="
 Load = Annotated[list[str] | None, typer.Option("--load", metavar="FILE.py", help="A file with passes of your own.")]
 MappedBy = Annotated[
     str | None, typer.Option("--mapping", metavar="NAME|FILE.m", help="Dataflow (npuc list mappings), for -b maestro.")
+]
+Devices = Annotated[int, typer.Option("--devices", metavar="N", min=1, help="Devices that share the step.")]
+Parallel = Annotated[
+    str | None, typer.Option("--parallel", metavar="|".join(STRATEGIES), help="How they share it (hypar).")
+]
+MovementBy = Annotated[
+    str, typer.Option("--convention", metavar="|".join(CONVENTIONS), help="What movement counts in that choice.")
 ]
 MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Most operations of a network.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]

@@ -24,7 +24,7 @@ def print_parallel(parallel: Parallel, console: Console) -> None:
     console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
     rows = _rows(parallel.levels)
     width = max([len(name) for name, _ in rows] + [len("elements of a pair")])
-    amounts = [_short(Fraction(level.elements)) for level in parallel.levels]
+    amounts = [short_amount(Fraction(level.elements)) for level in parallel.levels]
     cells = max([3, *map(len, amounts)])
     titles = " ".join(level.level.rjust(cells) for level in parallel.levels)
     console.print(f" {'layer':<{width}}  {titles}", highlight=False, soft_wrap=True)
@@ -57,7 +57,7 @@ def _rows(levels: list[ParallelLevel]) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
-def _short(amount: Fraction) -> str:
+def short_amount(amount: Fraction) -> str:
     """Elements with three digits: 1.47 G."""
     for scale, unit in ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
         if amount >= scale:
@@ -68,9 +68,8 @@ def _short(amount: Fraction) -> str:
 def _summary(parallel: Parallel) -> list[str]:
     total, size = Fraction(parallel.total.elements), Fraction(parallel.total.bytes)
     scale, unit = bytes_unit(int(size))
-    text = (
-        f"a step moves {_short(total)} elements between devices, one direction, {float(size) / scale:,.2f} {unit} both"
-    )
+    moved = f"{short_amount(total)} elements between devices, one direction"
+    text = f"a step moves {moved}, {float(size) / scale:,.2f} {unit} both"
     if parallel.lower_bound_elements is None:
         return [f"{text}; how little any plan moves is not known"]
     bound = Fraction(parallel.lower_bound_elements)
@@ -78,7 +77,7 @@ def _summary(parallel: Parallel) -> list[str]:
         return [f"{text}: no plan of these types moves less"]
     if not bound:
         return [f"{text}; no more than 0 is proved to be needed"]
-    return [f"{text}; {float((total - bound) / bound):.1%} above the proved bound, {_short(bound)}"]
+    return [f"{text}; {float((total - bound) / bound):.1%} above the proved bound, {short_amount(bound)}"]
 
 
 def overlap_text(report: Report) -> str | None:

@@ -16,10 +16,11 @@ import msgspec
 
 from npuc.compiler.errors import InternalError
 from npuc.compiler.report.model import OpRow, Report, Totals
+from npuc.compiler.report.plan import PlanReport
 from npuc.compiler.report.reuse import ReuseReport
 from npuc.compiler.report.totals import total
 
-LINES = ("ops", "certificates", "scopes", "curve")
+LINES = ("ops", "certificates", "scopes", "curve", "layers")
 """Lists of which each entry is a line."""
 
 
@@ -50,7 +51,7 @@ def _list(items: Iterable[str]) -> str:
     return f"[\n{text}\n  ]" if text else "[]"
 
 
-def to_json(document: Report | Comparison | ReuseReport) -> str:
+def to_json(document: Report | Comparison | ReuseReport | PlanReport) -> str:
     """A report or comparison as JSON text that ends in a newline. Deterministic; raises `InternalError` for NaN."""
     if isinstance(document, Comparison):
         reports = ",\n".join(to_json(r).rstrip("\n") for r in document.reports)

@@ -70,6 +70,19 @@ class BetweenRate:
             groups *= size if takes == "all" else 1
         return tuple(found)
 
+    def forward(self, patterns: tuple[Pattern, ...], amounts: Amounts) -> Amounts:
+        """
+        How much of `amounts` is of the value itself, the rest of its gradient.
+
+        What all hand on is not moved forward, what all take has its gradient whole: else it is half of each.
+        """
+        found: list[int] = []
+        for made, read, amount in zip(*patterns, amounts, strict=True):
+            gives = (GIVES if self.layers[0] else _JOIN)[made]
+            takes = (TAKES if self.layers[1] else _JOIN)[read]
+            found.append(0 if gives == "all" else amount if takes == "all" else amount // 2)
+        return tuple(found)
+
 
 def layer_of_node(network: Network, node: int) -> Layer | None:
     """What a node with weights is in the papers' terms: `output` is what it hands on. None for others."""

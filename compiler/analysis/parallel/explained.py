@@ -1,0 +1,208 @@
+"""
+What a plan moves layer by layer: where each layer's movement comes from, and what its next best choice would cost.
+
+A term of one node is that node's; what moves between two is the reader's. So the parts of all nodes add up to what the
+plan moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from npuc.compiler.analysis.choices.graph import Choices
+from npuc.compiler.analysis.choices.minimise import MAX_TABLE, minimise
+from npuc.compiler.analysis.choices.order import best_order
+from npuc.compiler.analysis.parallel.flows import Flows, is_data
+from npuc.compiler.analysis.parallel.moves import Amounts
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, WithinRate
+from npuc.compiler.analysis.parallel.plan_search import (
+    MOST_LEVELS_ON_GRAPHS,
+    elements_of,
+    graph_of,
+    labels_at_bottom,
+    labels_of,
+    ways_of,
+)
+from npuc.compiler.analysis.parallel.planning import Planned, terms_of
+from npuc.compiler.analysis.parallel.strategies import has_three_types
+from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate, Sizes, Term
+from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.options import Strategy
+
+What = Literal["weight_gradients", "outputs", "input_gradients", "weights", "forward", "gradient"]
+"""
+Sums of weights' gradients, of outputs and of inputs' gradients; weights, values and gradients that change their form.
+"""
+SUMS: dict[Way, What] = {"I": "weight_gradients", "II": "outputs", "III": "input_gradients"}
+MOST_WORK = 1 << 25
+"""Entries of tables that are looked at to say of every node what is best without its pattern."""
+MOST_PATTERNS = 1 << 10
+"""Of one layer so many patterns are compared with all else as planned, else those of the search."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Elements that a node moves at each level, all pairs of groups together, and the node that they come from."""
+
+    what: What
+    maker: int | None
+    levels: tuple[Fraction, ...]
+
+    @property
+    def elements(self) -> Fraction:
+        """The sum over the levels."""
+        return sum(self.levels, start=Fraction(0))
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another pattern of a node: what the whole plan then moves in elements, and what no such plan goes below."""
+
+    pattern: Pattern
+    elements: Fraction
+    bound: Fraction
+
+
+class Explainer:
+    """What there is to say of a plan of a network."""
+
+    def __init__(self, network: Network, flows: Flows, planned: Planned):
+        self.network = network
+        self.planned = planned
+        self.sizes: Sizes = (2,) * len(planned.levels)
+        self.terms = terms_of(network, flows, planned.convention)
+        self.free: Strategy = "accpar-joint" if has_three_types(planned.strategy) else "joint"
+        self._touching: list[list[Term]] = [[] for _ in network.nodes]
+        for term in self.terms:
+            for node in term.nodes:
+                self._touching[node].append(term)
+        self._graph: tuple[list[list[Pattern]], Choices] | None = None
+
+        @cache
+        def units(rate: Rate, patterns: tuple[Pattern, ...]) -> int:
+            return sum(rate.amounts(patterns, self.sizes))
+
+        self._units: Callable[[Rate, tuple[Pattern, ...]], int] = units
+
+    def parts(self, node: int) -> list[Part]:
+        """Where what a node moves comes from: what is more than nothing, alike terms together."""
+        found: dict[tuple[What, int | None], list[int]] = {}
+        for term in self._touching[node]:
+            if term.nodes[-1] != node:
+                continue
+            maker = term.nodes[0] if len(term.nodes) > 1 else None
+            for what, amounts in self._split(term):
+                levels = found.setdefault((what, maker), [0] * len(self.sizes))
+                levels[:] = [a + term.elements * b for a, b in zip(levels, amounts, strict=True)]
+        return [
+            Part(what, maker, tuple(elements_of(amount, self.sizes) for amount in levels))
+            for (what, maker), levels in found.items()
+            if any(levels)
+        ]
+
+    def _split(self, term: Term) -> list[tuple[What, Amounts]]:
+        """What one element of a term moves, by what it is."""
+        patterns = tuple(self.planned.patterns[node] for node in term.nodes)
+        rate = term.rate
+        whole = rate.amounts(patterns, self.sizes)
+        if isinstance(rate, WithinRate):
+            return [(SUMS[rate.way], whole)]
+        if isinstance(rate, BetweenRate):
+            forward = rate.forward(patterns, whole)
+            return [("forward", forward), ("gradient", _minus(whole, forward))]
+        if not isinstance(rate, ReadingRate):
+            return [("outputs", whole)]
+        there = replace(rate, active=False).amounts(patterns, self.sizes)
+        both = replace(rate, shared=(False,) * len(rate.shared)).amounts(patterns, self.sizes)
+        back, summed = _minus(both, there), _minus(whole, both)
+        if is_data(self.network, term.value):
+            return [("forward", there), ("gradient", back), ("input_gradients", summed)]
+        return [("weights", there), ("weight_gradients", tuple(a + b for a, b in zip(back, summed, strict=True)))]
+
+    def best_other(self, node: int) -> Other | None:
+        """The best other pattern of a node with all else as planned; None where it has no other."""
+        plan = list(self.planned.patterns)
+        now = plan[node]
+        found: list[tuple[int, int, Pattern]] = []
+        for number, pattern in enumerate(self._patterns(node)):
+            if pattern != now:
+                plan[node] = pattern
+                found.append((self._cost(node, plan), number, pattern))
+        if not found:
+            return None
+        plan[node] = now
+        units, _, pattern = min(found)
+        elements = self.planned.total + elements_of(units - self._cost(node, plan), self.sizes)
+        return Other(pattern, elements, elements)
+
+    def _patterns(self, node: int) -> list[Pattern]:
+        ways = ways_of(self.network.nodes[node], self.free)
+        if len(ways) ** len(self.sizes) > MOST_PATTERNS:
+            return labels_at_bottom(ways, len(self.sizes))
+        return list(product(ways, repeat=len(self.sizes)))
+
+    def _cost(self, node: int, plan: Sequence[Pattern]) -> int:
+        """What the terms of a node move, in the units of `moves`."""
+        return sum(t.elements * self._units(t.rate, tuple(plan[n] for n in t.nodes)) for t in self._touching[node])
+
+    def is_narrow(self) -> bool:
+        """Whether `best_adapted` is exact and quick enough to ask for every node."""
+        if (choices := self._choices()) is None:
+            return False
+        _, graph = choices
+        order = best_order(graph.sizes, graph.neighbours, MAX_TABLE)
+        return order.largest * len(graph.sizes) <= MOST_WORK
+
+    def best_adapted(self, node: int) -> Other | None:
+        """
+        The best plan in which a node has another pattern and all else adapts; None where there is none, or too many.
+
+        With two types only the number of levels of each counts: their order changes nothing where all else adapts.
+        """
+        if (choices := self._choices()) is None:
+            return None
+        labels, graph = choices
+        now = sorted(self.planned.patterns[node])
+        three = has_three_types(self.free)
+        kept = [
+            number
+            for number, label in enumerate(labels[node])
+            if (label != self.planned.patterns[node] if three else sorted(label) != now)
+        ]
+        if not kept:
+            return None
+        result = minimise(_restricted(graph, node, kept))
+        pattern = labels[node][kept[result.choice[node]]]
+        return Other(pattern, elements_of(result.cost, self.sizes), elements_of(result.bound, self.sizes))
+
+    def _choices(self) -> tuple[list[list[Pattern]], Choices] | None:
+        """The patterns of all nodes that a search over all levels chooses from; None where they are too many."""
+        if has_three_types(self.free) and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
+            return None
+        if self._graph is None:
+            labels = labels_of(self.network.nodes, self.free, len(self.sizes))
+            self._graph = labels, graph_of(self.terms, labels, self.sizes)
+        return self._graph
+
+
+def _restricted(graph: Choices, node: int, kept: Sequence[int]) -> Choices:
+    """A graph in which a node has some of its labels."""
+    sizes = [len(kept) if n == node else size for n, size in enumerate(graph.sizes)]
+    unary = [table[np.array(kept)] if n == node else table for n, table in enumerate(graph.unary)]
+    pairs = {
+        (i, j): table.take(kept, axis=0 if i == node else 1) if node in (i, j) else table
+        for (i, j), table in graph.pairs.items()
+    }
+    return Choices(sizes, unary, pairs)
+
+
+def _minus(a: Amounts, b: Amounts) -> Amounts:
+    return tuple(x - y for x, y in zip(a, b, strict=True))

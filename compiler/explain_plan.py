@@ -1,0 +1,136 @@
+"""
+How the plan of a program on many devices comes about, layer by layer.
+
+    report = explain_plan(open_source("samples:bert_base"), {"devices": 16, "parallel": "hypar"})
+
+The analysis is `compiler/analysis/parallel/explained.py`; here are the program, names and errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+
+from npuc.compiler.analysis.parallel.explained import Explainer, Other
+from npuc.compiler.analysis.parallel.planning import plan_network, unique_names
+from npuc.compiler.analysis.parallel.strategies import has_three_types
+from npuc.compiler.analysis.parallel.terms import Pattern
+from npuc.compiler.driver import check_options
+from npuc.compiler.memory import without_cycle_collection
+from npuc.compiler.options import CONVENTIONS, STRATEGIES, CompileOptions, Convention, Strategy
+from npuc.compiler.parallel import TYPES_SHOWN, exact_number, movement
+from npuc.compiler.reading import plain_defines, read_program
+from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
+from npuc.compiler.scoring import network_name, version
+from npuc.compiler.source import Source
+from npuc.compiler.transforms._undo import undo_autodiff
+from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.verify import SourceTexts, error_at
+from npuc.dialects.dist import mesh_of
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import is_differentiated, training_functions
+
+Choose = Callable[[Sequence[str]], int]
+"""The number of the layer that is meant, of the names of all."""
+
+
+def explain_plan(source: Source, options: CompileOptions, choose: Choose | None = None) -> PlanReport:
+    """
+    The plan of a network for `devices` by the strategy `parallel` under a `convention`: all layers, or that one.
+
+    What is best where all else adapts is said of a single layer, and of all where it is found exactly. Raises
+    `NpucError`s.
+    """
+    with without_cycle_collection():
+        return _explain_plan(source, options, choose)
+
+
+def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None) -> PlanReport:
+    check_options(options)
+    asked, counted = options.get("parallel") or "hypar", options.get("convention", "table2")
+    strategy: Strategy = next(known for known in STRATEGIES if known == asked)
+    convention: Convention = next(known for known in CONVENTIONS if known == counted)
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, options, sources)
+    network, flows = network_for(_forward(module, sources))
+    devices = options.get("devices", 1)
+    planned = plan_network(network, flows, strategy, convention, devices.bit_length() - 1)
+    explainer = Explainer(network, flows, planned)
+    names = unique_names([node.name for node in network.nodes])
+    numbers = range(len(names)) if choose is None else [choose(names)]
+    writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow())
+    bound = planned.bound
+    return PlanReport(
+        npuc=version(),
+        source=source.shown,
+        network=network_name(module),
+        defines=plain_defines(options.get("defines")),
+        strategy=strategy,
+        convention=convention,
+        devices=devices,
+        total=movement(planned.total),
+        lower_bound_elements=None if bound is None else exact_number(bound),
+        layers=[writer.layer(number) for number in numbers],
+    )
+
+
+def _forward(module: ModuleOp, sources: SourceTexts) -> FuncOp:
+    """The forward function of a program of one device. Raises `SourceError` for what is none."""
+    func = next(iter(training_functions(module)))
+    lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+    if lowered is not None:
+        raise error_at(
+            lowered, f"found {lowered.name}, expected train operations", sources, "explain the source itself"
+        )
+    if (mesh := mesh_of(func)) is not None:
+        raise error_at(func, f"found a program of {mesh.devices:,} devices, expected one of one", sources)
+    if is_differentiated(func):
+        undo_autodiff(func, "explain")
+    return func
+
+
+class _Writer:
+    """Layers of a plan as the report has them."""
+
+    def __init__(self, explainer: Explainer, names: Sequence[str], *, adapts: bool):
+        self.explainer = explainer
+        self.names = names
+        self.adapts = adapts
+        self.three = has_three_types(explainer.planned.strategy)
+
+    def layer(self, node: int) -> PlanLayer:
+        """A layer by the number of its node."""
+        explainer = self.explainer
+        parts = explainer.parts(node)
+        return PlanLayer(
+            layer=self.names[node],
+            weights=explainer.network.nodes[node].kind is not None,
+            choices=self._types(explainer.planned.patterns[node]),
+            parts=[
+                PlanPart(
+                    what=part.what,
+                    maker=None if part.maker is None else self.names[part.maker],
+                    levels=[exact_number(amount) for amount in part.levels],
+                    total=movement(part.elements),
+                )
+                for part in parts
+            ],
+            total=movement(sum((part.elements for part in parts), start=Fraction(0))),
+            other=self._other(explainer.best_other(node)),
+            adapted=self._other(explainer.best_adapted(node) if self.adapts else None),
+        )
+
+    def _types(self, pattern: Pattern) -> list[str]:
+        return [way if self.three else TYPES_SHOWN.get(way, way) for way in pattern]
+
+    def _other(self, other: Other | None) -> PlanOther | None:
+        if other is None:
+            return None
+        return PlanOther(
+            choices=self._types(other.pattern),
+            total=movement(other.elements),
+            lower_bound_elements=exact_number(other.bound),
+        )

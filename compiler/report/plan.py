@@ -1,0 +1,62 @@
+"""What a plan for many devices moves, layer by layer: the JSON of `npuc explain --devices`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from npuc.compiler.report.model import Define, ParallelTotal
+
+Count = int | str
+"""A number that is not whole is an exact string (`"3/2"`)."""
+
+
+class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    One source of a layer's movement: elements of one direction at each level, all pairs together.
+
+    `what` is the sum of `weight_gradients`, `outputs` or `input_gradients`, or `weights`, values (`forward`) or
+    gradients (`gradient`) whose form changes; `maker` is the layer that they are exchanged with.
+    """
+
+    what: str
+    maker: str | None
+    levels: list[Count]
+    total: ParallelTotal
+
+
+class PlanOther(msgspec.Struct, frozen=True, kw_only=True):
+    """What the whole step would move with another choice for a layer; `bound`: no such plan goes below."""
+
+    choices: list[str]
+    total: ParallelTotal
+    lower_bound_elements: Count
+
+
+class PlanLayer(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    A layer's type at each level, its movement, and its best other types: `other` with all else as planned, `adapted`
+    with all else free; null where there is none, or where it was not looked for.
+    """
+
+    layer: str
+    weights: bool
+    choices: list[str]
+    parts: list[PlanPart]
+    total: ParallelTotal
+    other: PlanOther | None
+    adapted: PlanOther | None
+
+
+class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan and its layers; the movement of all of a network's layers adds up to `total`."""
+
+    npuc: str
+    source: str
+    network: str
+    defines: dict[str, Define]
+    strategy: str
+    convention: str
+    devices: int
+    total: ParallelTotal
+    lower_bound_elements: Count | None
+    layers: list[PlanLayer]

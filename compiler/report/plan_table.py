@@ -1,0 +1,146 @@
+"""A plan for many devices, explained for people: a line a layer, or where one layer's movement comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from npuc.compiler.report.model import ParallelTotal
+from npuc.compiler.report.parallel_table import short_amount
+from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
+from npuc.compiler.report.verdict import bytes_unit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WORDS = {
+    "weight_gradients": ("sum of weights' gradients", "weights' gradients from"),
+    "outputs": ("sum of outputs", "sum of outputs from"),
+    "input_gradients": ("sum of inputs' gradients", "sum of gradients for"),
+    "weights": ("weights", "weights from"),
+    "forward": ("inputs", "inputs from"),
+    "gradient": ("gradients of inputs", "gradients to"),
+}
+"""What moves, by itself and with the layer at the other end."""
+
+
+def print_plan(report: PlanReport, console: Console) -> None:
+    """Print all layers that move something or have weights, or all that there is to say of a single one."""
+    lines = _layer(report, report.layers[0]) if len(report.layers) == 1 else _layers(report)
+    for line in [*_heading(report), *lines]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _heading(report: PlanReport) -> list[str]:
+    by = f"{report.devices:,} devices by {report.strategy}, movement counted as {report.convention}"
+    total = Fraction(report.total.elements)
+    text = f"a step moves {_amounts(report.total)}"
+    if report.lower_bound_elements is not None:
+        bound = Fraction(report.lower_bound_elements)
+        text += (
+            f"; the proved bound is {short_amount(bound)}, {_more(total, bound)}" if total > bound else ": the least"
+        )
+    return [f"{report.network} ({report.source}): {by}", text]
+
+
+def _layers(report: PlanReport) -> list[str]:
+    total = Fraction(report.total.elements)
+    shown = [layer for layer in report.layers if layer.weights or layer.parts]
+    rows = [["layer", "types", "elements", "", "most of it", "another type", "", "all else free", ""]]
+    for layer in shown:
+        own = Fraction(layer.total.elements)
+        largest = max(layer.parts, key=lambda part: Fraction(part.total.elements), default=None)
+        rows.append(
+            [
+                layer.layer,
+                _types(layer.choices),
+                short_amount(own),
+                f"{float(own / total):.1%}" if total else "",
+                "" if largest is None else _what(largest),
+                *_other(layer.other, total),
+                *_other(layer.adapted, total),
+            ]
+        )
+    hidden = len(report.layers) - len(shown)
+    notes = [f"{hidden:,} joins of layers move nothing"] if hidden else []
+    if all(layer.adapted is None for layer in shown):
+        rows = [row[:-2] for row in rows]
+        notes.append("what is best with all else free is said of one layer: npuc explain SOURCE LAYER")
+    return [*_aligned(rows, right=(2, 3, 6, 8)), *notes]
+
+
+def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
+    total = Fraction(report.total.elements)
+    rows = [[layer.layer, *(f"H{h + 1}" for h in range(len(layer.choices))), "elements", "bytes"]]
+    rows.append(["type", *layer.choices, "", ""])
+    for part in layer.parts:
+        levels = [short_amount(Fraction(amount)) for amount in part.levels]
+        rows.append([_what(part), *levels, *_both(part.total)])
+    sums = [
+        sum((Fraction(part.levels[h]) for part in layer.parts), start=Fraction(0)) for h in range(len(layer.choices))
+    ]
+    rows.append(["together", *map(short_amount, sums), *_both(layer.total)])
+    lines = _aligned(rows, right=range(1, len(rows[0])))
+    for title, other in (("all else as planned", layer.other), ("all else free", layer.adapted)):
+        text = "there is no other" if other is None else _sentence(other, total)
+        lines.append(f"best other types, {title}: {text}")
+    return lines
+
+
+def _sentence(other: PlanOther, total: Fraction) -> str:
+    moved, bound = Fraction(other.total.elements), Fraction(other.lower_bound_elements)
+    text = f"{_types(other.choices)}, a step moves {_amounts(other.total)}, {_more(moved, total)}"
+    return text if bound >= moved else f"{text}; none moves less than {short_amount(bound)}"
+
+
+def _other(other: PlanOther | None, total: Fraction) -> tuple[str, str]:
+    if other is None:
+        return "", ""
+    return _types(other.choices), _more(Fraction(other.total.elements), total)
+
+
+def _more(moved: Fraction, than: Fraction) -> str:
+    """How much more is moved, in percent."""
+    return f"{float(moved / than - 1):+.2%}" if than else "no more" if not moved else "more than nothing"
+
+
+def _what(part: PlanPart) -> str:
+    own, between = _WORDS[part.what]
+    return own if part.maker is None else f"{between} {part.maker}"
+
+
+def _types(choices: Sequence[str]) -> str:
+    """Types from the top, runs of one as a number: `dp x3, mp`."""
+    runs: list[tuple[str, int]] = []
+    for choice in choices:
+        if runs and runs[-1][0] == choice:
+            runs[-1] = choice, runs[-1][1] + 1
+        else:
+            runs.append((choice, 1))
+    return ", ".join(choice if count == 1 else f"{choice} x{count}" for choice, count in runs)
+
+
+def _both(total: ParallelTotal) -> tuple[str, str]:
+    """Elements of one direction, and bytes of both."""
+    size = Fraction(total.bytes)
+    scale, unit = bytes_unit(int(size))
+    return short_amount(Fraction(total.elements)), f"{float(size) / scale:,.2f} {unit}"
+
+
+def _amounts(total: ParallelTotal) -> str:
+    elements, size = _both(total)
+    return f"{elements} elements one way, {size} both ways"
+
+
+def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
+    """Columns as wide as they have to be; those with these numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        " "
+        + "  ".join(
+            cell.rjust(width) if n in right else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,84 @@
+"""A plan explained layer by layer: parts that add up, and the next best choices by brute force."""
+
+from fractions import Fraction
+from itertools import product
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.compiler.analysis.parallel.explained import Explainer
+from npuc.compiler.analysis.parallel.plan_search import labels_of
+from npuc.compiler.analysis.parallel.planning import amounts_of, plan_network, total_of
+from npuc.compiler.analysis.parallel.terms import Pattern
+from npuc.compiler.analysis.parallel.ways import WAYS
+from npuc.compiler.interpreter.execute import the_function
+from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
+from npuc.compiler.transforms.parallelize import network_for
+from tests.spread_networks import whole_networks
+
+MOST_PLANS = 3000
+
+
+def explainer_of(module: ModuleOp, strategy: Strategy, convention: Convention, levels: int) -> Explainer:
+    network, flows = network_for(the_function(module))
+    return Explainer(network, flows, plan_network(network, flows, strategy, convention, levels))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    module=whole_networks(),
+    strategy=st.sampled_from(STRATEGIES),
+    convention=st.sampled_from(CONVENTIONS),
+    levels=st.integers(1, 4),
+)
+def test_the_parts_of_all_layers_are_what_the_plan_moves_at_each_level(
+    module: ModuleOp, strategy: Strategy, convention: Convention, levels: int
+) -> None:
+    explainer = explainer_of(module, strategy, convention, levels)
+    parts = [part for node in range(len(explainer.network.nodes)) for part in explainer.parts(node)]
+    assert all(part.elements > 0 and min(part.levels) >= 0 for part in parts)
+    for level, pairs in enumerate(explainer.planned.levels):
+        assert sum((part.levels[level] for part in parts), start=Fraction(0)) == 2**level * pairs
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    module=whole_networks(),
+    strategy=st.sampled_from(STRATEGIES),
+    convention=st.sampled_from(CONVENTIONS),
+    levels=st.integers(1, 2),
+    choose=st.data(),
+)
+def test_no_other_pattern_costs_less_than_the_next_best(
+    module: ModuleOp, strategy: Strategy, convention: Convention, levels: int, choose: st.DataObject
+) -> None:
+    explainer = explainer_of(module, strategy, convention, levels)
+    network, sizes = explainer.network, explainer.sizes
+    labels = labels_of(network.nodes, explainer.free, levels)
+    count = 1
+    for own in labels:
+        count *= len(own)
+    assume(count <= MOST_PLANS)
+    node = choose.draw(st.integers(0, len(labels) - 1))
+    terms = explainer.terms
+    now = explainer.planned.patterns
+
+    def moved(plan: tuple[Pattern, ...]) -> Fraction:
+        return total_of(amounts_of(terms, plan, sizes))
+
+    ways = {way for label in labels[node] for way in label}
+    patterns: list[Pattern] = list(product([way for way in WAYS if way in ways], repeat=levels))
+    others = [pattern for pattern in patterns if pattern != now[node]]
+    alone = [moved((*now[:node], other, *now[node + 1 :])) for other in others]
+    best = explainer.best_other(node)
+    assert (best is None) == (not others)
+    assert best is None or best.elements == min(alone) == moved((*now[:node], best.pattern, *now[node + 1 :]))
+
+    def differs(label: Pattern) -> bool:
+        return label != now[node] and (explainer.free == "accpar-joint" or sorted(label) != sorted(now[node]))
+
+    together = [moved(plan) for plan in product(*labels) if differs(plan[node])]
+    adapted = explainer.best_adapted(node)
+    assert (adapted is None) == (not together)
+    assert adapted is None or (adapted.elements == adapted.bound == min(together) and differs(adapted.pattern))
