@@ -74,7 +74,8 @@ def _summary(parallel: Parallel) -> list[str]:
         return [f"{text}; how little any plan moves is not known"]
     bound = Fraction(parallel.lower_bound_elements)
     if total <= bound:
-        return [f"{text}: no plan of these types moves less"]
+        kind = " whose cuts go even" if parallel.strategy.endswith("joint") else ""
+        return [f"{text}: no plan of these types{kind} moves less"]
     if not bound:
         return [f"{text}; no more than 0 is proved to be needed"]
     return [f"{text}; {float((total - bound) / bound):.1%} above the proved bound, {short_amount(bound)}"]

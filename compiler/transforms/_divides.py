@@ -1,11 +1,12 @@
 """Whether a plan's cuts go even: every axis that is cut must divide among all devices of the mesh."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
-from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.nodes import Network, Node
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.errors import CapacityError
@@ -27,9 +28,26 @@ def check_divides(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh:
         raise CapacityError(
             f"{text}{more}",
             location=location_of(op),
-            hint="other sizes (-D batch=N), fewer --devices, or another --parallel; plans of any sizes are counted by "
-            "npuc.compiler.plan_parallel",
+            hint="other sizes (-D batch=N), fewer --devices, or --parallel joint, which takes only what goes even; "
+            "npuc.compiler.plan_parallel counts plans of any sizes",
         )
+
+
+def even_ways(func: FuncOp, network: Network, devices: int) -> Network:
+    """The network with those ways of each node alone that go even among so many devices, where there are any."""
+    ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
+    uneven: set[tuple[int, Way]] = set()
+    for number, task in enumerate(network.program.tasks):
+        op, node = None if task.hub else next(ops), network.node_of[number]
+        for way in () if node is None else network.nodes[node].ways:
+            cut = network.cuttings.cut_of[way][number]
+            if node is not None and cut is not None and isinstance(op, TrainOp) and task.cuts[cut].common(op) % devices:
+                uneven.add((node, way))
+    nodes: list[Node] = []
+    for number, node in enumerate(network.nodes):
+        ways = tuple(way for way in node.ways if (number, way) not in uneven)
+        nodes.append(replace(node, ways=ways or node.ways))
+    return replace(network, nodes=tuple(nodes))
 
 
 def _problems(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh) -> Iterator[tuple[Operation, str]]:

@@ -28,7 +28,9 @@ from npuc.compiler.analysis.parallel.flows import Flows, flows_of
 from npuc.compiler.analysis.parallel.nodes import Network, network_of
 from npuc.compiler.analysis.parallel.planning import PLAN, Planned, unique_names
 from npuc.compiler.analysis.parallel.program import forward_program
+from npuc.compiler.analysis.parallel.strategies import is_joint
 from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
+from npuc.compiler.transforms._divides import even_ways
 from npuc.compiler.transforms._room import Request, fitting, room_of
 from npuc.compiler.transforms._split_norms import split_batch_norms
 from npuc.compiler.transforms._spread import spread
@@ -51,7 +53,7 @@ class ParallelizePass(ModulePass):
     `strategy` is dp, mp, owt, hypar, joint, accpar or accpar-joint; `convention` (table2, published, physical) is what
     it minimises. With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
     (ZeRO). With `memory_mib` a joint strategy keeps parameters, gradients, states and activations of a device within
-    that.
+    that. The joint strategies take only ways whose cuts go even among the devices.
     """
 
     name = "parallelize"
@@ -100,6 +102,8 @@ class ParallelizePass(ModulePass):
     def _parallelize(self, func: FuncOp, width: int) -> None:
         network, flows = network_for(func, self.devices if self.zero else None)
         levels = self.devices.bit_length() - 1
+        if is_joint(self._strategy):
+            network = even_ways(func, network, self.devices)
         plan = Request(network, flows, self._strategy, self._convention, levels)
         room = None if self.memory_mib is None else room_of(func, int(self.memory_mib * MIB), width)
         planned = plan.solve() if room is None else fitting(func, plan, room)

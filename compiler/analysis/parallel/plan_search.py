@@ -54,7 +54,9 @@ def ways_of(node: Node, strategy: Strategy) -> tuple[Way, ...]:
     if node.kind is None:
         return node.ways
     fixed = fixed_type(strategy, node.kind)
-    return types_of(strategy) if fixed is None else (fixed,)
+    if fixed is not None:
+        return (fixed,)
+    return tuple(way for way in types_of(strategy) if way in node.ways) or node.ways
 
 
 def labels_at_bottom(ways: Sequence[Way], levels: int) -> list[Pattern]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
-from npuc.compiler.analysis.parallel.chain import Layer
+from npuc.compiler.analysis.parallel.chain import TYPES, Layer
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.parallel.levels import level_amounts
@@ -122,10 +122,14 @@ def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[
 
 
 def chain_of(network: Network, terms: Sequence[Term]) -> list[Layer] | None:
-    """The layers of a network in which each hands on to the next alone; None where there are joins or branches."""
+    """
+    The layers of a network in which each hands on to the next alone and may have any type; None for others.
+    """
     layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
     chain = [layer for layer in layers if layer is not None]
     boundaries = [term.nodes for term in terms if len(term.nodes) == 2]
+    if any(set(node.ways) < set(TYPES) for node in network.nodes):
+        return None
     if len(chain) < len(layers) or boundaries != [(n, n + 1) for n in range(len(layers) - 1)]:
         return None
     return chain
