@@ -77,7 +77,7 @@ def test_scale_and_shift_are_optional(affine: list[list[float]], expected: list[
         (normalize, [X, C, C, C]),
         (normalize, [X, C, C, C, C]),
     ],
-    ids=str,
+    ids=["mean", "mean of rows", "var", "normalize", "with a scale", "with a shift"],
 )
 @settings(max_examples=6, deadline=None)
 @given(data=st.data())
