@@ -20,8 +20,9 @@ from xdsl.ir import Operation
 
 from npuc.backends.hardware.network import network_of
 from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.analysis.network.collectives import Collective, Cost, collective_cost
+from npuc.compiler.analysis.network.collectives import Collective, Cost, collective_cost, messages_cost
 from npuc.compiler.analysis.network.topology import Placement
+from npuc.compiler.layers.base import elements
 from npuc.compiler.report import OpRow, Report, total
 from npuc.dialects.dist.collective import (
     AllGatherOp,
@@ -30,13 +31,14 @@ from npuc.dialects.dist.collective import (
     CopyOp,
     DistOp,
     ReduceScatterOp,
+    SendReceiveOp,
     SliceOp,
     levels_of,
 )
 from npuc.dialects.dist.mesh import Mesh, mesh_of
 from npuc.dialects.npu import ConstantOp, ViewOp
 from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of
-from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.base import ints
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -137,13 +139,16 @@ def exchanges(func: FuncOp, placement: Placement | None, machine: Hardware) -> I
     facts = machine.get("memory.element_bytes", int)
     for op in func.walk():
         if isinstance(op, DistOp) and not isinstance(op, FREE):
-            count = 1
-            for size in shape_of(op.x):
-                count *= size
-            size = count * element_bytes(op.x.type, facts)
-            kind = _KINDS.get(type(op))
-            cost = None if placement is None or kind is None else collective_cost(kind, size, placement, levels_of(op))
-            yield Exchange(op, size, cost)
+            size = elements(op.x) * element_bytes(op.x.type, facts)
+            yield Exchange(op, size, None if placement is None else _cost(op, size, placement))
+
+
+def _cost(op: DistOp, size: int, placement: Placement) -> Cost:
+    """What a movement costs; `size` is the bytes of a device's operand."""
+    if isinstance(op, SendReceiveOp):
+        (level,) = levels_of(op)
+        return messages_cost(size, placement, level, ints(op.source), ints(op.target))
+    return collective_cost(_KINDS[type(op)], size, placement, levels_of(op))
 
 
 def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str]) -> Placement | None:

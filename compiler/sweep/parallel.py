@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from traceback import format_exc
 from types import FrameType
 
 from npuc.compiler.errors import UsageError
@@ -133,7 +134,9 @@ def _serve(pipe: Connection, points: Points) -> None:
 
 
 def _answer(points: Points, chunk: range) -> list[SweepPoint] | Exception:
+    """The points of a chunk, or whatever scoring raised: the process that asked raises it again, a defect, too."""
     try:
         return list(points.score(chunk))
     except Exception as error:
+        error.add_note(f"in a process of --jobs:\n{format_exc()}")
         return error

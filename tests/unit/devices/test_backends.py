@@ -44,6 +44,57 @@ def test_all_backends_tell_the_same_of_the_network(strategy: str) -> None:
         assert exchanged(report) == exchanged(cycle)
 
 
+TWO = """
+network two(batch=8) {
+  input x: f32[batch, 64]
+  labels y: i32[batch]
+  a = linear(x, 64, bias=false)
+  logits = linear(relu(a), 64, bias=false)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+
+
+@pytest.mark.parametrize("gb_per_s", [0.001, 0.5, 100.0])
+def test_sums_of_gradients_run_beside_the_work_behind_them(gb_per_s: float) -> None:
+    level = {**PAIR, "gb_per_s": gb_per_s}
+    overrides = {"network.levels": [level]}
+    report = compile_source(TWO, overrides=overrides, devices=2, parallel="dp", opt_level=0)
+
+    def seconds(name: str, *phases: str) -> float:
+        return sum(row.seconds or 0.0 for row in report.ops if row.name == name and row.phase in phases)
+
+    def sent(name: str, of: str) -> float:
+        return sum(row.seconds or 0.0 for row in report.ops if row.name == name and row.native.get("of") == of)
+
+    forward = sum(row.seconds or 0.0 for row in report.ops if row.phase == "forward") + sent("cross_entropy", "forward")
+    # the loss's gradient, dX and dW of the last layer; then its sum goes on while the first layer works
+    last = forward + seconds("cross_entropy", "dx") + seconds("logits", "dx", "dw")
+    first = last + seconds("logits.relu", "dx") + seconds("a", "dx", "dw")
+    summed = max(first, last + sent("logits", "dw")) + sent("a", "dw")
+    end = max(first, summed) + sum(row.seconds or 0.0 for row in report.ops if row.phase == "update")
+    assert report.native["overlapped_seconds"] == pytest.approx(end, rel=1e-12)
+    assert report.totals.seconds is not None
+    assert end < report.totals.seconds
+
+
+def test_messages_have_a_cost() -> None:
+    text = """
+    func.func @f(%x: tensor<4x8xf32> {train.input = "x"}) -> (tensor<4x8xf32> {train.output = "y"})
+      attributes {dist.mesh = #dist.mesh<[2]>} {
+      %0 = dist.send_receive %x source [0] target [1] over [0] {layer = "s"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %1 = train.relu %0 {layer = "r"} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      func.return %1 : tensor<4x8xf32>
+    }
+    """
+    report = compile_source(text, "mlir", overrides={"network.levels": [PAIR], "memory.element_bytes": 4})
+    (row,) = [row for row in report.ops if row.kind == "comm"]
+    # 128 bytes at 10^9 a second; of two devices one sends
+    assert row.seconds == pytest.approx(128e-9)
+    assert row.native["sent_bytes"] == 64
+
+
 def test_a_forward_pass_exchanges_nothing_of_the_backward_pass() -> None:
     report = compile_file(LENET, backend="roofline", devices=4, parallel="mp", inference=True)
     assert {row[2] for row in exchanged(report)} == {"forward"}
