@@ -37,6 +37,10 @@ BARS_OF_MP = "what the paper counts in its bars of mp is not said"
 TITLES: Mapping[Quantity, str] = {"performance": "performance", "energy": "energy efficiency"}
 
 
+ROUNDING = 1e-9
+"""Two computations of one number agree to this."""
+
+
 @dataclass(frozen=True)
 class Row:
     """
@@ -120,6 +124,9 @@ def _gain(
     note = own[strategy].step.refusal and f"no program: {own[strategy].step.refusal}"
     if not note and theirs is not None and ours is not None and not near(ours, theirs, WITHIN_MODEL):
         note = _why(own[BASE], own[strategy], theirs, quantity)
+    moved = own[strategy].step.gb
+    if moved is not None and not near(moved, own[strategy].gb, ROUNDING):
+        note += f"{'; ' if note else ''}of a plan that goes even, which moves {moved:.4g} GB"
     where = f"{setting(network.source, strategy, convention)} -b cycle --hw {HARDWARE}"
     return _row(f"{TITLES[quantity]} over {BASE}", network.name, strategy, where, theirs, ours, "x", WITHIN_MODEL, note)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from npuc.backends.base import get_backend
 from npuc.compiler.communication import with_communication
 from npuc.compiler.driver import lowered_module
 from npuc.compiler.errors import CapacityError, InternalError
 from npuc.compiler.options import CompileOptions, Convention, Strategy
+from npuc.compiler.parallel import plan_of_program
 from npuc.compiler.report import Report
 from npuc.compiler.source import open_source
 from npuc.compiler.study.hypar.networks import Network
@@ -38,12 +40,14 @@ class Step:
     """
     A step of one accelerator: its MACs, and the cost by topology.
 
-    `refusal` says why there is none: there is no program where tensors cannot be cut evenly.
+    `refusal` says why there is none: there is no program where tensors cannot be cut evenly. `gb` is what the plan of
+    the program moves by its convention: a joint plan takes only what goes even. None for one accelerator.
     """
 
     macs: int
     costs: Mapping[Topology, Cost]
     refusal: str = ""
+    gb: float | None = None
 
     @property
     def cost(self) -> Cost | None:
@@ -67,7 +71,8 @@ def step_of(network: Network, strategy: Strategy, convention: Convention, device
         topology: _cost(with_communication(work, module, machine_of(topology, devices)), work)
         for topology in TOPOLOGIES
     }
-    return Step(work.totals.macs or 0, found)
+    plan = plan_of_program(module)
+    return Step(work.totals.macs or 0, found, gb=None if plan is None else float(Fraction(plan.total.bytes)) / 1e9)
 
 
 def _cost(report: Report, work: Report) -> Cost:

@@ -80,6 +80,18 @@ def test_a_step_that_has_no_program_is_not_made_up(study: Study) -> None:
     assert all("found 784" in note for note in refused.values())
 
 
+def test_a_joint_program_of_another_plan_says_so(study: Study) -> None:
+    rows = [
+        row for row in study.rows if row.strategy == "joint" and row.network == "Lenet-c" and " over dp" in row.claim
+    ]
+    assert len(rows) == 2
+    report = compile_file("samples:lenet_c", hardware="hypar16", devices=16, parallel="joint", convention="published")
+    assert report.parallel is not None
+    assert {row.note for row in rows} == {
+        f"of a plan that goes even, which moves {int(report.parallel.total.bytes) / 1e9:.4g} GB"
+    }
+
+
 def test_gains_are_those_of_compiled_steps(study: Study) -> None:
     def seconds(strategy: str, hardware: str) -> float:
         report = compile_file(
