@@ -35,15 +35,16 @@ def seconds(work: Callable[[], object]) -> float:
 
 @pytest.mark.parametrize("convention", ["table2", "physical"])
 @pytest.mark.parametrize("strategy", ["hypar", "joint", "accpar"])
-@pytest.mark.parametrize("name", ["resnet50", "bert_base"])
+@pytest.mark.parametrize("name", ["resnet50", "bert_large", "t5_small", "gnmt"])
 def test_plan(benchmark: Any, name: str, strategy: Strategy, convention: Convention) -> None:
-    text = read_text(f"samples:{name}")
-    func = the_function(read_source(text))
+    filename = f"samples:{name}"
+    text = read_text(filename)
+    func = the_function(read_source(text, filename=filename))
 
     def plan() -> Planned:
         return plan_network(*network_for(func.clone()), strategy, convention, LEVELS)
 
     found = benchmark.pedantic(plan, rounds=3, warmup_rounds=1)
-    benchmark.extra_info["times_read"] = round(seconds(plan) / seconds(lambda: read_source(text)), 2)
+    benchmark.extra_info["times_read"] = round(seconds(plan) / seconds(lambda: read_source(text, filename=filename)), 2)
     if found.bound is not None:
         benchmark.extra_info["above_bound"] = round(float(found.total / found.bound) - 1, 4)

@@ -4,29 +4,9 @@
 # NAACL 2019, uncased. 109,482,240 parameters with the pooler, 1,538 more in the classifier; 11.17 GMAC a sequence of
 # 128 tokens. Batch, length and optimizer are as published for GLUE (appendix A.3 and the authors' run_classifier).
 # `positions` are 0, 1, …, length - 1; `max_length` is the size of their table. Sequences are full: nothing is masked.
-# `joint=true` makes queries, keys and values by one product. `layers=24`, `width=1024`, `heads=16`, `hidden=4096` is
-# BERT-large; `layers=4`, `width=312`, `heads=12`, `hidden=1200` is TinyBERT (Jiao et al., 2020).
-block embeddings(tokens, segments, positions, vocabulary, max_length, width, dropout) {
-  word = embedding(tokens, vocabulary, width)
-  segment = embedding(segments, 2, width)
-  position = embedding(positions, max_length, width)
-  norm = layer_norm(word + segment + position, eps=1e-12)
-  return dropout(norm, dropout)
-}
-
-block encoder_layer(x, heads, hidden, dropout, joint) {
-  attention = multi_head_attention(x, heads, dropout=dropout, joint=joint)
-  norm1 = layer_norm(x + dropout(attention, dropout), eps=1e-12)
-  fc1 = linear(norm1, hidden)
-  fc2 = linear(gelu(fc1), shape(x)[2])
-  norm2 = layer_norm(norm1 + dropout(fc2, dropout), eps=1e-12)
-  return norm2
-}
-
-block encoder_stack(x, layers, heads, hidden, dropout, joint) {
-  for i in 0..layers { x = encoder_layer(x, heads, hidden, dropout, joint) }
-  return x
-}
+# `joint=true` makes queries, keys and values by one product. `layers=4`, `width=312`, `heads=12`, `hidden=1200` is
+# TinyBERT (Jiao et al., 2020); BERT-large is `samples:bert_large`.
+import "_bert.dsl"
 
 network bert_base(
   batch=32, length=128, classes=2, layers=12, width=768, heads=12, hidden=3072, vocabulary=30522, max_length=512,

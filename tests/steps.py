@@ -40,6 +40,11 @@ class Task:
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     changes: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def filename(self) -> str:
+        """What imports of the text are relative to."""
+        return self.source if self.source.startswith("samples:") else "<string>"
+
     def to_json(self) -> dict[str, Any]:
         """As plain data; `Task(**data)` is the inverse."""
         return {name: value for name, value in asdict(self).items() if value}
@@ -80,7 +85,7 @@ class Steps:
 def run_steps(task: Task) -> Steps:
     """Training steps in float64 on random data."""
     text = task.text()
-    description = describe_source(text, defines=task.defines)
+    description = describe_source(text, filename=task.filename, defines=task.defines)
     random = np.random.RandomState(0)  # its numbers never change with numpy's version
     data: dict[str, Array] = {}
     for name, about in (description["inputs"] | description["labels"]).items():
@@ -90,7 +95,9 @@ def run_steps(task: Task) -> Steps:
             data[name] = random.randint(0, task.limits[name], about["shape"])
         else:
             data[name] = random.standard_normal(about["shape"])
-    run = run_source(text, defines=task.defines, inputs=data, steps=STEPS, dtype="float64", seed=SEED)
+    run = run_source(
+        text, filename=task.filename, defines=task.defines, inputs=data, steps=STEPS, dtype="float64", seed=SEED
+    )
     return Steps(run, data, list(description["stats"]))
 
 

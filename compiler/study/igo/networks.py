@@ -77,7 +77,7 @@ _EITHER: _Samples = {
 
 _LARGE: _Samples = {
     "yolo": ("yolo_v5", {}),
-    "bert": ("bert_base", {"layers": 24, "width": 1024, "heads": 16, "hidden": 4096, "length": 512, "joint": True}),
+    "bert": ("bert_large", {"length": 512, "joint": True}),
     "T5": (
         "t5_small",
         {"layers": 24, "width": 1024, "heads": 16, "hidden": 4096, "length": 512, "target_length": 512, "joint": True},

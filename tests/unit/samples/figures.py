@@ -252,12 +252,11 @@ FIGURES: dict[str, Figures] = {
         (Published("109482240", 1, "Hugging Face transformers: BertModel, bert-base-uncased"),),
         extra_parameters=1_538,
     ),
-    "bert_base large": Figures(
+    "bert_large": Figures(
         335_141_888 + 2_050,
         1_262_754_004_992,
         32,
         (Published("335141888", 1, "Hugging Face transformers: BertModel, bert-large-uncased"),),
-        defines={"layers": 24, "width": 1024, "heads": 16, "hidden": 4096},
         extra_parameters=2_050,
     ),
     "bert_base tiny": Figures(

@@ -100,9 +100,14 @@ def layer_macs(length: int, width: int, attentions: int) -> int:
     return once + (attentions - 1) * (8 * length * width**2 + 4 * length**2 * width) // 2
 
 
-def test_bert_against_the_closed_form() -> None:
-    head = 768 * 768 + 768 * 2
-    assert macs_of(module_of("bert_base")) == 32 * (12 * layer_macs(128, 768, 1) + head)
+@pytest.mark.parametrize(("name", "layers", "width"), [("bert_base", 12, 768), ("bert_large", 24, 1024)])
+def test_bert_against_the_closed_forms(name: str, layers: int, width: int) -> None:
+    """Embeddings of 30,522 words, 512 positions and 2 segments; a layer's hidden one is 4 x as wide; the pooler."""
+    head = width * width + width * 2
+    assert macs_of(module_of(name)) == 32 * (layers * layer_macs(128, width, 1) + head)
+    layer = 4 * (width**2 + width) + 8 * width**2 + 5 * width + 2 * 2 * width
+    parameters = (30_522 + 512 + 2) * width + 2 * width + layers * layer + width**2 + width
+    assert sum(parameters_of(module_of(name)).values()) == parameters + 2 * width + 2
 
 
 def test_transformer_against_the_closed_forms() -> None:

@@ -24,6 +24,16 @@ ALL = pytest.mark.parametrize("name", sample_names())
 
 SMALL_IMAGES: dict[str, Value] = {"batch": 2, "image": 32, "classes": 10}
 SMALL_VGG: dict[str, Value] = {"batch": 2, "image": 32, "hidden": 64, "classes": 10}
+SMALL_BERT: dict[str, Value] = {
+    "batch": 2,
+    "length": 6,
+    "layers": 2,
+    "width": 16,
+    "heads": 4,
+    "hidden": 32,
+    "vocabulary": 20,
+    "max_length": 8,
+}
 SMALL: dict[str, dict[str, Value]] = {
     "mlp": {"batch": 4, "hidden": 16},
     "lenet": {"batch": 4},
@@ -36,16 +46,8 @@ SMALL: dict[str, dict[str, Value]] = {
     "faster_rcnn": {"image": 32, "classes": 3, "regions": 4},
     "yolo_v2_tiny": {"batch": 2, "image": 64, "classes": 3, "hidden": 16},
     "yolo_v5": {"batch": 2, "image": 64, "classes": 3, "width": 4, "depth": 1},
-    "bert_base": {
-        "batch": 2,
-        "length": 6,
-        "layers": 2,
-        "width": 16,
-        "heads": 4,
-        "hidden": 32,
-        "vocabulary": 20,
-        "max_length": 8,
-    },
+    "bert_base": SMALL_BERT,
+    "bert_large": SMALL_BERT,
     "transformer": {"batch": 2, "length": 5, "layers": 2, "width": 16, "heads": 4, "hidden": 32},
     "googlenet": SMALL_IMAGES | {"image": 80, "auxiliary_dropout": 0.0},
     "squeezenet": SMALL_IMAGES | {"image": 49},
@@ -158,6 +160,7 @@ def test_names_of_resnet18() -> None:
         ("yolo_v5", {"stage3.cv1.conv", "stage3.8.expand.conv", "sppf.cv2.conv", "narrow32.conv", "found8.conv"}),
         ("vgg16", {"stage1.0.conv", "stage5.2.relu", "stage5.pool", "fc6"}),
         ("bert_base", {"embeddings.word", "encoder.3.attention.q", "encoder.11.fc2", "pooler"}),
+        ("bert_large", {"embeddings.norm", "encoder.23.attention.q", "encoder.23.fc2", "pooler"}),
         ("gpt2", {"h.3.attention.q", "h.11.fc2", "word", "logits"}),
         ("t5_small", {"encoder.bias.shifted", "decoder.5.cross_attention.scores"}),
         ("lstm_lm", {"lstm.0.34.gates", "lstm.1.0.recurrent", "logits"}),
