@@ -15,17 +15,9 @@ from typing import TYPE_CHECKING, get_args
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 
 from npuc.compiler.analysis.parallel.chain import Kind, Layer
-from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
-from npuc.compiler.analysis.parallel.levels import level_amounts
-from npuc.compiler.analysis.parallel.planning import PLAN, total_of, unique_names
-from npuc.compiler.analysis.parallel.strategies import (
-    best_of_chain,
-    choices_of_chain,
-    has_three_types,
-    is_joint,
-)
+from npuc.compiler.analysis.parallel.planning import PLAN, plan_chain, total_of, unique_names
 from npuc.compiler.errors import UsageError, did_you_mean
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
+from npuc.compiler.options import CONVENTIONS, STRATEGIES
 from npuc.compiler.report import Parallel, ParallelLevel, ParallelTotal
 
 if TYPE_CHECKING:
@@ -45,7 +37,7 @@ def plan_parallel(
 
     A layer has `name`, `kind` (`conv` or `fc`) and the elements of its `input`, `weight` and `output`, whole batch.
     `strategy` is one of dp, mp, owt (fc layers mp), hypar (level by level), joint (the optimum), accpar and
-    accpar-joint (the same with a third type, `table2` only). Bytes are of elements of 4 bytes, both directions.
+    accpar-joint (the same with a third type). Bytes are of elements of 4 bytes, both directions.
     Raises `UsageError`.
     """
     chain = [_layer(number, layer) for number, layer in enumerate(layers)]
@@ -58,13 +50,9 @@ def plan_parallel(
     if convention not in CONVENTIONS:
         raise UsageError(f"unknown convention '{convention}'", hint=did_you_mean(convention, CONVENTIONS))
     levels = devices.bit_length() - 1
-    _check_three(strategy, convention, levels)
-    choices = choices_of_chain(chain, levels, strategy, convention)
-    best = choices if is_joint(strategy) else best_of_chain(chain, levels, strategy, convention)
-    bound = total_of(level_amounts(chain, best, convention))
-    patterns = [tuple(row[n] for row in choices) for n in range(len(chain))]
-    named = dict(zip(unique_names([layer.name for layer in chain]), patterns, strict=True))
-    return _report(named, level_amounts(chain, choices, convention), bound, strategy, convention)
+    plan = plan_chain(chain, strategy, convention, levels)
+    named = dict(zip(unique_names([layer.name for layer in chain]), plan.patterns, strict=True))
+    return _report(named, plan.levels, plan.bound, strategy, convention)
 
 
 def plan_of_program(module: ModuleOp, element_bytes: int = ELEMENT_BYTES) -> Parallel | None:
@@ -121,16 +109,6 @@ def _report(
         total=movement(total, element_bytes),
         lower_bound_elements=None if bound is None else exact_number(bound),
     )
-
-
-def _check_three(strategy: Strategy, convention: Convention, levels: int) -> None:
-    """Raise `UsageError` where three types have no price for a chain, or their search would take too long."""
-    if not has_three_types(strategy):
-        return
-    if convention != "table2":
-        raise UsageError(f"--convention {convention} says nothing of AccPar's third type", hint="use table2")
-    if levels > MOST_LEVELS_OF_THREE:
-        raise UsageError(f"{strategy}: expected at most {2**MOST_LEVELS_OF_THREE:,} devices, got {2**levels:,}")
 
 
 def movement(elements: Fraction, element_bytes: int = ELEMENT_BYTES) -> ParallelTotal:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Literal
 
 from npuc.compiler.options import Convention
@@ -68,11 +69,13 @@ class Sizes:
 
 FREE: dict[Convention, frozenset[tuple[Type, Type]]] = {
     "table2": frozenset({("I", "I"), ("II", "III"), ("III", "II")}),
-    "published": frozenset({("I", "I"), ("II", "III"), ("III", "II"), ("II", "II"), ("II", "I")}),
-    # on two accelerators what a program moves is what the table says
-    "physical": frozenset({("I", "I"), ("II", "III"), ("III", "II")}),
+    # all but batch to channels, and channels to batch
+    "published": frozenset(product(TYPES, TYPES)) - {("I", "II"), ("III", "I")},
 }
-"""The boundaries at which each half has what it needs."""
+"""
+The boundaries at which each half has what it needs, by the papers. Under `physical` what a boundary moves depends on
+the levels above (`chain_terms`).
+"""
 
 
 def between(before: Type, after: Type, entering: Amount, convention: Convention) -> Amount:

@@ -35,9 +35,9 @@ MOST_LEVELS_OF_THREE = 8
 
 
 def joint(layers: Sequence[Layer], levels: int, types: Sequence[Type], convention: Convention) -> Choices:
-    """Types for all layers and levels that move least. `convention` is `table2` where there are three types."""
+    """Types for all layers and levels that move least. Where there are three, `convention` is one of the papers'."""
     if len(types) > 2:
-        return _three(layers, levels)
+        return _three(layers, levels, convention)
     counts = _counts(layers, levels, types, convention)
     # In one order for all layers: the levels of type II are the lowest.
     return tuple(tuple("II" if h >= levels - m else "I" for m in counts) for h in range(levels))
@@ -77,15 +77,17 @@ def _numbers(array: Numbers, wide: bool) -> Numbers:
     return cast("Numbers", array.astype(np.object_)) if wide else array
 
 
-def _three(layers: Sequence[Layer], levels: int) -> Choices:
+def _three(layers: Sequence[Layer], levels: int, convention: Convention) -> Choices:
     """The shortest path over sequences of types: index digit h, most significant first, is the type at level h."""
     wide, digits = _is_wide(layers, levels), _digits(levels)
+    charged: Numbers = np.array([[(p, q) not in FREE[convention] for q in TYPES] for p in TYPES], np.int64)
+    charged = _numbers(charged, wide)
     own = [_numbers(_powers(digits == number) - 1, wide) for number in range(3)]
     cost = _numbers(np.zeros(int(3**levels), np.int64), wide)
     passed: list[list[NDArray[np.int8]]] = []
     for number, layer in enumerate(layers):
         if number:
-            cost, choice = _boundary(cost, layer.input, levels)
+            cost, choice = _boundary(cost, layer.input * charged, levels)
             passed.append(choice)
         cost = cost + 2 * (layer.weight * own[0] + layer.output * own[1] + layer.input * own[2])
     at = int(cost.argmin())
@@ -109,13 +111,11 @@ def _powers(digits: NDArray[np.bool_]) -> Numbers:
     return 2**count
 
 
-_CHARGED = np.array([[(p, q) not in FREE["table2"] for q in TYPES] for p in TYPES])
-
-
-def _boundary(cost: Numbers, entering: int, levels: int) -> tuple[Numbers, list[NDArray[np.int8]]]:
+def _boundary(cost: Numbers, charged: Numbers, levels: int) -> tuple[Numbers, list[NDArray[np.int8]]]:
     """
     The least cost up to each sequence of the consumer, and for each level which type of the producer it was reached by.
 
+    `charged` is what a level moves by the types of producer and consumer, if no level above is of type III.
     Level by level the producer's type gives way to the consumer's; what the level moves is known by then, since it
     depends on the consumer's types above.
     """
@@ -123,8 +123,8 @@ def _boundary(cost: Numbers, entering: int, levels: int) -> tuple[Numbers, list[
     table = cost.reshape((3,) * levels)
     for h in range(levels):
         front = table.reshape(3**h, 3, -1)
-        times = _numbers(_powers(_digits(h) == 2), cost.dtype == np.object_) * entering
-        ways = front[:, :, None, :] + times[:, None, None, None] * _CHARGED[None, :, :, None]
+        times = _numbers(_powers(_digits(h) == 2), cost.dtype == np.object_)
+        ways = front[:, :, None, :] + times[:, None, None, None] * charged[None, :, :, None]
         choice.append(ways.argmin(axis=1).astype(np.int8).reshape(-1))
         table = ways.min(axis=1)
     return table.reshape(-1), choice

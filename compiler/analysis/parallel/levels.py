@@ -45,25 +45,3 @@ def best_level(sizes: Sequence[Sizes], types: Sequence[Type], convention: Conven
     for step in reversed(back):
         chosen.append(step[chosen[-1]])
     return tuple(reversed(chosen))
-
-
-def level_amounts(layers: Sequence[Layer], choices: Choices, convention: Convention) -> list[Amount]:
-    """
-    What one pair of groups moves at each level, in elements.
-
-    Under `physical`, a layer that is of type II at a level hands on a sum of which each half owns a part: the whole of
-    it takes twice as much for each level of type II above.
-    """
-    sizes = [Sizes.of(layer) for layer in layers]
-    found: list[Amount] = []
-    gathered = [1] * len(layers)
-    for chosen in choices:
-        amount = sum((s.within(kind) for s, kind in zip(sizes, chosen, strict=True)), start=Amount(0))
-        for number in range(1, len(chosen)):
-            before, after = chosen[number - 1], chosen[number]
-            moved = between(before, after, sizes[number].input, convention)
-            amount += moved * (gathered[number - 1] if convention == "physical" and before == "II" else 1)
-        found.append(amount)
-        gathered = [many * 2 if kind == "II" else many for many, kind in zip(gathered, chosen, strict=True)]
-        sizes = [s.split(kind) for s, kind in zip(sizes, chosen, strict=True)]
-    return found

@@ -103,14 +103,19 @@ def layer_of_node(network: Network, node: int) -> Layer | None:
     return Layer(own.name, own.kind, data, weight, values[handed].elements)
 
 
+def layer_terms(node: int, layer: Layer) -> list[Term]:
+    """What a layer moves by itself, in each of its ways."""
+    own: dict[Way, int] = {"I": layer.weight, "II": layer.output, "III": layer.input}
+    return [Term(-1, elements, (node,), WithinRate(way), "within") for way, elements in own.items()]
+
+
 def paper_terms(network: Network, flows: Flows, convention: Convention) -> list[Term]:
     """The terms of `table2` or `published`."""
     found: list[Term] = []
     layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
     for node, layer in enumerate(layers):
         if layer is not None:
-            own: dict[Way, int] = {"I": layer.weight, "II": layer.output, "III": layer.input}
-            found += [Term(-1, elements, (node,), WithinRate(way), "within") for way, elements in own.items()]
+            found += layer_terms(node, layer)
     seen: set[tuple[int, int, int]] = set()
     for reading in flows.readings:
         maker, reader = reading.maker, reading.reader

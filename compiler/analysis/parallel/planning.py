@@ -2,7 +2,7 @@
 A strategy's plan for a network: the pattern of each node, and what it moves by a convention, level by level.
 
 Chains of layers under the papers' conventions are planned as the papers do it, ties included; everything else by
-`plan_search`: `published` with a third type, too, of which the paper says nothing.
+`plan_search`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from fractions import Fraction
 from math import prod
 
 from npuc.compiler.analysis.parallel.chain import TYPES, Layer
+from npuc.compiler.analysis.parallel.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
-from npuc.compiler.analysis.parallel.levels import level_amounts
+from npuc.compiler.analysis.parallel.levels import Choices
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.paper_terms import layer_of_node, paper_terms
 from npuc.compiler.analysis.parallel.plan_search import (
@@ -88,16 +89,9 @@ def plan_network(
     """
     sizes = (2,) * levels
     terms = terms_of(network, flows, convention)
-    as_printed = convention == "table2" or (convention == "published" and not has_three_types(strategy))
-    chain = chain_of(network, terms) if as_printed else None
-    most = MOST_LEVELS_ON_GRAPHS if chain is None else MOST_LEVELS_OF_THREE
-    provable = levels <= most or not has_three_types(strategy)
-    if is_joint(strategy) and not provable:
-        raise UsageError(
-            f"{strategy}: found {2**levels:,} devices, expected at most {2**most:,} for this network: "
-            f"3^{levels} sequences of types a layer are too many to search",
-            hint="accpar and joint take any number of devices",
-        )
+    chain = chain_of(network, terms) if convention != "physical" else None
+    if chain is None:
+        _check_levels(strategy, levels, MOST_LEVELS_ON_GRAPHS)
     if room is not None and is_joint(strategy):
         within = search_within(network, flows, terms, strategy, sizes, room)
         amounts = amounts_of(terms, within.patterns, sizes)
@@ -105,14 +99,44 @@ def plan_network(
         bound = least(network.nodes, terms, strategy, sizes)
         return Planned(strategy, convention, within.patterns, amounts, bound)
     if chain is not None:
-        choices = choices_of_chain(chain, levels, strategy, convention)
-        best = best_of_chain(chain, levels, strategy, convention) if provable else None
-        patterns: tuple[Pattern, ...] = tuple(zip(*choices, strict=True))
-        bound = None if best is None else total_of(level_amounts(chain, best, convention))
-        return Planned(strategy, convention, patterns, amounts_of(terms, patterns, sizes), bound)
+        return plan_chain(chain, strategy, convention, levels)
     plan = (search_levels if strategy in ("hypar", "accpar") else search_all)(network.nodes, terms, strategy, sizes)
     bound = plan.bound if is_joint(strategy) else least(network.nodes, terms, strategy, sizes)
     return Planned(strategy, convention, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
+
+
+def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Convention, levels: int) -> Planned:
+    """The plan of a strategy for a chain of layers, of which the sizes are all that is known."""
+    _check_levels(strategy, levels, MOST_LEVELS_ON_GRAPHS if convention == "physical" else MOST_LEVELS_OF_THREE)
+    nodes, terms, sizes = chain_nodes(chain), chain_terms(chain, convention), (2,) * levels
+    printed, two = convention != "physical", not has_three_types(strategy)
+    if printed or (two and strategy != "hypar"):
+        patterns = columns(choices_of_chain(chain, levels, strategy, convention), len(chain))
+    else:
+        search = search_all if is_joint(strategy) else search_levels
+        patterns = search(nodes, terms, strategy, sizes).patterns
+    if two or printed:
+        known = two or levels <= MOST_LEVELS_OF_THREE
+        best = best_of_chain(chain, levels, strategy, convention) if known else None
+        bound = None if best is None else total_of(amounts_of(terms, columns(best, len(chain)), sizes))
+    else:
+        bound = least(nodes, terms, strategy, sizes)
+    return Planned(strategy, convention, patterns, amounts_of(terms, patterns, sizes), bound)
+
+
+def columns(choices: Choices, layers: int) -> tuple[Pattern, ...]:
+    """The pattern of each layer, of types given level by level."""
+    return tuple(tuple(row[n] for row in choices) for n in range(layers))
+
+
+def _check_levels(strategy: Strategy, levels: int, most: int) -> None:
+    """Raise `UsageError` where the sequences of three types are too many to search."""
+    if has_three_types(strategy) and is_joint(strategy) and levels > most:
+        raise UsageError(
+            f"{strategy}: found {2**levels:,} devices, expected at most {2**most:,} for this network: "
+            f"3^{levels} sequences of types a layer are too many to search",
+            hint="accpar and joint take any number of devices",
+        )
 
 
 def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[int, ...]) -> tuple[Fraction, ...]:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.parallel.chain import TYPES, Layer, Type
-from npuc.compiler.analysis.parallel.levels import Choices, level_amounts
+from npuc.compiler.analysis.parallel.chain import TYPES, Layer
+from npuc.compiler.analysis.parallel.chain_terms import chain_terms
 from npuc.compiler.analysis.parallel.planning import amounts_of, plan_network, terms_of, total_of
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.interpreter.devices import Traffic
@@ -49,26 +49,45 @@ def counted(module: ModuleOp) -> Traffic:
 
 
 @st.composite
-def chosen(draw: st.DrawFn) -> tuple[list[int], tuple[tuple[Type, ...], ...]]:
-    """A chain, and a type for each layer and each of up to four levels."""
+def chosen(draw: st.DrawFn, most: int) -> tuple[list[int], tuple[Pattern, ...]]:
+    """A chain, and a type for each layer and each of up to `most` levels."""
     widths = draw(WIDTHS)
-    levels = draw(st.integers(1, 4))
-    row = st.lists(st.sampled_from(TWO), min_size=levels, max_size=levels)
+    levels = draw(st.integers(1, most))
+    row = st.lists(st.sampled_from(TYPES), min_size=levels, max_size=levels)
     return widths, tuple(tuple(draw(row)) for _ in widths[1:])
 
 
-@given(chosen())
-def test_dense_layers_move_what_the_formula_says_and_the_loss(
-    case: tuple[list[int], tuple[tuple[Type, ...], ...]],
+def loss_sums(last: Pattern) -> int:
+    """Groups of devices with the whole loss, those that the last layer's type II has, add up its parts."""
+    return 2 ** len(last) - 2 ** last.count("II")
+
+
+@given(chosen(4))
+def test_dense_layers_move_what_is_said_of_a_chain_of_their_sizes_and_the_loss(
+    case: tuple[list[int], tuple[Pattern, ...]],
 ) -> None:
     widths, plan = case
-    levels = len(plan[0])
+    sizes = (2,) * len(plan[0])
     network, flows = network_for(the_function(dense(widths)))
-    found = total_of(amounts_of(terms_of(network, flows, "physical"), plan, (2,) * levels))
-    choices: Choices = tuple(tuple(p[h] for p in plan) for h in range(levels))
-    # each group of devices with the whole loss adds up its parts
-    loss = 2**levels - 2 ** plan[-1].count("II")
-    assert found == total_of(level_amounts(layers(widths), choices, "physical")) + loss
+    terms = terms_of(network, flows, "physical")
+    loss = [term for term in terms if term.what == "sum" and term.elements == 1]
+    assert total_of(amounts_of(loss, plan, sizes)) == loss_sums(plan[-1])
+    chain = chain_terms(layers(widths), "physical")
+    assert amounts_of([*chain, *loss], plan, sizes) == amounts_of(terms, plan, sizes)
+
+
+@settings(max_examples=30, deadline=None)
+@given(chosen(3))
+def test_three_types_of_a_chain_are_counted(case: tuple[list[int], tuple[Pattern, ...]]) -> None:
+    widths, plan = case
+    sizes = (2,) * len(plan[0])
+    module = dense(widths)
+    func = the_function(module)
+    network, flows = network_for(func)
+    spread(func, network, flows, plan, Mesh(sizes))
+    differentiate(func)
+    found = total_of(amounts_of(chain_terms(layers(widths), "physical"), plan, sizes))
+    assert counted(module).total == found + loss_sums(plan[-1])
 
 
 @settings(max_examples=20, deadline=None)
