@@ -4,14 +4,15 @@ import math
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.choices.descent import descend
 from npuc.compiler.analysis.choices.graph import Choices, Table
-from npuc.compiler.analysis.choices.minimise import minimise
+from npuc.compiler.analysis.choices.minimise import marginals, minimise
 from npuc.compiler.analysis.choices.order import SMALL, best_order, by_fill, by_weight
-from tests.choices import KINDS, SHAPES, edges, exactly, least, random_choices
+from tests.choices import KINDS, SHAPES, edges, every_choice, exactly, least, random_choices
 
 seeds = st.integers(0, 10**6)
 
@@ -128,3 +129,20 @@ def test_the_local_search_never_makes_labels_worse(seed: int, shape: str, kind: 
     for node in range(len(labels)):
         others = [(*found[:node], label, *found[node + 1 :]) for label in range(choices.sizes[node])]
         assert exactly(choices, found) <= min(exactly(choices, other) for other in others)
+
+
+@given(seeds, st.sampled_from(SHAPES), st.sampled_from(KINDS))
+@settings(deadline=None, max_examples=200)
+def test_marginals_are_the_least_of_all_choices_with_a_label(seed: int, shape: str, kind: str) -> None:
+    choices = random_choices(Random(seed), shape, kind)
+    found = marginals(choices)
+    assert found is not None
+    for node, table in enumerate(found):
+        for label in range(choices.sizes[node]):
+            best = min(exactly(choices, choice) for choice in every_choice(choices) if choice[node] == label)
+            assert table[label] == (pytest.approx(float(best)) if kind == "float" else best)
+
+
+def test_no_marginals_where_tables_are_too_large() -> None:
+    choices = random_choices(Random(0), "chain", "whole")
+    assert marginals(choices, max_table=1) is None

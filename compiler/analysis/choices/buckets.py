@@ -104,6 +104,34 @@ class Buckets:
                     pairs[key] = self._added(pairs[key], table) if key in pairs else table
         return nodes, Choices([self.sizes[node] for node in nodes], unary, pairs)
 
+    def marginals(self) -> list[Table]:
+        """
+        What the best choice costs with each label of each node, if all nodes were eliminated without a limit.
+
+        From the last node to the first: to what a node's bucket costs comes what the rest costs at least, by the labels
+        that the two share. (Dechter, "Bucket elimination": the tree of buckets, passed both ways.)
+        """
+        found: list[Table] = [np.zeros(0)] * len(self.order)
+        scopes = [self._scope(functions) for functions in self.functions]
+        below: dict[int, list[int]] = {}
+        for node in self.order:
+            for parent in scopes[node][1:2]:
+                below.setdefault(parent, []).append(node)
+        rest: dict[int, Any] = {}
+        for node in reversed(self.order):
+            scope, table = self._sum(self.functions[node])
+            own: Table = np.asarray(table.min(axis=0), dtype=self.dtype)
+            above: Table = np.asarray(rest.pop(node, self.constant), dtype=self.dtype)
+            # where the node's own costs are inf, so is the sum
+            none: Table = np.zeros((), dtype=self.dtype)
+            own = np.where(own == np.inf, none, own)
+            table = table + np.asarray(above - own, dtype=self.dtype)
+            found[node] = table.reshape(len(table), -1).min(axis=1)
+            for child in below.get(node, []):
+                hidden = tuple(n for n, u in enumerate(scope) if u not in scopes[child])
+                rest[child] = table.min(axis=hidden)
+        return found
+
     @cached_property
     def _spare(self) -> float:
         """How much may be added to the largest amounts of all functions before 64 bits may not hold a sum of them."""
@@ -139,13 +167,16 @@ class Buckets:
 
     def _sum(self, functions: Sequence[Function]) -> Function:
         """The sum of functions, over all of their nodes."""
-        nodes = {u for scope, _ in functions for u in scope}
-        scope = tuple(sorted(nodes, key=self.place.__getitem__))
+        scope = self._scope(functions)
         aligned = [
             table if own == scope else table[tuple(slice(None) if u in own else None for u in scope)]
             for own, table in sorted(functions, key=lambda function: function.table.size)
         ]
         return Function(scope, self._total(aligned))
+
+    def _scope(self, functions: Sequence[Function]) -> tuple[int, ...]:
+        """All nodes of functions, in the order in which they are eliminated."""
+        return tuple(sorted({u for scope, _ in functions for u in scope}, key=self.place.__getitem__))
 
     def _total(self, tables: Sequence[Table]) -> Table:
         total = tables[0]

@@ -131,6 +131,20 @@ def largest_sum(tables: Sequence[Table]) -> float:
         return float(np.maximum.reduceat(amounts, starts).sum())
 
 
+def times(table: Table, factor: int) -> Table:
+    """Whole numbers times another, which are Python's where 64 bits do not hold them."""
+    if table.dtype == np.int64 and table.size and int(np.abs(table).max()) * abs(factor) >= 2**60:
+        table = table.astype(np.object_)
+    return table * factor
+
+
+def plus(a: Table, b: Table) -> Table:
+    """The sum of tables of whole numbers, one of many: Python's where 64 bits might not hold all of them."""
+    if a.dtype == np.int64 and b.dtype == np.int64 and int(np.abs(a).max()) + int(np.abs(b).max()) >= 2**61:
+        a = a.astype(np.object_)
+    return a + b
+
+
 def sum_down(a: Number, b: Number) -> Number:
     """The sum, rounded down if it is a float."""
     total = a + b

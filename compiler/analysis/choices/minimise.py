@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from npuc.compiler.analysis.choices.buckets import Buckets
 from npuc.compiler.analysis.choices.descent import descend
-from npuc.compiler.analysis.choices.graph import Choices, Result, sum_down
+from npuc.compiler.analysis.choices.graph import Choices, Result, Table, sum_down
 from npuc.compiler.analysis.choices.integer import best_by_program
 from npuc.compiler.analysis.choices.order import Order, best_order
 
@@ -37,11 +37,25 @@ def minimise(choices: Choices, *, max_table: int = MAX_TABLE, solve_exactly: boo
     return minimise_in(order, choices, max_table=max_table, solve_exactly=solve_exactly)
 
 
+def marginals(choices: Choices, *, max_table: int = MAX_TABLE) -> list[Table] | None:
+    """
+    What the best choice costs with each label of each node; None where tables would be too large for that.
+
+    Costs of floats are right up to rounding.
+    """
+    order = best_order(choices.sizes, choices.neighbours, max_table)
+    if not _is_exact(order, max_table):
+        return None
+    buckets = Buckets(choices, order.nodes)
+    buckets.eliminate()
+    return buckets.marginals()
+
+
 def minimise_in(
     order: Order, choices: Choices, *, max_table: int, solve_exactly: bool = False, downward: bool = False
 ) -> Result:
     """`minimise` by a given order. `downward`: the bound of floats is rounded down where the choice is exact, too."""
-    if order.largest <= max_table and sum(order.kept) <= MAX_KEPT:
+    if _is_exact(order, max_table):
         buckets = Buckets(choices, order.nodes, downward=downward)
         buckets.eliminate()
         choice = tuple(buckets.labels())
@@ -49,6 +63,11 @@ def minimise_in(
         bound = min(buckets.constant, cost) if downward else cost
         return Result(choice, cost, bound, exact=True, width=order.width)
     return _of_core(order, choices, max_table, solve_exactly)
+
+
+def _is_exact(order: Order, max_table: int) -> bool:
+    """Whether elimination needs no mini-buckets."""
+    return order.largest <= max_table and sum(order.kept) <= MAX_KEPT
 
 
 def _of_core(order: Order, choices: Choices, max_table: int, solve_exactly: bool) -> Result:

@@ -7,18 +7,17 @@ plan moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
 import numpy as np
 
-from npuc.compiler.analysis.choices.graph import Choices
-from npuc.compiler.analysis.choices.minimise import MAX_TABLE, minimise
-from npuc.compiler.analysis.choices.order import best_order
+from npuc.compiler.analysis.choices.graph import Choices, Table, plus, times
+from npuc.compiler.analysis.choices.minimise import marginals, minimise
 from npuc.compiler.analysis.parallel.flows import Flows, is_data
 from npuc.compiler.analysis.parallel.moves import Amounts
 from npuc.compiler.analysis.parallel.nodes import Network
@@ -42,8 +41,6 @@ What = Literal["weight_gradients", "outputs", "input_gradients", "weights", "for
 Sums of weights' gradients, of outputs and of inputs' gradients; weights, values and gradients that change their form.
 """
 SUMS: dict[Way, What] = {"I": "weight_gradients", "II": "outputs", "III": "input_gradients"}
-MOST_WORK = 1 << 25
-"""Entries of tables that are looked at to say of every node what is best without its pattern."""
 MOST_PATTERNS = 1 << 10
 """Of one layer so many patterns are compared with all else as planned, else those of the search."""
 
@@ -71,6 +68,15 @@ class Other:
     bound: Fraction
 
 
+@dataclass(frozen=True)
+class Side:
+    """A term as one of its nodes sees it: its place there, and the pattern of the other node, if there is one."""
+
+    rate: Rate
+    place: int
+    other: Pattern | None
+
+
 class Explainer:
     """What there is to say of a plan of a network."""
 
@@ -84,13 +90,8 @@ class Explainer:
         for term in self.terms:
             for node in term.nodes:
                 self._touching[node].append(term)
-        self._graph: tuple[list[list[Pattern]], Choices] | None = None
-
-        @cache
-        def units(rate: Rate, patterns: tuple[Pattern, ...]) -> int:
-            return sum(rate.amounts(patterns, self.sizes))
-
-        self._units: Callable[[Rate, tuple[Pattern, ...]], int] = units
+        self._rows: dict[tuple[Side, tuple[Way, ...], Pattern], Table] = {}
+        self._others: dict[Hashable, tuple[int, Pattern] | None] = {}
 
     def parts(self, node: int) -> list[Part]:
         """Where what a node moves comes from: what is more than nothing, alike terms together."""
@@ -129,37 +130,61 @@ class Explainer:
 
     def best_other(self, node: int) -> Other | None:
         """The best other pattern of a node with all else as planned; None where it has no other."""
-        plan = list(self.planned.patterns)
-        now = plan[node]
-        found: list[tuple[int, int, Pattern]] = []
-        for number, pattern in enumerate(self._patterns(node)):
-            if pattern != now:
-                plan[node] = pattern
-                found.append((self._cost(node, plan), number, pattern))
-        if not found:
+        now, ways = self.planned.patterns[node], ways_of(self.network.nodes[node], self.free)
+        sides = tuple((self._side(term, node), term.elements) for term in self._touching[node])
+        # many nodes of a network are alike
+        key = now, ways, sides
+        if key not in self._others:
+            self._others[key] = self._best_alone(now, ways, sides)
+        if (best := self._others[key]) is None:
             return None
-        plan[node] = now
-        units, _, pattern = min(found)
-        elements = self.planned.total + elements_of(units - self._cost(node, plan), self.sizes)
+        more, pattern = best
+        elements = self.planned.total + elements_of(more, self.sizes)
         return Other(pattern, elements, elements)
 
-    def _patterns(self, node: int) -> list[Pattern]:
-        ways = ways_of(self.network.nodes[node], self.free)
+    def _side(self, term: Term, node: int) -> Side:
+        place = term.nodes.index(node)
+        other = next((self.planned.patterns[n] for n in term.nodes if n != node), None)
+        return Side(term.rate, place, other)
+
+    def _best_alone(
+        self, now: Pattern, ways: tuple[Way, ...], sides: Sequence[tuple[Side, int]]
+    ) -> tuple[int, Pattern] | None:
+        """How much more is moved, in the units of `moves`, with the best of the patterns that are not the present."""
+        patterns = self._patterns(ways)
+        costs: Table = np.zeros(len(patterns) + 1, np.int64)
+        for side, elements in sides:
+            costs = plus(costs, times(self._row(side, ways, now), elements))
+        *others, present = costs.tolist()
+        found = [(cost, n) for n, (cost, pattern) in enumerate(zip(others, patterns, strict=True)) if pattern != now]
+        if not found:
+            return None
+        cost, number = min(found)
+        return cost - present, patterns[number]
+
+    def _row(self, side: Side, ways: tuple[Way, ...], now: Pattern) -> Table:
+        """What one element moves in all, by the patterns of a node, the present one last."""
+        key = side, ways, now
+        if key not in self._rows:
+            rest = () if side.other is None else (side.other,)
+            patterns = [*self._patterns(ways), now]
+            pairs = [(own, *rest) if side.place == 0 else (*rest, own) for own in patterns]
+            self._rows[key] = np.array([sum(side.rate.amounts(pair, self.sizes)) for pair in pairs])
+        return self._rows[key]
+
+    def _patterns(self, ways: Sequence[Way]) -> list[Pattern]:
         if len(ways) ** len(self.sizes) > MOST_PATTERNS:
             return labels_at_bottom(ways, len(self.sizes))
         return list(product(ways, repeat=len(self.sizes)))
 
-    def _cost(self, node: int, plan: Sequence[Pattern]) -> int:
-        """What the terms of a node move, in the units of `moves`."""
-        return sum(t.elements * self._units(t.rate, tuple(plan[n] for n in t.nodes)) for t in self._touching[node])
-
     def is_narrow(self) -> bool:
-        """Whether `best_adapted` is exact and quick enough to ask for every node."""
-        if (choices := self._choices()) is None:
-            return False
-        _, graph = choices
-        order = best_order(graph.sizes, graph.neighbours, MAX_TABLE)
-        return order.largest * len(graph.sizes) <= MOST_WORK
+        """Whether `best_adapted` is exact, and as quick to say of every node as the plan was to find."""
+        return self._marginals is not None
+
+    @cached_property
+    def _marginals(self) -> list[Table] | None:
+        """What the best plan moves with each pattern of each node, in the units of `moves`; None where that is hard."""
+        return None if self._choices is None else marginals(self._choices[1])
 
     def best_adapted(self, node: int) -> Other | None:
         """
@@ -167,9 +192,9 @@ class Explainer:
 
         With two types only the number of levels of each counts: their order changes nothing where all else adapts.
         """
-        if (choices := self._choices()) is None:
+        if self._choices is None:
             return None
-        labels, graph = choices
+        labels, graph = self._choices
         now = sorted(self.planned.patterns[node])
         three = has_three_types(self.free)
         kept = [
@@ -179,18 +204,22 @@ class Explainer:
         ]
         if not kept:
             return None
+        if self._marginals is not None:
+            costs = self._marginals[node][np.array(kept)]
+            number = int(costs.argmin())
+            elements = elements_of(costs.item(number), self.sizes)
+            return Other(labels[node][kept[number]], elements, elements)
         result = minimise(_restricted(graph, node, kept))
         pattern = labels[node][kept[result.choice[node]]]
         return Other(pattern, elements_of(result.cost, self.sizes), elements_of(result.bound, self.sizes))
 
+    @cached_property
     def _choices(self) -> tuple[list[list[Pattern]], Choices] | None:
         """The patterns of all nodes that a search over all levels chooses from; None where they are too many."""
         if has_three_types(self.free) and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
             return None
-        if self._graph is None:
-            labels = labels_of(self.network.nodes, self.free, len(self.sizes))
-            self._graph = labels, graph_of(self.terms, labels, self.sizes)
-        return self._graph
+        labels = labels_of(self.network.nodes, self.free, len(self.sizes))
+        return labels, graph_of(self.terms, labels, self.sizes)
 
 
 def _restricted(graph: Choices, node: int, kept: Sequence[int]) -> Choices:

@@ -21,7 +21,7 @@ from math import prod
 
 import numpy as np
 
-from npuc.compiler.analysis.choices.graph import Choices, Table
+from npuc.compiler.analysis.choices.graph import Choices, Table, plus, times
 from npuc.compiler.analysis.choices.limited import minimise_within
 from npuc.compiler.analysis.choices.minimise import minimise
 from npuc.compiler.analysis.parallel.flows import Flows
@@ -186,24 +186,10 @@ def graph_of(
     pairs: dict[tuple[int, int], Table] = {}
     for term in terms:
         rates = table(term.rate, tuple(keys[node] for node in term.nodes))
-        cost = _times(rates, term.elements)
+        cost = times(rates, term.elements)
         if len(term.nodes) == 1:
-            unary[term.nodes[0]] = _plus(unary[term.nodes[0]], cost)
+            unary[term.nodes[0]] = plus(unary[term.nodes[0]], cost)
         elif len(term.nodes) == 2:
             first, second = term.nodes
-            pairs[first, second] = _plus(pairs[first, second], cost) if (first, second) in pairs else cost
+            pairs[first, second] = plus(pairs[first, second], cost) if (first, second) in pairs else cost
     return Choices([len(own) for own in labels], unary, pairs)
-
-
-def _times(table: Table, elements: int) -> Table:
-    """The product, with Python's numbers where 64 bits do not hold it."""
-    if table.dtype == np.int64 and table.size and int(table.max()) * elements >= 2**60:
-        table = table.astype(np.object_)
-    return table * elements
-
-
-def _plus(a: Table, b: Table) -> Table:
-    """The sum of two tables; of many terms, so that room for their number is left."""
-    if a.dtype == np.int64 and b.dtype == np.int64 and int(a.max()) + int(b.max()) >= 2**61:
-        a = a.astype(np.object_)
-    return a + b
