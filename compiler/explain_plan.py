@@ -14,9 +14,9 @@ from fractions import Fraction
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from npuc.compiler.analysis.parallel.explained import Explainer, Other
+from npuc.compiler.analysis.parallel.explained import Explainer, Other, Part
 from npuc.compiler.analysis.parallel.planning import plan_network, unique_names
-from npuc.compiler.analysis.parallel.strategies import has_three_types
+from npuc.compiler.analysis.parallel.strategies import has_three_types, is_joint
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.driver import check_options
 from npuc.compiler.memory import without_cycle_collection
@@ -26,6 +26,7 @@ from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
 from npuc.compiler.scoring import network_name, version
 from npuc.compiler.source import Source
+from npuc.compiler.transforms._divides import even_ways
 from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.compiler.verify import SourceTexts, error_at
@@ -55,8 +56,11 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
     convention: Convention = next(known for known in CONVENTIONS if known == counted)
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, options, sources)
-    network, flows = network_for(_forward(module, sources))
+    func = _forward(module, sources)
+    network, flows = network_for(func)
     devices = options.get("devices", 1)
+    if is_joint(strategy):
+        network = even_ways(func, network, devices)
     planned = plan_network(network, flows, strategy, convention, devices.bit_length() - 1)
     explainer = Explainer(network, flows, planned)
     names = unique_names([node.name for node in network.nodes])
@@ -73,6 +77,7 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
         devices=devices,
         total=movement(planned.total),
         lower_bound_elements=None if bound is None else exact_number(bound),
+        sources=[writer.part(part) for part in explainer.sources()],
         layers=[writer.layer(number) for number in numbers],
     )
 
@@ -109,18 +114,19 @@ class _Writer:
             layer=self.names[node],
             weights=explainer.network.nodes[node].kind is not None,
             choices=self._types(explainer.planned.patterns[node]),
-            parts=[
-                PlanPart(
-                    what=part.what,
-                    maker=None if part.maker is None else self.names[part.maker],
-                    levels=[exact_number(amount) for amount in part.levels],
-                    total=movement(part.elements),
-                )
-                for part in parts
-            ],
+            parts=[self.part(part) for part in parts],
             total=movement(sum((part.elements for part in parts), start=Fraction(0))),
             other=self._other(explainer.best_other(node)),
             adapted=self._other(explainer.best_adapted(node) if self.adapts else None),
+        )
+
+    def part(self, part: Part) -> PlanPart:
+        """A source of movement."""
+        return PlanPart(
+            what=part.what,
+            maker=None if part.maker is None else self.names[part.maker],
+            levels=[exact_number(amount) for amount in part.levels],
+            total=movement(part.elements),
         )
 
     def _types(self, pattern: Pattern) -> list[str]:

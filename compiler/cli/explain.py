@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from npuc.compiler.options import CompileOptions, Say
     from npuc.compiler.report.layers import Line
     from npuc.compiler.report.model import OpRow
+    from npuc.compiler.report.plan_lines import PlanRows
 
 BACKEND, MAPPED = "cycle", "maestro"
 PROGRAMS = (
@@ -47,6 +48,7 @@ PROGRAMS = (
     ("one nest, best order", "interleave{mode=fused objective=OBJECTIVE},"),
 )
 """What the products of a layer's backward pass are compared with: the passes between lowering and schedules."""
+ROWS: tuple[PlanRows, ...] = ("folded", "all")
 LISTED = 12
 """The most layers that an error names."""
 
@@ -85,6 +87,9 @@ def command(
     parallel: Parallel = None,
     convention: MovementBy = "table2",
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write a plan as JSON.")] = None,
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="|".join(ROWS), help="What the table of a plan shows.")
+    ] = None,
     load: Load = None,
     max_ops: MaxOps = MAX_OPS,
     quiet: Quiet = False,
@@ -115,12 +120,13 @@ def command(
                 "pipeline": pipeline,
                 "max_ops": max_ops,
             }
-            _plan(source, layer, chosen, json)
+            _plan(source, layer, chosen, json, rows)
             return
         if layer is None:
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
-        if json is not None:
-            raise UsageError("--json writes a plan for many devices", hint="--devices 16")
+        for option, given in (("--json", json), ("--rows", rows)):
+            if given is not None:
+                raise UsageError(f"{option} is of a plan for many devices", hint="--devices 16")
         from npuc.backends.hardware import parse_setting
         from npuc.compiler.mapping_file import is_mapping_file
         from npuc.compiler.report.model import Phase
@@ -174,8 +180,11 @@ def _check_unused(given: Mapping[str, object]) -> None:
             )
 
 
-def _plan(source: str, layer: str | None, options: CompileOptions, json: str | None) -> None:
+def _plan(source: str, layer: str | None, options: CompileOptions, json: str | None, rows: str | None) -> None:
     """What a plan for many devices moves, of all layers or of one."""
+    shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
+    if shown is None:
+        raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))
     from npuc.compiler.explain_plan import explain_plan
     from npuc.compiler.report.plan_table import print_plan
     from npuc.compiler.report.write import to_json
@@ -188,7 +197,7 @@ def _plan(source: str, layer: str | None, options: CompileOptions, json: str | N
     if json is not None:
         write_result(json, to_json(report))
     if json != "-":
-        print_plan(report, make_console())
+        print_plan(report, make_console(), rows=shown)
 
 
 def _mapped(source: str, layer: str, phase: str | None, options: CompileOptions, *, quiet: bool) -> list[str]:

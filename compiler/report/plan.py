@@ -48,7 +48,11 @@ class PlanLayer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan and its layers; the movement of all of a network's layers adds up to `total`."""
+    """
+    A plan and its layers; the movement of all of a network's layers adds up to `total`.
+
+    So does that of `sources`, which are all layers together by what moves, the largest first.
+    """
 
     npuc: str
     source: str
@@ -59,4 +63,5 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     devices: int
     total: ParallelTotal
     lower_bound_elements: Count | None
+    sources: list[PlanPart]
     layers: list[PlanLayer]

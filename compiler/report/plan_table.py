@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.report.model import ParallelTotal
 from npuc.compiler.report.parallel_table import short_amount
-from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
+from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanReport
+from npuc.compiler.report.plan_lines import PlanLine, PlanRows, largest_part, name_of_all, plan_lines, template
 from npuc.compiler.report.verdict import bytes_unit
 
 if TYPE_CHECKING:
@@ -25,9 +26,24 @@ _WORDS = {
 """What moves, by itself and with the layer at the other end."""
 
 
-def print_plan(report: PlanReport, console: Console) -> None:
-    """Print all layers that move something or have weights, or all that there is to say of a single one."""
-    lines = _layer(report, report.layers[0]) if len(report.layers) == 1 else _layers(report)
+_SOURCES = {
+    "weight_gradients": "sums of weights' gradients",
+    "outputs": "sums of outputs",
+    "input_gradients": "sums of inputs' gradients",
+    "weights": "weights between layers",
+    "forward": "values between layers",
+    "gradient": "their gradients back",
+}
+"""What moves in the whole plan."""
+
+
+def print_plan(report: PlanReport, console: Console, *, rows: PlanRows = "folded") -> None:
+    """
+    Print all layers that move something or have weights, or all that there is to say of a single one.
+
+    Layers of a long network that read alike are one line, unless `rows` is all.
+    """
+    lines = _layer(report, report.layers[0]) if len(report.layers) == 1 else _layers(report, rows)
     for line in [*_heading(report), *lines]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -38,36 +54,69 @@ def _heading(report: PlanReport) -> list[str]:
     text = f"a step moves {_amounts(report.total)}"
     if report.lower_bound_elements is not None:
         bound = Fraction(report.lower_bound_elements)
-        text += (
-            f"; the proved bound is {short_amount(bound)}, {_more(total, bound)}" if total > bound else ": the least"
-        )
+        least = ": the least of what goes even" if report.strategy.endswith("joint") else ": the least"
+        text += f"; the proved bound is {short_amount(bound)}, {_more(total, bound)}" if total > bound else least
     return [f"{report.network} ({report.source}): {by}", text]
 
 
-def _layers(report: PlanReport) -> list[str]:
+def _layers(report: PlanReport, rows: PlanRows) -> list[str]:
     total = Fraction(report.total.elements)
     shown = [layer for layer in report.layers if layer.weights or layer.parts]
-    rows = [["layer", "types", "elements", "", "most of it", "another type", "", "all else free", ""]]
-    for layer in shown:
-        own = Fraction(layer.total.elements)
-        largest = max(layer.parts, key=lambda part: Fraction(part.total.elements), default=None)
-        rows.append(
-            [
-                layer.layer,
-                _types(layer.choices),
-                short_amount(own),
-                f"{float(own / total):.1%}" if total else "",
-                "" if largest is None else _what(largest),
-                *_other(layer.other, total),
-                *_other(layer.adapted, total),
-            ]
-        )
+    lines = plan_lines(shown, lambda layer: _key(layer, total), rows)
+    table = [["layer", "types", "elements", "", "most of it", "another type", "", "all else free", ""]]
+    for line in lines:
+        moved = [short_amount(line.elements), f"{float(line.elements / total):.1%}" if total else ""]
+        table.append([line.name, "", *moved, "", "", "", "", ""] if line.rest else _cells(line, moved, total))
     hidden = len(report.layers) - len(shown)
     notes = [f"{hidden:,} joins of layers move nothing"] if hidden else []
+    if len(lines) < len(shown):
+        notes.append(f"{len(shown):,} layers folded into {len(lines)} lines: --rows all shows each")
     if all(layer.adapted is None for layer in shown):
-        rows = [row[:-2] for row in rows]
+        table = [row[:-2] for row in table]
         notes.append("what is best with all else free is said of one layer: npuc explain SOURCE LAYER")
-    return [*_aligned(rows, right=(2, 3, 6, 8)), *notes]
+    return [*_aligned(table, right=(2, 3, 6, 8)), *notes, "", *_sources(report)]
+
+
+def _key(layer: PlanLayer, total: Fraction) -> tuple[str, ...]:
+    """What a line says of a layer: layers of which it says the same may be one line."""
+    largest = largest_part(layer)
+    source = ("", "") if largest is None else (largest.what, template(largest.maker or ""))
+    own = short_amount(Fraction(layer.total.elements))
+    return (_types(layer.choices), own, *source, *_other(layer.other, total), *_other(layer.adapted, total))
+
+
+def _cells(line: PlanLine, moved: Sequence[str], total: Fraction) -> list[str]:
+    """A line of layers that read alike."""
+    first = line.layers[0]
+    parts = [part for layer in line.layers if (part := largest_part(layer)) is not None]
+    makers = [part.maker for part in parts if part.maker is not None]
+    source = _what(parts[0].what, name_of_all(makers) if makers else None) if parts else ""
+    return [
+        line.name,
+        _types(first.choices),
+        *moved,
+        source,
+        *_other(first.other, total),
+        *_other(first.adapted, total),
+    ]
+
+
+def _sources(report: PlanReport) -> list[str]:
+    """What the whole plan moves at each level, by kind."""
+    total = Fraction(report.total.elements)
+    if not total:
+        return []
+    levels = len(report.sources[0].levels)
+    rows = [["all layers", *(f"H{h + 1}" for h in range(levels)), "elements", "", "bytes"]]
+    for part in report.sources:
+        amounts = [short_amount(Fraction(amount)) for amount in part.levels]
+        elements, size = _both(part.total)
+        share = f"{float(Fraction(part.total.elements) / total):.1%}"
+        rows.append([_SOURCES[part.what], *amounts, elements, share, size])
+    sums = [sum((Fraction(part.levels[h]) for part in report.sources), start=Fraction(0)) for h in range(levels)]
+    elements, size = _both(report.total)
+    rows.append(["together", *map(short_amount, sums), elements, "", size])
+    return _aligned(rows, right=range(1, len(rows[0])))
 
 
 def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
@@ -76,7 +125,7 @@ def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
     rows.append(["type", *layer.choices, "", ""])
     for part in layer.parts:
         levels = [short_amount(Fraction(amount)) for amount in part.levels]
-        rows.append([_what(part), *levels, *_both(part.total)])
+        rows.append([_what(part.what, part.maker), *levels, *_both(part.total)])
     sums = [
         sum((Fraction(part.levels[h]) for part in layer.parts), start=Fraction(0)) for h in range(len(layer.choices))
     ]
@@ -105,9 +154,9 @@ def _more(moved: Fraction, than: Fraction) -> str:
     return f"{float(moved / than - 1):+.2%}" if than else "no more" if not moved else "more than nothing"
 
 
-def _what(part: PlanPart) -> str:
-    own, between = _WORDS[part.what]
-    return own if part.maker is None else f"{between} {part.maker}"
+def _what(what: str, maker: str | None) -> str:
+    own, between = _WORDS[what]
+    return own if maker is None else f"{between} {maker}"
 
 
 def _types(choices: Sequence[str]) -> str:

@@ -109,6 +109,18 @@ class Explainer:
             if any(levels)
         ]
 
+    def sources(self) -> list[Part]:
+        """What all nodes move together, by what it is, the largest first."""
+        found: dict[What, list[tuple[Fraction, ...]]] = {}
+        for node in range(len(self.network.nodes)):
+            for part in self.parts(node):
+                found.setdefault(part.what, []).append(part.levels)
+        sums = [
+            Part(what, None, tuple(sum(column, start=Fraction(0)) for column in zip(*rows, strict=True)))
+            for what, rows in found.items()
+        ]
+        return sorted(sums, key=lambda part: -part.elements)
+
     def _split(self, term: Term) -> list[tuple[What, Amounts]]:
         """What one element of a term moves, by what it is."""
         patterns = tuple(self.planned.patterns[node] for node in term.nodes)

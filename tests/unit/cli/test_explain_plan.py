@@ -57,8 +57,54 @@ a step moves 4.608 k elements one way, 36.00 KiB both ways; the proved bound is 
  layer     types  elements         most of it                 another type           all else free
  h.linear  dp      4.096 k  88.9%  sum of weights' gradients  mp            -72.22%  mp             -81.94%
  logits    dp          512  11.1%  sum of weights' gradients  mp             -4.17%  mp             -81.94%
+
+ all layers                       H1  elements              bytes
+ sums of weights' gradients  4.608 k   4.608 k  100.0%  36.00 KiB
+ together                    4.608 k   4.608 k          36.00 KiB
 """
     )
+
+
+LONG = """\
+block stage(x) {
+  h = relu(linear(x, 64))
+  return linear(h, 64) + x
+}
+
+network long(batch=8, stages=30) {
+  input  x: f32[batch, 64]
+  labels y: i32[batch]
+  for i in 0..stages { x = stage(x) }
+  logits = linear(x, 8)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+
+
+def test_layers_that_read_alike_are_one_line(npuc: Npuc, folder: Path) -> None:
+    """Weights of 64 x 64 and biases of 64, two layers a stage; the first layer's input has no gradient."""
+    (folder / "long.dsl").write_text(LONG)
+    command = ("explain", "long.dsl", "--devices", "2", "--parallel", "dp", "--convention", "physical")
+    lines = npuc(*command).out.splitlines()
+    folded = {line.split("  ")[0]: line.split()[2:4] for line in lines if " x" in line.split("  ")[0]}
+    assert folded == {" 0-29.linear x30": ["dp", "124.8"], " 1-29.h.linear x29": ["dp", "120.6"]}
+    assert 30 * (64 * 64 + 64) == 124_800
+    assert "61 layers folded into 4 lines: --rows all shows each" in lines
+    everything = npuc(*command, "--rows", "all").out.splitlines()
+    assert sum("linear  " in line for line in everything) == 60
+    assert everything[-3:] == lines[-3:]
+
+
+def test_what_moves_in_all_adds_up(npuc: Npuc, wide: str) -> None:
+    document = json.loads(npuc("explain", wide, "--devices", "4", "--convention", "physical", "--json", "-").out)
+    amounts = [Fraction(part["total"]["elements"]) for part in document["sources"]]
+    assert amounts == sorted(amounts, reverse=True)
+    assert sum(amounts) == Fraction(document["total"]["elements"])
+    for part in document["sources"]:
+        own = [p for layer in document["layers"] for p in layer["parts"] if p["what"] == part["what"]]
+        levels = [sum(Fraction(p["levels"][h]) for p in own) for h in range(2)]
+        assert [Fraction(amount) for amount in part["levels"]] == levels
 
 
 def test_json_adds_up_to_what_compiling_says(npuc: Npuc, wide: str) -> None:
@@ -93,7 +139,9 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
     ("arguments", "message", "hint"),
     [
         ([], "missing argument LAYER", "name a layer, or --devices N for a plan of all of them"),
-        (["logits", "--json", "-"], "--json writes a plan for many devices", "--devices 16"),
+        (["logits", "--json", "-"], "--json is of a plan for many devices", "--devices 16"),
+        (["logits", "--rows", "all"], "--rows is of a plan for many devices", "--devices 16"),
+        (["--devices", "2", "--rows", "some"], "--rows some: there are no such rows", "known: all, folded"),
         (["--devices", "3"], "--devices 3: expected a power of two", "halves of halves: 2, 4, 8, 16 …"),
         (["--parallel", "mp"], "--parallel mp needs --devices N", "--devices 16"),
         (["nope", "--devices", "2"], "no layer is called 'nope'", "known: h.linear, logits"),
