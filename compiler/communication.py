@@ -15,15 +15,19 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.utils.hints import isa
 
 from npuc.backends.hardware.network import network_of
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.network.collectives import Collective, Cost, collective_cost, messages_cost
 from npuc.compiler.analysis.network.topology import Placement
+from npuc.compiler.analysis.parallel.planning import PLAN
 from npuc.compiler.layers.base import elements
 from npuc.compiler.report import OpRow, Report, total
+from npuc.compiler.report.verdict import time_text
 from npuc.dialects.dist.collective import (
     AllGatherOp,
     AllReduceOp,
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
 
     from npuc.backends.hardware import Hardware
 
+TOLERANCE = 1e-3
+"""What planned seconds may be off without a word."""
 FREE = (SliceOp, CopyOp)
 """What moves nothing between devices."""
 _KINDS: dict[type[DistOp], Collective] = {
@@ -85,8 +91,25 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
                 native["samples_per_second"] = samples * work / (work + native["comm_seconds"])
             if report.totals.energy_j is not None and any(e.cost and e.cost.picojoules is None for e in moved):
                 warnings.append(f"{machine.name} has no pj_per_byte in network.levels: energy is of the work alone")
+            _compare(func, report.totals.seconds, native["comm_seconds"], warnings)
         rows += [_row(exchange, len(rows) + n) for n, exchange in enumerate(moved)]
     return replace(report, ops=rows, totals=total(rows), warnings=warnings, native=native)
+
+
+def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[str]) -> None:
+    """Say so where a plan was searched by other seconds than its program takes."""
+    plan = func.attributes.get(PLAN)
+    if work is None or not isinstance(plan, DictionaryAttr) or plan.data.get("objective") != StringAttr("time"):
+        return
+    cost = plan.data.get("cost")
+    if not isa(cost, FloatAttr):
+        return
+    planned, taken = cost.value.data, work + messages
+    if abs(planned - taken) > TOLERANCE * taken:
+        warnings.append(
+            f"layer by layer the plan was reckoned at {time_text(planned)} a step, its program takes "
+            f"{time_text(taken)}: sums of gradients, and what stays on the chip, depend on neighbouring layers"
+        )
 
 
 def overlapped(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -> float | None:

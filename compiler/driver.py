@@ -20,7 +20,16 @@ from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.memory import without_cycle_collection
-from npuc.compiler.options import CONVENTIONS, LEVELS, MAX_DEVICES, OBJECTIVES, STRATEGIES, CompileOptions, Say
+from npuc.compiler.options import (
+    CONVENTIONS,
+    LEVELS,
+    MAX_DEVICES,
+    OBJECTIVES,
+    PLAN_OBJECTIVES,
+    STRATEGIES,
+    CompileOptions,
+    Say,
+)
 from npuc.compiler.reading import read_program
 from npuc.compiler.report import Report
 from npuc.compiler.scoring import Request, lower_program, machine_for, score_program
@@ -39,6 +48,7 @@ CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("objective", "objective", OBJECTIVES),
     ("parallel", "strategy of parallelism", (None, *STRATEGIES)),
     ("convention", "convention", CONVENTIONS),
+    ("plan_objective", "objective of a plan", PLAN_OBJECTIVES),
 )
 
 
@@ -72,7 +82,8 @@ def compile_file(
     4096}`), `defines` set the network's parameters, `opt_level` is 0 to 3, `objective` what schedules minimise (time,
     traffic, energy, edp), `pipeline` replaces the passes of `opt_level`, `inference` compiles the forward pass only,
     `only` keeps the layers that match, `mapping` is a dataflow's name or a mapping file. With `devices` above 1 the
-    step is shared among them by the strategy `parallel` under a `convention`. Raises `NpucError`s.
+    step is shared among them by the strategy `parallel` under a `convention`, which a joint one plans for the least
+    `plan_objective` (bytes, time, memory). Raises `NpucError`s.
     """
     return _reports(open_source(path), backend, options)
 

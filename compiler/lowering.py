@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from npuc.compiler.options import CompileOptions, Say
 
 MIB = 1 << 20
+PARALLELIZE = "parallelize"
 SHOWN = 4
 """So many of the largest tensors a message names."""
 
@@ -77,6 +78,10 @@ def lower(
     text = asked if asked is not None else ",".join(preset)
     passes = read_pipeline(text, available)
     mappers = _mapping_passes(model, machine, options, warnings)
+    if any(p.name == PARALLELIZE for p in passes):
+        from npuc.compiler.work_times import stamp_times
+
+        stamp_times(module, model, machine, passes, options, sources, say)
     trace = _trace([*passes, *mappers], module, model, machine, options, say)
     context = make_context()
     verify_each = options.get("verify_each", False)
@@ -119,9 +124,11 @@ def _parallel(options: CompileOptions, machine: Hardware) -> list[str]:
         return []
     strategy, capacity = options.get("parallel") or "hypar", machine.get("dram.capacity_mib", float)
     text = f"strategy={strategy} devices={devices} convention={options.get('convention', 'table2')}"
+    objective = options.get("plan_objective", "bytes")
+    text += "" if objective == "bytes" else f" objective={objective}"
     text += " zero=true" if options.get("zero") else ""
     text += "" if capacity is None or not strategy.endswith("joint") else f" memory_mib={capacity:g}"
-    return [f"parallelize{{{text}}}"]
+    return [f"{PARALLELIZE}{{{text}}}"]
 
 
 def _mapping_passes(

@@ -22,6 +22,9 @@ CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 What movement between devices such a strategy minimises: `table2` charges boundaries as HyPar's Table 2 prints it,
 `published` as its figures come out (only I > II), `physical` what a lowered program moves.
 """
+PlanObjective = Literal["bytes", "time", "memory"]
+PLAN_OBJECTIVES: tuple[PlanObjective, ...] = get_args(PlanObjective)
+"""What a joint strategy minimises: movement, the time of a step, or what a device keeps in memory."""
 MAX_DEVICES = 1 << 12
 """The most devices that a program may be for."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
@@ -45,6 +48,7 @@ class CompileOptions(TypedDict, total=False):
     devices: int
     parallel: str | None
     convention: str
+    plan_objective: str
     zero: bool
     load: Sequence[str]
     max_ops: int

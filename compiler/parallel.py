@@ -12,13 +12,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, get_args
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from msgspec.structs import replace
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr
+from xdsl.utils.hints import isa
 
 from npuc.compiler.analysis.parallel.chain import Kind, Layer
 from npuc.compiler.analysis.parallel.planning import PLAN, plan_chain, total_of, unique_names
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.options import CONVENTIONS, STRATEGIES
-from npuc.compiler.report import Parallel, ParallelLevel, ParallelTotal
+from npuc.compiler.report import Parallel, ParallelLevel, ParallelTotal, PlanCost
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -74,7 +76,17 @@ def _read(plan: DictionaryAttr, element_bytes: int) -> Parallel:
     levels = [Fraction(amount) for amount in words.get("elements", "").split()]
     layers = {name: tuple(text.split()) for name, text in ways.items()}
     bound = Fraction(words["bound"]) if "bound" in words else None
-    return _report(layers, levels, bound, words.get("strategy", ""), words.get("convention", ""), element_bytes)
+    report = _report(layers, levels, bound, words.get("strategy", ""), words.get("convention", ""), element_bytes)
+    return replace(report, planned=_planned(plan))
+
+
+def _planned(plan: DictionaryAttr) -> PlanCost | None:
+    """What a plan was searched for, if not movement."""
+    objective, cost, bound = (plan.data.get(key) for key in ("objective", "cost", "cost_bound"))
+    if not isinstance(objective, StringAttr) or not isa(cost, FloatAttr) or not isa(bound, FloatAttr):
+        return None
+    name = "time" if objective.data == "time" else "memory"
+    return PlanCost(objective=name, value=cost.value.data, lower_bound=bound.value.data)
 
 
 def _texts(entries: DictionaryAttr) -> dict[str, str]:

@@ -23,6 +23,7 @@ from npuc.compiler.cli.shared import (
     OptLevel,
     Parallel,
     Pipeline,
+    PlanObjective,
     Quiet,
     Source,
     Verb,
@@ -99,6 +100,7 @@ def command(
     devices: Devices = 1,
     parallel: Parallel = None,
     convention: MovementBy = "table2",
+    plan_objective: PlanObjective = "bytes",
     zero: Annotated[bool, typer.Option("--zero", help="Keep parameters and optimizer states in parts (ZeRO).")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Also compare the program before and after each pass.")
@@ -133,6 +135,8 @@ def command(
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
         outputs = _outputs(json, csv, csv_format, output, emit, rows=shown)
+        if check and plan_objective == "time":
+            raise UsageError("--check has no backend that says what work takes", hint="leave out --plan-objective time")
         opened = open_source(source)
         backends = backend or [default_backend(opened.format)]
         if backend is None and not quiet:
@@ -151,6 +155,7 @@ def command(
             "devices": devices,
             "parallel": parallel,
             "convention": convention,
+            "plan_objective": plan_objective,
             "zero": zero,
             "load": load or [],
             "max_ops": max_ops,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from npuc.compiler.errors import InternalError, NpucError, UsageError
-from npuc.compiler.options import CONVENTIONS, STRATEGIES
+from npuc.compiler.options import CONVENTIONS, PLAN_OBJECTIVES, STRATEGIES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +42,12 @@ Parallel = Annotated[
 ]
 MovementBy = Annotated[
     str, typer.Option("--convention", metavar="|".join(CONVENTIONS), help="What movement counts in that choice.")
+]
+PlanObjective = Annotated[
+    str,
+    typer.Option(
+        "--plan-objective", metavar="|".join(PLAN_OBJECTIVES), help="What a joint strategy minimises between devices."
+    ),
 ]
 MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Most operations of a network.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]

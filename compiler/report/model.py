@@ -199,8 +199,16 @@ class ParallelTotal(ByName, frozen=True):
     bytes: int | str
 
 
-class Parallel(ByName, frozen=True, kw_only=True):
-    """How the step is split over devices."""
+class PlanCost(ByName, frozen=True, kw_only=True):
+    """What a plan was searched for, where that is not movement: seconds of a step (`time`) or bytes kept (`memory`)."""
+
+    objective: Literal["time", "memory"]
+    value: float
+    lower_bound: float
+
+
+class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
+    """How the step is split over devices; `planned` is there for plans of other objectives than movement."""
 
     strategy: str
     convention: str
@@ -208,6 +216,7 @@ class Parallel(ByName, frozen=True, kw_only=True):
     levels: list[ParallelLevel]
     total: ParallelTotal
     lower_bound_elements: int | str | None
+    planned: PlanCost | None = None
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 STYLES = {"dp": "green", "mp": "magenta", "I": "green", "II": "magenta", "III": "cyan"}
+ROUNDING = 1e-9
+"""What sums of seconds may be off."""
 LONGEST_RUN = 3
 """As many layers with the same types are shown one by one; of more only the first and the last."""
 
@@ -33,7 +35,7 @@ def print_parallel(parallel: Parallel, console: Console) -> None:
         console.print(f" {escape(name):<{width}}  {shown}", highlight=False, soft_wrap=True)
     totals = " ".join(amount.rjust(cells) for amount in amounts)
     console.print(f" {'elements of a pair':<{width}}  {totals}", highlight=False, soft_wrap=True)
-    for text in _summary(parallel):
+    for text in [*_planned(parallel), *_summary(parallel)]:
         console.print(escape(text), highlight=False, soft_wrap=True)
     console.print()
 
@@ -63,6 +65,20 @@ def short_amount(amount: Fraction) -> str:
         if amount >= scale:
             return f"{float(amount / scale):.4g} {unit}"
     return f"{float(amount):.4g}"
+
+
+def _planned(parallel: Parallel) -> list[str]:
+    """What the plan was searched for, if not movement, and how far it may be from the best."""
+    if parallel.planned is None:
+        return []
+    value, bound = parallel.planned.value, parallel.planned.lower_bound
+    if parallel.planned.objective == "time":
+        text = f"planned for time: {time_text(value)} a step"
+    else:
+        text = f"planned for memory: {value / (1 << 20):,.2f} MiB of a device kept for the backward pass"
+    if value <= bound * (1 + ROUNDING):
+        return [f"{text}, the least of the plans searched"]
+    return [f"{text}, {(value - bound) / bound:.1%} above the proved bound" if bound else text]
 
 
 def _summary(parallel: Parallel) -> list[str]:

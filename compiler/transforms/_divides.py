@@ -7,6 +7,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
 from npuc.compiler.analysis.parallel.nodes import Network, Node
+from npuc.compiler.analysis.parallel.program import Program, Task
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.errors import CapacityError
@@ -41,13 +42,22 @@ def even_ways(func: FuncOp, network: Network, devices: int) -> Network:
         op, node = None if task.hub else next(ops), network.node_of[number]
         for way in () if node is None else network.nodes[node].ways:
             cut = network.cuttings.cut_of[way][number]
-            if node is not None and cut is not None and isinstance(op, TrainOp) and task.cuts[cut].common(op) % devices:
+            if node is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
                 uneven.add((node, way))
     nodes: list[Node] = []
     for number, node in enumerate(network.nodes):
         ways = tuple(way for way in node.ways if (number, way) not in uneven)
         nodes.append(replace(node, ways=ways or node.ways))
     return replace(network, nodes=tuple(nodes))
+
+
+def _length(program: Program, task: Task, cut: Cut, op: Operation | None) -> int:
+    """What a cut cuts: the length that all its axes have in common, or that of a hub's value."""
+    if isinstance(op, TrainOp):
+        return cut.common(op)
+    (axis,) = cut.operands
+    assert axis is not None
+    return program.values[task.operands[0]].shape[axis]
 
 
 def _problems(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh) -> Iterator[tuple[Operation, str]]:

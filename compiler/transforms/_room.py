@@ -5,7 +5,7 @@ The search knows what is kept between the passes (`analysis/parallel/room.py`), 
 step of each plan that it finds is derived and measured, and where it takes too much the search has as much less room.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler.analysis.liveness import is_view, memory_of_tensors, tensors_of
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.planning import Planned, plan_network
+from npuc.compiler.analysis.parallel.planning import Goal, Planned, plan_network
 from npuc.compiler.analysis.parallel.room import Room
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.layers import get_layer
@@ -41,22 +41,27 @@ class Request:
     strategy: Strategy
     convention: Convention
     levels: int
+    goal: Goal = field(default_factory=Goal)
 
-    def solve(self, room: Room | None = None) -> Planned:
+    def solve(self) -> Planned:
         """The plan. Raises `CapacityError` where parameters alone take more than the room."""
-        return plan_network(self.network, self.flows, self.strategy, self.convention, self.levels, room)
+        return plan_network(self.network, self.flows, self.strategy, self.convention, self.levels, self.goal)
+
+    def within(self, room: Room) -> Planned:
+        """The plan for so much room."""
+        return replace(self, goal=replace(self.goal, room=room)).solve()
 
 
 def fitting(func: FuncOp, plan: Request, room: Room) -> Planned:
     """A plan whose step fits the room; of those tried the one that takes least, if none fits."""
-    best = plan.solve(room)
+    best = plan.within(room)
     least = peak_of(func, plan, best, room)
     limit = room.limit - max(0, least - room.limit)
     for _ in range(TRIES - 1):
         if least <= room.limit or limit <= 0:
             break
         try:
-            found = plan.solve(replace(room, limit=limit))
+            found = plan.within(replace(room, limit=limit))
         except CapacityError:
             break
         peak = peak_of(func, plan, found, room)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
@@ -26,10 +26,11 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.analysis.parallel.flows import Flows, flows_of
 from npuc.compiler.analysis.parallel.nodes import Network, network_of
-from npuc.compiler.analysis.parallel.planning import PLAN, Planned, unique_names
+from npuc.compiler.analysis.parallel.planning import PLAN, Goal, Planned, unique_names
 from npuc.compiler.analysis.parallel.program import forward_program
 from npuc.compiler.analysis.parallel.strategies import is_joint
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
+from npuc.compiler.analysis.parallel.times import TIMES, Times, times_from
+from npuc.compiler.options import CONVENTIONS, PLAN_OBJECTIVES, STRATEGIES, Convention, PlanObjective, Strategy
 from npuc.compiler.transforms._divides import even_ways
 from npuc.compiler.transforms._room import Request, fitting, room_of
 from npuc.compiler.transforms._split_norms import split_batch_norms
@@ -51,7 +52,8 @@ class ParallelizePass(ModulePass):
     Share the work of a network among `devices`, a power of two.
 
     `strategy` is dp, mp, owt, hypar, joint, accpar or accpar-joint; `convention` (table2, published, physical) is what
-    it minimises. With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
+    it minimises. A joint strategy has other `objective`s, too: memory, and time, by what the function says of its work
+    (`dist.times`). With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
     (ZeRO). With `memory_mib` a joint strategy keeps parameters, gradients, states and activations of a device within
     that. The joint strategies take only ways whose cuts go even among the devices.
     """
@@ -61,6 +63,7 @@ class ParallelizePass(ModulePass):
     strategy: str = "hypar"
     devices: int = 2
     convention: str = "table2"
+    objective: str = "bytes"
     zero: bool = False
     memory_mib: int | float | None = None
 
@@ -69,6 +72,8 @@ class ParallelizePass(ModulePass):
             raise ValueError(f"strategy is '{self.strategy}', expected {', '.join(STRATEGIES)}")
         if self.convention not in CONVENTIONS:
             raise ValueError(f"convention is '{self.convention}', expected {', '.join(CONVENTIONS)}")
+        if self.objective not in PLAN_OBJECTIVES:
+            raise ValueError(f"objective is '{self.objective}', expected {', '.join(PLAN_OBJECTIVES)}")
         if self.devices < 2 or self.devices & (self.devices - 1):
             raise ValueError(f"devices is {self.devices}, expected a power of two, at least 2")
         if self.memory_mib is not None and not 0 < self.memory_mib < inf:
@@ -100,18 +105,41 @@ class ParallelizePass(ModulePass):
             )
 
     def _parallelize(self, func: FuncOp, width: int) -> None:
-        network, flows = network_for(func, self.devices if self.zero else None)
+        network, flows = network_to_plan(func, self.chosen_strategy, self.devices, zero=self.zero)
         levels = self.devices.bit_length() - 1
-        if is_joint(self._strategy):
-            network = even_ways(func, network, self.devices)
-        plan = Request(network, flows, self._strategy, self._convention, levels)
-        room = None if self.memory_mib is None else room_of(func, int(self.memory_mib * MIB), width)
-        planned = plan.solve() if room is None else fitting(func, plan, room)
+        times = self._times(func, network)
+        limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
+        room = None if limit is None and self._objective != "memory" else room_of(func, limit or 0, width)
+        goal = Goal(self._objective, times, room)
+        plan = Request(network, flows, self.chosen_strategy, self._convention, levels, goal)
+        if room is None or self._objective == "memory":
+            planned = plan.solve()
+        else:
+            planned = fitting(func, plan, room)
         spread(func, network, flows, planned.patterns, Mesh((2,) * levels))
         func.attributes[PLAN] = plan_attr(network, planned)
+        func.attributes.pop(TIMES, None)
+
+    def _times(self, func: FuncOp, network: Network) -> Times | None:
+        """What the function says of its work."""
+        if self._objective != "time":
+            return None
+        try:
+            times = times_from(func.attributes.get(TIMES))
+        except ValueError as e:
+            raise PassFailedException(f"{self.name}: {e}") from e
+        if times is not None and len(times.work) != len(network.nodes):
+            found = f"found {len(times.work):,} nodes in {TIMES}, expected {len(network.nodes):,}"
+            raise PassFailedException(f"{self.name}: {found}")
+        return times
 
     @property
-    def _strategy(self) -> Strategy:
+    def _objective(self) -> PlanObjective:
+        return next(known for known in PLAN_OBJECTIVES if known == self.objective)
+
+    @property
+    def chosen_strategy(self) -> Strategy:
+        """The strategy by its type."""
         return next(known for known in STRATEGIES if known == self.strategy)
 
     @property
@@ -123,7 +151,8 @@ def plan_attr(network: Network, planned: Planned) -> DictionaryAttr:
     """
     What was chosen, for whoever reads the program: the ways of each layer with weights from the top level down.
 
-    `elements` is what one pair moves at each level by the convention, `bound` what no plan goes below.
+    `elements` is what one pair moves at each level by the convention, `bound` what no plan goes below. With another
+    objective than movement, `cost` and `cost_bound` are seconds or bytes.
     """
     both = zip(network.nodes, planned.patterns, strict=True)
     layers = [(node.name, way) for node, way in both if node.kind is not None]
@@ -138,7 +167,17 @@ def plan_attr(network: Network, planned: Planned) -> DictionaryAttr:
     }
     if planned.bound is not None:
         entries["bound"] = StringAttr(str(planned.bound))
+    if planned.cost is not None and planned.cost_bound is not None:
+        entries["objective"] = StringAttr(planned.objective)
+        entries["cost"] = FloatAttr(planned.cost, f64)
+        entries["cost_bound"] = FloatAttr(planned.cost_bound, f64)
     return DictionaryAttr(entries)
+
+
+def network_to_plan(func: FuncOp, strategy: Strategy, devices: int, *, zero: bool = False) -> tuple[Network, Flows]:
+    """`network_for`, with the ways that a strategy chooses from: a joint one takes only what goes even."""
+    network, flows = network_for(func, devices if zero else None)
+    return even_ways(func, network, devices) if is_joint(strategy) else network, flows
 
 
 def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[Network, Flows]:

@@ -46,13 +46,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Sum:
-    """A result of a node's task of which some ways make addends: the axes by way that are cut, the ways that do."""
+    """A result of a node's task of which some ways make addends: the axes by way that are cut, and how addends add."""
 
     value: int
     elements: int
     node: int
     made: ByWay
-    adds: tuple[bool, ...]
+    adds: tuple[Combine | None, ...]
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class _Builder:
 
     def _sum(self, task: int, place: int, result: int) -> None:
         results = [_cut_results(self.network, task, way)[place] for way in WAYS]
-        adds = tuple(isinstance(axis, Combine) for axis in results)
+        adds = tuple(axis if isinstance(axis, Combine) else None for axis in results)
         node = self.network.node_of[task]
         if any(adds) and node is not None:
             made = tuple(axis if isinstance(axis, int) else None for axis in results)

@@ -21,7 +21,7 @@ from math import prod
 
 import numpy as np
 
-from npuc.compiler.analysis.choices.graph import Choices, Table, plus, times
+from npuc.compiler.analysis.choices.graph import Choices, Result, Table, plus, times
 from npuc.compiler.analysis.choices.limited import minimise_within
 from npuc.compiler.analysis.choices.minimise import minimise
 from npuc.compiler.analysis.parallel.flows import Flows
@@ -90,7 +90,7 @@ def search_all(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy,
     """The plan of least movement among the labels of a strategy, over all levels together."""
     labels = labels_of(nodes, strategy, len(sizes))
     result = minimise(graph_of(terms, labels, sizes))
-    return Plan(_chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
+    return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
 
 
 def search_within(
@@ -103,15 +103,25 @@ def search_within(
     plan alone are too much.
     """
     labels = labels_of(network.nodes, strategy, len(sizes))
-    kept = kept_tensors(network, flows, room)
-    fixed, resource = bytes_by_label(kept, labels, sizes)
-    graph = graph_of(terms, labels, sizes)
+    result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room)
+    return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
+
+
+def choose_within(
+    network: Network, flows: Flows, labels: Sequence[Sequence[Pattern]], graph: Choices, sizes: Sizes, room: Room
+) -> Result:
+    """
+    The labels that cost least of those that keep no more than there is room, else those that keep least (bound 0).
+
+    Raises `CapacityError` where the parameters and states of these alone are too much.
+    """
+    fixed, resource = bytes_by_label(kept_tensors(network, flows, room), labels, sizes)
     found = minimise_within(graph, resource, room.limit - fixed)
-    if found.choice is None:
-        least = [int(table.argmin()) for table in resource]
-        _check_parameters(network, flows, room, labels, sizes)
-        return Plan(_chosen(labels, least), elements_of(graph.cost(least), sizes), Fraction(0))
-    return Plan(_chosen(labels, found.choice), elements_of(found.cost, sizes), elements_of(found.bound, sizes))
+    if found.choice is not None:
+        return Result(found.choice, found.cost, found.bound, found.exact, found.width)
+    _check_parameters(network, flows, room, labels, sizes)
+    least = tuple(int(table.argmin()) for table in resource)
+    return Result(least, graph.cost(least), 0, exact=False, width=found.width)
 
 
 def _check_parameters(
@@ -124,7 +134,7 @@ def _check_parameters(
     if needed <= room.limit:
         return
     least = [int(table.argmin()) for table in resource]
-    tensors = largest(network, kept, _chosen(labels, least), sizes, SHOWN)
+    tensors = largest(network, kept, chosen(labels, least), sizes, SHOWN)
     shown = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in tensors)
     raise CapacityError(
         f"parameters and optimizer states alone take {needed / MIB:,.1f} MiB a device under any plan, "
@@ -133,7 +143,8 @@ def _check_parameters(
     )
 
 
-def _chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[Pattern, ...]:
+def chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[Pattern, ...]:
+    """The patterns that labels stand for."""
     return tuple(own[label] for own, label in zip(labels, choice, strict=True))
 
 
@@ -144,7 +155,7 @@ def search_levels(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strate
     for level in range(1, len(sizes) + 1):
         labels = [[above + pattern(way, 1) for way in own] for above, own in zip(patterns, ways, strict=True)]
         result = minimise(graph_of(terms, labels, sizes[:level]))
-        patterns = list(_chosen(labels, result.choice))
+        patterns = list(chosen(labels, result.choice))
     total = Fraction(sum(sum(term.amounts(patterns, sizes)) for term in terms), 2 * prod(sizes))
     return Plan(tuple(patterns), total, total)
 

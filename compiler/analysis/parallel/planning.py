@@ -19,6 +19,7 @@ from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.parallel.levels import Choices
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.paper_terms import layer_of_node, paper_terms
+from npuc.compiler.analysis.parallel.plan_goals import fastest, smallest
 from npuc.compiler.analysis.parallel.plan_search import (
     MOST_LEVELS_ON_GRAPHS,
     elements_of,
@@ -35,8 +36,9 @@ from npuc.compiler.analysis.parallel.strategies import (
     is_joint,
 )
 from npuc.compiler.analysis.parallel.terms import Pattern, Term, physical_terms
+from npuc.compiler.analysis.parallel.times import Times
 from npuc.compiler.errors import UsageError
-from npuc.compiler.options import Convention, Strategy
+from npuc.compiler.options import STRATEGIES, Convention, PlanObjective, Strategy
 
 PLAN = "dist.plan"
 """The attribute of a function that says by which plan it was shared among devices."""
@@ -48,7 +50,8 @@ class Planned:
     A plan for the 2^H devices of H halvings.
 
     `patterns` has each node's ways; `levels` what one pair of groups moves at each level, one direction, in elements;
-    `bound` what no plan of the same ways goes below in all, None where nothing is proved.
+    `bound` what no plan of the same ways goes below in all, None where nothing is proved. `cost` and `cost_bound` are
+    those of the goal's objective, where that is not movement.
     """
 
     strategy: Strategy
@@ -56,11 +59,27 @@ class Planned:
     patterns: tuple[Pattern, ...]
     levels: tuple[Fraction, ...]
     bound: Fraction | None
+    objective: PlanObjective = "bytes"
+    cost: float | None = None
+    cost_bound: float | None = None
 
     @property
     def total(self) -> Fraction:
         """What all pairs of all levels move, one direction, in elements."""
         return total_of(self.levels)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """
+    What a joint strategy minimises; for `time` with what work and messages take.
+
+    `room` is what a device keeps, for `memory`, and for all others the limit, if there is one.
+    """
+
+    objective: PlanObjective = "bytes"
+    times: Times | None = None
+    room: Room | None = None
 
 
 def total_of(levels: Sequence[Fraction]) -> Fraction:
@@ -79,15 +98,18 @@ def plan_network(
     strategy: Strategy,
     convention: Convention,
     levels: int,
-    room: Room | None = None,
+    goal: Goal | None = None,
 ) -> Planned:
     """
-    The plan of a strategy. With `room` that of a joint strategy keeps within the memory of a device.
+    The plan of a strategy for a goal, by default the least movement.
 
-    Raises `CapacityError` where no plan does, `UsageError` where a layer has too many sequences of three types to
-    search.
+    Raises `CapacityError` where no plan keeps within the memory of a device, `UsageError` where a layer has too many
+    sequences of three types to search, or where a strategy knows movement only.
     """
-    sizes = (2,) * levels
+    goal = goal or Goal()
+    if goal.objective != "bytes":
+        return _for_goal(network, flows, strategy, convention, (2,) * levels, goal)
+    room, sizes = goal.room, (2,) * levels
     terms = terms_of(network, flows, convention)
     chain = chain_of(network, terms) if convention != "physical" else None
     if chain is None:
@@ -137,6 +159,33 @@ def _check_levels(strategy: Strategy, levels: int, most: int) -> None:
             f"3^{levels} sequences of types a layer are too many to search",
             hint="accpar and joint take any number of devices",
         )
+
+
+def _for_goal(
+    network: Network, flows: Flows, strategy: Strategy, convention: Convention, sizes: tuple[int, ...], goal: Goal
+) -> Planned:
+    """The plan for another objective than movement, which is counted all the same."""
+    if not is_joint(strategy):
+        joints = " and ".join(known for known in STRATEGIES if is_joint(known))
+        raise UsageError(
+            f"{strategy} is a rule of movement: a plan for {goal.objective} is searched by {joints} only",
+            hint=f"--parallel joint --plan-objective {goal.objective}",
+        )
+    terms = terms_of(network, flows, convention)
+    if goal.objective == "time":
+        if goal.times is None:
+            raise UsageError(
+                "a plan for time needs the times of work and messages",
+                hint="npuc compile --devices N --plan-objective time finds them on the backend and the hardware",
+            )
+        best = fastest(network, flows, strategy, sizes, goal.times, goal.room)
+    else:
+        _check_levels(strategy, len(sizes), MOST_LEVELS_ON_GRAPHS)
+        assert goal.room is not None, "a plan for memory is given what a device keeps"
+        best = smallest(network, flows, terms, strategy, sizes, goal.room)
+    amounts = amounts_of(terms, best.patterns, sizes)
+    bound = least(network.nodes, terms, strategy, sizes)
+    return Planned(strategy, convention, best.patterns, amounts, bound, goal.objective, best.cost, best.bound)
 
 
 def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[int, ...]) -> tuple[Fraction, ...]:

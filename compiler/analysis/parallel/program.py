@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
+from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.parallel.chain import Kind as LayerKind
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Cut, Kind
@@ -40,18 +41,26 @@ class Value:
     """
     A value: its shape and what it is computed from.
 
-    `argument` is what kind of argument of the function it is, if it is one; `active` says whether it has a gradient.
+    `argument` is what kind of argument of the function it is, if it is one; `active` says whether it has a gradient,
+    `is_float` whether a machine may have its own width for it; `type_bytes` are those of an element by its type.
     """
 
     shape: tuple[int, ...]
     source: Source
     active: bool
     argument: ArgumentKind | None = None
+    is_float: bool = True
+    type_bytes: int = 4
 
     @property
     def elements(self) -> int:
         """The number of elements."""
         return prod(self.shape)
+
+    def bytes(self, float_bytes: int | None) -> int:
+        """What it takes; `float_bytes` are those of every float, where the machine says."""
+        width = float_bytes if self.is_float and float_bytes is not None else self.type_bytes
+        return self.elements * width
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,8 @@ class _Reader:
 
     def _add(self, value: SSAValue, source: Source, active: bool, kind: ArgumentKind | None = None) -> int:
         self.numbers[value] = len(self.values)
-        self.values.append(Value(shape_of(value), source, active, kind))
+        width = element_bytes(value.type, None)
+        self.values.append(Value(shape_of(value), source, active, kind, _is_float(value), width))
         return self.numbers[value]
 
     def task(self, op: Operation) -> Task:

@@ -15,6 +15,7 @@ from typing import Protocol
 from npuc.compiler.analysis.parallel.flows import NUMBER, ByWay, Flows
 from npuc.compiler.analysis.parallel.moves import Amounts, Form, moved, summed
 from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.layers.base import Combine
 
 Pattern = tuple[Way, ...]
 """The way of a node at each level, from the top."""
@@ -68,10 +69,12 @@ class ReadingRate:
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The patterns are the maker's and the reader's; one pattern if both are the same node, or one is none."""
+        return _reading(self, *self.sides(patterns, sizes), sizes)
+
+    def sides(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Pattern, Pattern]:
+        """The maker's pattern and the reader's."""
         whole: Pattern = ("whole",) * len(sizes)
-        maker = patterns[0] if self.has_maker else whole
-        reader = patterns[-1] if self.has_reader else whole
-        return _reading(self, maker, reader, sizes)
+        return patterns[0] if self.has_maker else whole, patterns[-1] if self.has_reader else whole
 
 
 @lru_cache(maxsize=1 << 18)
@@ -97,16 +100,22 @@ def shared_levels(shared: tuple[bool, ...], reader: Pattern, scattered: Form | N
 
 @dataclass(frozen=True)
 class SumRate:
-    """Addends that become one sum: the axes by way that are cut, and the ways that make addends."""
+    """Addends that become one sum or mean: the axes by way that are cut, and how addends of each way add."""
 
     made: ByWay
-    adds: tuple[bool, ...]
+    adds: tuple[Combine | None, ...]
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The pattern is that of the node that makes the addends."""
         (pattern,) = patterns
-        levels = tuple(h for h, way in enumerate(pattern) if self.adds[NUMBER[way]])
-        return summed(form_of(self.made, pattern), levels, sizes)
+        form = form_of(self.made, pattern)
+        rows = [summed(form, levels, sizes) for levels in self.levels(pattern)]
+        return tuple(map(sum, zip(*rows, strict=True))) if rows else (0,) * len(sizes)
+
+    def levels(self, pattern: Pattern) -> list[tuple[int, ...]]:
+        """The levels of each sum that a pattern takes: addends that are summed, and those whose mean is taken."""
+        found = [tuple(h for h, way in enumerate(pattern) if self.adds[NUMBER[way]] is how) for how in Combine]
+        return [levels for levels in found if levels]
 
 
 def physical_terms(flows: Flows) -> list[Term]:

@@ -1,0 +1,61 @@
+"""
+By which collectives devices move what a plan's terms say: the operations of the lowered program, one by one.
+
+    reading   the steps of `moves`, each along one level; if the value has a gradient, their transposes the way back,
+              and an all-reduce of the addends of work that is cut though it reads all of the value
+    sum       an all-reduce over the levels that make addends, and one over those whose mean is taken
+
+What they move is `moved` and `summed`; what they take depends on the network (`times`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from npuc.compiler.analysis.network.collectives import Collective
+from npuc.compiler.analysis.parallel.moves import Form, moves, parts
+from npuc.compiler.analysis.parallel.terms import Pattern, ReadingRate, Sizes, SumRate, form_of, shared_levels
+
+
+@dataclass(frozen=True)
+class Step:
+    """A collective over levels of the mesh; each device hands in one of `cut` parts of the tensor."""
+
+    kind: Collective
+    levels: tuple[int, ...]
+    cut: int
+
+
+@lru_cache(maxsize=1 << 18)
+def steps_of(rate: ReadingRate | SumRate, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Step, ...]:
+    """The collectives of a term whose nodes have these patterns."""
+    if isinstance(rate, SumRate):
+        (pattern,) = patterns
+        cut = parts(form_of(rate.made, pattern), sizes)
+        return tuple(Step("all_reduce", levels, cut) for levels in rate.levels(pattern))
+    maker, reader = rate.sides(patterns, sizes)
+    source, target = form_of(rate.made, maker), form_of(rate.needed, reader)
+    found = _steps(source, target, sizes, back=rate.active, scattered=rate.scattered)
+    shared = shared_levels(rate.shared, reader, source if rate.scattered else None) if rate.active else ()
+    return (*found, Step("all_reduce", shared, parts(target, sizes))) if shared else found
+
+
+@lru_cache(maxsize=1 << 16)
+def _steps(source: Form, target: Form, sizes: Sizes, *, back: bool, scattered: bool) -> tuple[Step, ...]:
+    """The way from one form to another, and the gradient's way back if it has one."""
+    found: list[Step] = []
+    cut = parts(source, sizes)
+    for move in moves(source, target):
+        own, size = (move.level,), sizes[move.level]
+        match move.kind:
+            case "slice":
+                cut *= size
+                found += [Step("all_gather", own, cut)] if back else []
+            case "all_to_all":
+                found += [Step("all_to_all", own, cut)] * (2 if back else 1)
+            case "all_gather":
+                found.append(Step("all_gather", own, cut))
+                cut //= size
+                found += [Step("reduce_scatter", own, cut)] if back and scattered else []
+    return tuple(found)
