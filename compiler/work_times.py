@@ -155,9 +155,11 @@ class _Measure:
 
         lower(module, self.model, self.machine, self.options, self.sources, [], lambda _: None)
         found: dict[int | None, list[float]] = {}
-        for row in self.model.score(module, self.machine).ops:
-            if row.seconds is None:
-                raise UsageError(f"--plan-objective time: the backend '{self.model.name}' says no times")
+        rows = self.model.score(module, self.machine).ops
+        if all(row.seconds is None for row in rows):
+            raise UsageError(f"--plan-objective time: the backend '{self.model.name}' says no times here")
+        for row in rows:
             node = int(row.name) if row.name.isdecimal() else owners.get(row.name)
-            found.setdefault(node, []).append(row.repeat * row.seconds)
+            # what a backend does not model counts for nothing, as in its totals
+            found.setdefault(node, []).append(row.repeat * (row.seconds or 0.0))
         return found

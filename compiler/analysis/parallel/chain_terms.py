@@ -15,6 +15,7 @@ from npuc.compiler.analysis.parallel.flows import ByWay
 from npuc.compiler.analysis.parallel.nodes import Node
 from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_terms
 from npuc.compiler.analysis.parallel.terms import Rate, ReadingRate, SumRate, Term
+from npuc.compiler.layers.base import Combine
 from npuc.compiler.options import Convention
 
 BATCH, CHANNELS = 0, 1
@@ -32,7 +33,7 @@ OWN = ReadingRate(WEIGHTS, WEIGHTS, _among(0), active=True, has_maker=True, has_
 """A layer reads its weights: in type I all of them, for a part of the batch."""
 NEXT = ReadingRate(HANDED_ON, TAKEN, _among(2), active=True, has_maker=True, has_reader=True)
 """A layer reads what the one before it hands on: in type III all of it, for a part of the output."""
-OUTPUT = SumRate(HANDED_ON, _among(1))
+OUTPUT = SumRate(HANDED_ON, (None, Combine.SUM, None, None))
 """The output of type II is a sum over the parts of the input's channels."""
 
 
