@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.traits import IsTerminator
 
-from npuc.compiler.errors import CheckError, NpucError, UsageError
+from npuc.compiler.errors import CapacityError, CheckError, NpucError, UsageError
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
@@ -62,7 +62,7 @@ def check_program(
 
     Of a layer table only the layers that `only` names are read; a network is checked whole. Raises `CheckError` that
     names the first pass which breaks the program: its verifier, its execution or its values. Raises `UsageError` where
-    a run would take more than `limit` multiply-accumulates.
+    a run would take more than `limit` multiply-accumulates, `CapacityError` where a pass refuses what does not fit.
     """
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, {**compile_options(options), "only": only}, sources)
@@ -83,6 +83,9 @@ def check_program(
             verify_module(module, sources, after=step.name)
             _check_layers(step.name, earlier, module)
             after = run_results(module, data)
+        except CapacityError:
+            # the program is right, and so is a pass that refuses it
+            raise
         except NpucError as error:
             raise CheckError(
                 f"pass '{step.name}' breaks the program: {error.message}", location=error.location, hint=error.hint

@@ -77,7 +77,7 @@ class OptTool(xDSLOptMain):
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Run the pipeline; what a pass raises that is no message of xDSL's becomes one of npuc's."""
-        with Foreign(_translate):
+        with self.sources.quoted(), Foreign(_translate):
             super().apply_passes(prog)
 
     def register_all_frontends(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -185,11 +186,8 @@ def run_pipeline(
     """
     for step in passes:
         try:
-            if _is_ours(step):
+            with sources.quoted(), nullcontext() if _is_ours(step) else Foreign(_blame(step)):
                 step.apply(context, module)
-            else:
-                with Foreign(_blame(step)):
-                    step.apply(context, module)
         except DiagnosticException as e:
             raise SourceError(_first_line(step, e)) from e
         if verify_each:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.errors import Location, NpucError, SourceError, SourceErrors
@@ -56,9 +56,9 @@ class SourceTexts:
             raise
 
 
-def location_of(op: Operation) -> Location | None:
-    """The place in the source that an operation came from, or None where it is unknown."""
-    loc = op.location
+def location_of(part: Operation | BlockArgument) -> Location | None:
+    """The place in the source that an operation or an argument came from, or None where it is unknown."""
+    loc = part.location
     if isinstance(loc, FileLineColLoc):
         return Location(loc.filename.data, loc.line.data, loc.column.data)
     return None

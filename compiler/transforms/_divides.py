@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation
+from xdsl.ir import BlockArgument, Operation
 
 from npuc.compiler.analysis.parallel.nodes import Network, Node
 from npuc.compiler.analysis.parallel.program import Program, Task
@@ -24,11 +24,11 @@ def check_divides(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh:
     """Raise `CapacityError` for the first cut that does not go even; `network` is that of `func`."""
     problems = list(_problems(func, network, plan, mesh))
     if problems:
-        op, text = problems[0]
+        part, text = problems[0]
         more = f" (and {len(problems) - 1:,} more such)" if len(problems) > 1 else ""
         raise CapacityError(
             f"{text}{more}",
-            location=location_of(op),
+            location=location_of(part),
             hint="other sizes (-D batch=N), fewer --devices, or --parallel joint, which takes only what goes even; "
             "npuc.compiler.plan_parallel counts plans of any sizes",
         )
@@ -60,11 +60,15 @@ def _length(program: Program, task: Task, cut: Cut, op: Operation | None) -> int
     return program.values[task.operands[0]].shape[axis]
 
 
-def _problems(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh) -> Iterator[tuple[Operation, str]]:
-    batch = next((network.program.values[n].shape[axis] for n, axis in network.cuttings.batch.items()), 1)
-    if batch % mesh.devices and any("I" in pattern for pattern in plan):
+def _problems(
+    func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh
+) -> Iterator[tuple[Operation | BlockArgument, str]]:
+    """What does not divide, and where: the first input that has a batch, or operations."""
+    first, axis = next(iter(network.cuttings.batch.items()), (None, 0))
+    batch = 1 if first is None else network.program.values[first].shape[axis]
+    if first is not None and batch % mesh.devices and any("I" in pattern for pattern in plan):
         yield (
-            func,
+            func.body.block.args[first],
             f"the batch has {batch:,} elements, expected a multiple of {mesh.devices:,}, the devices that split it",
         )
         return

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from npuc.compiler.check import check_program
-from npuc.compiler.errors import CheckError, UsageError
+from npuc.compiler.errors import CapacityError, CheckError, UsageError
 from npuc.compiler.source import open_source, text_source
 
 NET = """
@@ -118,5 +118,5 @@ def test_passes_are_checked_on_the_machine_that_is_named() -> None:
     with pytest.raises(CheckError, match="the module does not say its machine"):
         check_program(source, {"hardware": "a100", "pipeline": f"{passes},schedule"})
     small = {"memory.spm_kib": 0.004}
-    with pytest.raises(CheckError, match="the smallest tiles need"):
+    with pytest.raises(CapacityError, match="the smallest tiles need"):
         check_program(source, {"overrides": small})

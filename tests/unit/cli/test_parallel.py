@@ -81,6 +81,24 @@ def test_what_is_refused_is_said(npuc: Npuc, net: str, arguments: str, status: i
     assert outcome.out == ""
 
 
+def test_a_batch_that_does_not_divide_is_shown_where_it_is_declared(npuc: Npuc, net: str) -> None:
+    outcome = npuc("compile", net, "--devices", "16", "--parallel", "dp", "-q")
+    assert outcome.status == 3
+    assert outcome.err.splitlines()[:3] == [
+        "net.dsl:2:10: error: the batch has 8 elements, expected a multiple of 16, the devices that split it",
+        "      input  x: f32[batch, 12]",
+        "             ^",
+    ]
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+def test_other_verbs_show_the_place_of_a_cut_too(npuc: Npuc, net: str, verb: str) -> None:
+    outcome = npuc(verb, net, "-p", "parallelize{strategy=mp devices=8},autodiff")
+    assert outcome.status == 3
+    assert outcome.err.splitlines()[0].startswith("net.dsl:4:12: error: layer 'h.linear' splits its input channels")
+    assert outcome.err.splitlines()[1:3] == ["      h = relu(linear(x, 12, bias=false))", " " * 15 + "^"]
+
+
 def test_a_file_that_is_a_program_of_devices_is_not_shared_again(npuc: Npuc, folder: Path) -> None:
     source = (Path(__file__).parents[2] / "filecheck" / "transforms" / "dist.mlir").read_text()
     (folder / "spread.mlir").write_text(source)
