@@ -30,7 +30,8 @@ from npuc.compiler.options import Convention
 Part = Literal["batch", "channels", "all"]
 TAKES: dict[Way, Part] = {"I": "batch", "II": "channels", "III": "all", "whole": "all"}
 GIVES: dict[Way, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
-_JOIN: dict[Way, Part] = {"I": "batch", "III": "channels", "whole": "all"}
+# no join has way II, but tables have a place for every way
+_JOIN: dict[Way, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,17 @@ class BetweenRate:
         found: list[int] = []
         groups = 1
         for made, read, size in zip(before, after, sizes, strict=True):
-            gives = (GIVES if self.layers[0] else _JOIN)[made]
-            takes = (TAKES if self.layers[1] else _JOIN)[read]
-            charged = gives != takes and (self.convention == "table2" or "all" not in (gives, takes))
+            charged, whole = self.cell(made, read)
             found.append(prod(sizes) * groups * (size - 1) if charged else 0)
-            groups *= size if takes == "all" else 1
+            groups *= size if whole else 1
         return tuple(found)
+
+    def cell(self, made: Way, read: Way) -> tuple[bool, bool]:
+        """Whether a level with these ways is charged, and whether the reader takes all there."""
+        gives = (GIVES if self.layers[0] else _JOIN)[made]
+        takes = (TAKES if self.layers[1] else _JOIN)[read]
+        charged = gives != takes and (self.convention == "table2" or "all" not in (gives, takes))
+        return charged, takes == "all"
 
     def forward(self, patterns: tuple[Pattern, ...], amounts: Amounts) -> Amounts:
         """

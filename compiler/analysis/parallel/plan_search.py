@@ -7,7 +7,7 @@ within a bound elsewhere.
 With ways I and II a node's terms depend on how many of its levels have which way, and a boundary is cheapest where one
 side's levels contain the other's. So all plans are as good as one in which every node has its levels that are not cut
 along the batch at the bottom (`at_bottom`), and the labels of a node are the numbers of these. With way III, too, the
-labels are all sequences.
+labels are all sequences, or for many levels those of few runs.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from npuc.compiler.analysis.choices.minimise import minimise
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network, Node
 from npuc.compiler.analysis.parallel.room import Room, bytes_by_label, kept_tensors, largest
+from npuc.compiler.analysis.parallel.runs import few_orders
 from npuc.compiler.analysis.parallel.strategies import fixed_type, has_three_types, types_of
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
+from npuc.compiler.analysis.parallel.totals import MOST_HALVINGS, totals
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.options import Strategy
 
 MOST_LEVELS_ON_GRAPHS = 5
-"""With three ways a node has 3^5 labels at 5 levels: more make tables too large to search."""
+"""With three ways a node has 3^5 labels at 5 levels: more make tables too large to search (`many_levels`)."""
 MIB = 1 << 20
 SHOWN = 4
 """So many of the largest tensors a message names."""
@@ -75,11 +77,13 @@ def pattern(way: Way, levels: int) -> Pattern:
 
 
 def labels_of(nodes: Sequence[Node], strategy: Strategy, levels: int) -> list[list[Pattern]]:
-    """The labels of each node for a search over all levels together."""
+    """The labels of each node for a search over all levels together; with three ways and many levels some of them."""
     found: list[list[Pattern]] = []
     for node in nodes:
         ways = ways_of(node, strategy)
-        if has_three_types(strategy):
+        if has_three_types(strategy) and levels > MOST_LEVELS_ON_GRAPHS:
+            found.append(few_orders(ways, levels))
+        elif has_three_types(strategy):
             found.append([tuple(sequence) for sequence in product(ways, repeat=levels)])
         else:
             found.append(labels_at_bottom(ways, levels))
@@ -156,16 +160,13 @@ def search_levels(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strate
         labels = [[above + pattern(way, 1) for way in own] for above, own in zip(patterns, ways, strict=True)]
         result = minimise(graph_of(terms, labels, sizes[:level]))
         patterns = list(chosen(labels, result.choice))
-    total = Fraction(sum(sum(term.amounts(patterns, sizes)) for term in terms), 2 * prod(sizes))
+    total = moved_by(terms, patterns, sizes)
     return Plan(tuple(patterns), total, total)
 
 
-def least(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Fraction | None:
-    """What no plan goes below that has a strategy's types; None where there are too many sequences to search."""
-    free: Strategy = "accpar-joint" if has_three_types(strategy) else "joint"
-    if has_three_types(strategy) and len(sizes) > MOST_LEVELS_ON_GRAPHS:
-        return None
-    return search_all(nodes, terms, free, sizes).bound
+def moved_by(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes) -> Fraction:
+    """What a plan moves in all, in elements."""
+    return elements_of(sum(sum(term.amounts(patterns, sizes)) for term in terms), sizes)
 
 
 def elements_of(units: float | Fraction, sizes: Sizes) -> Fraction:
@@ -189,6 +190,8 @@ def graph_of(
 
     @cache
     def table(rate: Rate, own: tuple[tuple[Pattern, ...], ...]) -> Table:
+        if price is None and len(own) == 2 and set(sizes) == {2} and len(sizes) <= MOST_HALVINGS:
+            return totals(rate, *own)
         costs = [priced(rate, patterns) for patterns in product(*own)]
         found = np.array(costs, dtype=np.object_ if max(costs, default=0) >= 2**62 else None)
         return found.reshape([len(patterns) for patterns in own])

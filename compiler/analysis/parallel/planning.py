@@ -17,14 +17,12 @@ from npuc.compiler.analysis.parallel.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.parallel.levels import Choices
+from npuc.compiler.analysis.parallel.many_levels import least, search_joint
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.paper_terms import layer_of_node, paper_terms
 from npuc.compiler.analysis.parallel.plan_goals import fastest, smallest
 from npuc.compiler.analysis.parallel.plan_search import (
-    MOST_LEVELS_ON_GRAPHS,
     elements_of,
-    least,
-    search_all,
     search_levels,
     search_within,
 )
@@ -103,8 +101,8 @@ def plan_network(
     """
     The plan of a strategy for a goal, by default the least movement.
 
-    Raises `CapacityError` where no plan keeps within the memory of a device, `UsageError` where a layer has too many
-    sequences of three types to search, or where a strategy knows movement only.
+    Raises `CapacityError` where no plan keeps within the memory of a device, `UsageError` where there are too many
+    levels for a joint strategy of three types, or where a strategy knows movement only.
     """
     goal = goal or Goal()
     if goal.objective != "bytes":
@@ -112,8 +110,6 @@ def plan_network(
     room, sizes = goal.room, (2,) * levels
     terms = terms_of(network, flows, convention)
     chain = chain_of(network, terms) if convention != "physical" else None
-    if chain is None:
-        _check_levels(strategy, levels, MOST_LEVELS_ON_GRAPHS)
     if room is not None and is_joint(strategy):
         within = search_within(network, flows, terms, strategy, sizes, room)
         amounts = amounts_of(terms, within.patterns, sizes)
@@ -122,25 +118,28 @@ def plan_network(
         return Planned(strategy, convention, within.patterns, amounts, bound)
     if chain is not None:
         return plan_chain(chain, strategy, convention, levels)
-    plan = (search_levels if strategy in ("hypar", "accpar") else search_all)(network.nodes, terms, strategy, sizes)
+    plan = (search_levels if strategy in ("hypar", "accpar") else search_joint)(network.nodes, terms, strategy, sizes)
     bound = plan.bound if is_joint(strategy) else least(network.nodes, terms, strategy, sizes)
     return Planned(strategy, convention, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
 
 
 def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Convention, levels: int) -> Planned:
     """The plan of a strategy for a chain of layers, of which the sizes are all that is known."""
-    _check_levels(strategy, levels, MOST_LEVELS_ON_GRAPHS if convention == "physical" else MOST_LEVELS_OF_THREE)
     nodes, terms, sizes = chain_nodes(chain), chain_terms(chain, convention), (2,) * levels
-    printed, two = convention != "physical", not has_three_types(strategy)
-    if printed or (two and strategy != "hypar"):
+    printed, level_by_level = convention != "physical", strategy in ("hypar", "accpar")
+    # the optimum is known of two types, and by the papers' conventions of three
+    known = not has_three_types(strategy) or (printed and levels <= MOST_LEVELS_OF_THREE)
+    if level_by_level and not printed:
+        patterns = search_levels(nodes, terms, strategy, sizes).patterns
+    elif known or not is_joint(strategy):
         patterns = columns(choices_of_chain(chain, levels, strategy, convention), len(chain))
     else:
-        search = search_all if is_joint(strategy) else search_levels
-        patterns = search(nodes, terms, strategy, sizes).patterns
-    if two or printed:
-        known = two or levels <= MOST_LEVELS_OF_THREE
-        best = best_of_chain(chain, levels, strategy, convention) if known else None
-        bound = None if best is None else total_of(amounts_of(terms, columns(best, len(chain)), sizes))
+        beside = [columns(choices_of_chain(chain, levels, "accpar", convention), len(chain))] if printed else []
+        plan = search_joint(nodes, terms, strategy, sizes, beside)
+        return Planned(strategy, convention, plan.patterns, amounts_of(terms, plan.patterns, sizes), plan.bound)
+    if known:
+        best = columns(best_of_chain(chain, levels, strategy, convention), len(chain))
+        bound = total_of(amounts_of(terms, best, sizes))
     else:
         bound = least(nodes, terms, strategy, sizes)
     return Planned(strategy, convention, patterns, amounts_of(terms, patterns, sizes), bound)
@@ -149,16 +148,6 @@ def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Conventio
 def columns(choices: Choices, layers: int) -> tuple[Pattern, ...]:
     """The pattern of each layer, of types given level by level."""
     return tuple(tuple(row[n] for row in choices) for n in range(layers))
-
-
-def _check_levels(strategy: Strategy, levels: int, most: int) -> None:
-    """Raise `UsageError` where the sequences of three types are too many to search."""
-    if has_three_types(strategy) and is_joint(strategy) and levels > most:
-        raise UsageError(
-            f"{strategy}: found {2**levels:,} devices, expected at most {2**most:,} for this network: "
-            f"3^{levels} sequences of types a layer are too many to search",
-            hint="accpar and joint take any number of devices",
-        )
 
 
 def _for_goal(
@@ -180,7 +169,6 @@ def _for_goal(
             )
         best = fastest(network, flows, strategy, sizes, goal.times, goal.room)
     else:
-        _check_levels(strategy, len(sizes), MOST_LEVELS_ON_GRAPHS)
         assert goal.room is not None, "a plan for memory is given what a device keeps"
         best = smallest(network, flows, terms, strategy, sizes, goal.room)
     amounts = amounts_of(terms, best.patterns, sizes)

@@ -197,7 +197,7 @@ def test_halves_of_elements_are_exact_texts() -> None:
         ({"devices": 0}, "devices 0: expected a power of two"),
         ({"strategy": "hyper"}, "unknown strategy 'hyper'"),
         ({"convention": "table3"}, "unknown convention 'table3'"),
-        ({"strategy": "accpar-joint", "devices": 1 << 9}, "accpar-joint: found 512 devices, expected at most 256"),
+        ({"strategy": "accpar-joint", "devices": 1 << 13}, "accpar-joint: found 8,192 devices, expected at most 4,096"),
         ({"layers": []}, "expected at least one layer"),
         ({"layers": [{"name": "a", "kind": "fc", "input": 1, "weight": 1}]}, "layer 0: missing 'output'"),
         ({"layers": [{"name": "a", "kind": "cnn", "input": 1, "weight": 1, "output": 1}]}, "unknown kind 'cnn'"),

@@ -1,0 +1,154 @@
+"""
+The search for a plan with three ways among more devices than it can look at all 3^H sequences of a node for.
+
+Two steps. A relaxation gives each node numbers of levels of each way and each pair of nodes the order that is best for
+it alone: it is no plan, but no plan moves less, and of the numbers that it takes those of a good plan are not far.
+Around these numbers, and those of the plans level by level and with two ways, sequences of few runs are searched, and
+around what is best of them again, as long as that helps. Under `physical` the relaxation is exact for trees, where the
+order of a node can follow that of its neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.choices.graph import Choices, Table, plus, times
+from npuc.compiler.analysis.choices.minimise import minimise
+from npuc.compiler.analysis.parallel.nodes import Node
+from npuc.compiler.analysis.parallel.plan_search import (
+    MOST_LEVELS_ON_GRAPHS,
+    Plan,
+    chosen,
+    elements_of,
+    graph_of,
+    moved_by,
+    search_all,
+    search_levels,
+    ways_of,
+)
+from npuc.compiler.analysis.parallel.runs import blocks, near, shares
+from npuc.compiler.analysis.parallel.strategies import has_three_types
+from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
+from npuc.compiler.analysis.parallel.totals import least_totals
+from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.errors import UsageError
+from npuc.compiler.options import Strategy
+
+MOST_LEVELS = 12
+"""Among so many levels the ways of two nodes can be shared out in 125,970 ways: above that nothing is searched."""
+RUNS = 3
+ROUNDS = 6
+"""So often sequences around a plan are searched, at most."""
+
+
+def has_many(strategy: Strategy, levels: int) -> bool:
+    """Whether a node has too many sequences to look at all of them."""
+    return has_three_types(strategy) and levels > MOST_LEVELS_ON_GRAPHS
+
+
+def search_joint(
+    nodes: Sequence[Node],
+    terms: Sequence[Term],
+    strategy: Strategy,
+    sizes: Sizes,
+    beside: Sequence[tuple[Pattern, ...]] = (),
+) -> Plan:
+    """
+    The plan of least movement over all levels together: exact where that can be searched, else a good one.
+
+    It moves no more than the plan level by level, the best of two types, and those `beside` them. Raises `UsageError`
+    where there are too many levels.
+    """
+    if not has_many(strategy, len(sizes)):
+        return search_all(nodes, terms, strategy, sizes)
+    if len(sizes) > MOST_LEVELS:
+        raise UsageError(
+            f"{strategy}: found {2 ** len(sizes):,} devices, expected at most {2**MOST_LEVELS:,}",
+            hint="accpar and joint take any number of devices",
+        )
+    ways = [ways_of(node, strategy) for node in nodes]
+    bound = relaxation(nodes, terms, strategy, sizes)
+    known = [search_levels(nodes, terms, "accpar", sizes).patterns, search_all(nodes, terms, "joint", sizes).patterns]
+    known += beside
+    elements, best = min((moved_by(terms, plan, sizes), plan) for plan in known)
+    around = [bound.patterns, *known]
+    for _ in range(ROUNDS):
+        labels = [near(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(ways)]
+        result = minimise(graph_of(terms, labels, sizes))
+        if elements_of(result.cost, sizes) >= elements:
+            break
+        elements, best = elements_of(result.cost, sizes), chosen(labels, result.choice)
+        around = [best]
+    return Plan(best, elements, bound.bound)
+
+
+def least(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Fraction | None:
+    """What no plan goes below that has a strategy's types; None where there are too many levels to say."""
+    free: Strategy = "accpar-joint" if has_three_types(strategy) else "joint"
+    if has_many(strategy, len(sizes)) and len(sizes) > MOST_LEVELS:
+        return None
+    search = relaxation if has_many(strategy, len(sizes)) else search_all
+    return search(nodes, terms, free, sizes).bound
+
+
+def relaxation(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Plan:
+    """
+    What no plan goes below, and numbers of levels of each way to begin with, as patterns with the ways in order.
+
+    `elements` are what the relaxation has, not what these patterns move.
+    """
+    ways = [ways_of(node, strategy) for node in nodes]
+    labels = [blocks(own, len(sizes)) for own in ways]
+    alone = graph_of([term for term in terms if len(term.nodes) == 1], labels, sizes)
+    between: dict[tuple[int, int], list[tuple[Rate, int]]] = {}
+    for term in terms:
+        if len(term.nodes) == 2:
+            first, second = term.nodes
+            between.setdefault((first, second), []).append((term.rate, term.elements))
+    pairs = {(i, j): _pair(tuple(own), ways[i], ways[j], len(sizes)) for (i, j), own in between.items()}
+    result = minimise(Choices(alone.sizes, alone.unary, pairs))
+    found = elements_of(result.bound, sizes)
+    return Plan(chosen(labels, result.choice), found, found)
+
+
+@lru_cache(maxsize=16)
+def _cases(before: int, after: int, levels: int) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
+    """
+    All numbers of levels with each two ways, [case, before, after], those of equal sums of rows and columns together.
+
+    With them the first case of each such group, and the numbers of the groups among all pairs of `blocks`.
+    """
+    counts = shares(levels, before * after).reshape(-1, before, after)
+    group = _rank(counts.sum(axis=2), levels) * len(shares(levels, after)) + _rank(counts.sum(axis=1), levels)
+    order = np.argsort(group, kind="stable")
+    numbers, starts = np.unique(group[order], return_index=True)
+    return counts[order], starts, numbers
+
+
+def _rank(rows: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
+    """The number of each row among all shares of the levels."""
+    parts = rows.shape[1]
+    digits: NDArray[np.int64] = np.array([(levels + 1) ** place for place in range(parts)], np.int64)
+    keys: NDArray[np.int64] = shares(levels, parts) @ digits
+    order = np.argsort(keys)
+    return order[np.searchsorted(keys, rows @ digits, sorter=order)]
+
+
+def _pair(terms: tuple[tuple[Rate, int], ...], before: tuple[Way, ...], after: tuple[Way, ...], levels: int) -> Table:
+    """The least that the terms between two nodes move, by their numbers of levels of each way."""
+    counts, starts, _ = _cases(len(before), len(after), levels)
+    cost: Table = np.zeros(len(counts), np.int64)
+    for rate, elements in terms:
+        cost = plus(cost, times(_least(rate, before, after, levels), elements))
+    sides = len(shares(levels, len(before))), len(shares(levels, len(after)))
+    return np.minimum.reduceat(cost, starts).reshape(sides)
+
+
+@lru_cache(maxsize=64)
+def _least(rate: Rate, before: tuple[Way, ...], after: tuple[Way, ...], levels: int) -> NDArray[np.int64]:
+    return least_totals(rate, before, after, _cases(len(before), len(after), levels)[0])

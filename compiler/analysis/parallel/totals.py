@@ -1,0 +1,108 @@
+"""
+What a boundary moves over all levels together, each of which halves: closed forms, for many patterns at once.
+
+Under `physical` it depends only on how many levels have which two ways, not on their order: with `cut` levels at which
+the maker has the tensor cut, and the numbers of levels that take a slice, an all-to-all and a gather,
+
+    slices      (1 - 2^-slices) / 2^cut                  for the gradient
+    swaps       swaps / 2 / 2^(cut + slices)             and as much for the gradient
+    gathers     (2^gathers - 1) / 2^(cut + slices)       and as much for a gradient that is scattered
+    sums        2 (1 - 2^-shared) / 2^needed             of the gradient of what is read whole at `shared` levels
+
+of D elements on D devices (`moves` has the steps, `terms` the amounts of each level). Under the papers' conventions the
+order matters: a level counts twice for each level above it at which the reader takes all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.parallel.flows import NUMBER
+from npuc.compiler.analysis.parallel.paper_terms import BetweenRate
+from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate
+from npuc.compiler.analysis.parallel.ways import WAYS, Way
+
+Numbers = NDArray[np.int64]
+Cells = NDArray[np.bool_]
+"""Which pairs of ways, [maker's, reader's]."""
+MOST_HALVINGS = 28
+"""With more levels 64 bits may not hold what an element moves."""
+
+
+def totals(rate: Rate, before: Sequence[Pattern], after: Sequence[Pattern]) -> Numbers:
+    """What one element moves in all, [pattern of the maker, pattern of the reader], in the units of `moves`."""
+    maker, reader = _numbers(before), _numbers(after)
+    levels = maker.shape[1]
+    if isinstance(rate, BetweenRate):
+        charged, whole = _paper_cells(rate)
+        found: Numbers = np.zeros((len(before), len(after)), np.int64)
+        groups = np.ones_like(found)
+        for h in range(levels):
+            cell = np.ix_(maker[:, h], reader[:, h])
+            found += groups * charged[cell]
+            groups *= 1 + whole[cell]
+        return found << levels
+
+    def count(cells: Cells) -> Numbers:
+        # products of ones: exact as floats, which are multiplied faster
+        rows = cells[maker].reshape(len(before), -1).astype(np.float64)
+        ways = (reader[:, :, None] == np.arange(len(WAYS))).reshape(len(after), -1)
+        return (rows @ ways.T.astype(np.float64)).astype(np.int64)
+
+    return _reading(rate, count, levels)
+
+
+def least_totals(rate: Rate, before: Sequence[Way], after: Sequence[Way], counts: Numbers) -> Numbers:
+    """
+    The least that one element moves in all, of all orders of levels of which so many have which two ways.
+
+    `counts` is [case, maker's way, reader's way], the ways numbered as in `before` and `after`. Units as `totals`.
+    """
+    places = np.ix_([NUMBER[way] for way in before], [NUMBER[way] for way in after])
+    levels = int(counts[0].sum())
+
+    def count(cells: Cells) -> Numbers:
+        return counts.reshape(len(counts), -1) @ cells[places].reshape(-1).astype(np.int64)
+
+    if isinstance(rate, BetweenRate):
+        charged, whole = _paper_cells(rate)
+        # the charged levels on top, those at which the reader takes all below the others
+        return (count(charged & ~whole) + _power(count(charged & whole)) - 1) << levels
+    return _reading(rate, count, levels)
+
+
+def _numbers(patterns: Sequence[Pattern]) -> NDArray[np.intp]:
+    return np.array([[NUMBER[way] for way in pattern] for pattern in patterns], np.intp)
+
+
+def _power(exponent: Numbers) -> Numbers:
+    return np.left_shift(1, exponent)
+
+
+def _paper_cells(rate: BetweenRate) -> tuple[Cells, Cells]:
+    """Where a boundary is charged, and where its reader takes all."""
+    cells = [[rate.cell(made, read) for read in WAYS] for made in WAYS]
+    both: NDArray[np.bool_] = np.array(cells, np.bool_)
+    return both[:, :, 0], both[:, :, 1]
+
+
+def _reading(rate: Rate, count: Callable[[Cells], Numbers], levels: int) -> Numbers:
+    """The closed form, from a count of levels."""
+    assert isinstance(rate, ReadingRate)
+    cut: Cells = np.array([[axis is not None] * len(WAYS) for axis in rate.made])
+    needs: Cells = np.array([[axis is not None for axis in rate.needed]] * len(WAYS))
+    same: Cells = np.array([[made == needed for needed in rate.needed] for made in rate.made])
+    slices = count(~cut & needs)
+    held = 2 * levels - count(cut)
+    there = (count(cut & needs & ~same) << held - slices) // 2
+    gathered = _power(held - slices) * (_power(count(cut & ~needs)) - 1)
+    if not rate.active:
+        return there + gathered
+    shared: Cells = np.array([list(rate.shared)] * len(WAYS))
+    added = count(shared & ~cut if rate.scattered else shared)
+    back = _power(held) - _power(held - slices) + there + (gathered if rate.scattered else 0)
+    whole = 2 * levels + 1 - count(needs)
+    return there + gathered + back + _power(whole) - _power(whole - added)

@@ -1,0 +1,173 @@
+"""Three types among many devices: closed forms over all levels, the relaxation, and plans of sequences of few runs."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npuc.compiler.analysis.choices.minimise import minimise
+from npuc.compiler.analysis.parallel.chain import TYPES, Layer
+from npuc.compiler.analysis.parallel.chain_terms import chain_nodes, chain_terms
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.many_levels import relaxation
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.paper_terms import BetweenRate
+from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all
+from npuc.compiler.analysis.parallel.planning import plan_chain, plan_network, terms_of
+from npuc.compiler.analysis.parallel.runs import blocks, counts_of, few_orders, near, of_runs
+from npuc.compiler.analysis.parallel.terms import Rate, ReadingRate
+from npuc.compiler.analysis.parallel.totals import least_totals, totals
+from npuc.compiler.analysis.parallel.ways import WAYS, Way
+from npuc.compiler.interpreter.execute import the_function
+from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention
+from npuc.compiler.transforms.parallelize import network_for
+from npuc.frontends import read_source, read_text
+from tests.chains import LAYERS
+
+AXES = st.tuples(*(st.sampled_from((None, 0, 1)) for _ in WAYS))
+FLAGS = st.tuples(*(st.booleans() for _ in WAYS))
+JOIN: tuple[Way, ...] = ("I", "III", "whole")
+
+
+@st.composite
+def rates(draw: st.DrawFn) -> tuple[Rate, tuple[Way, ...], tuple[Way, ...]]:
+    """What a boundary may cost, and the ways of its two sides."""
+    layers = draw(st.booleans()), draw(st.booleans())
+    before, after = (TYPES if weighted else JOIN for weighted in layers)
+    if draw(st.booleans()):
+        return BetweenRate(draw(st.sampled_from(("table2", "published"))), layers), before, after
+    needed, flags = draw(AXES), draw(FLAGS)
+    shared = tuple(flag and axis is None for flag, axis in zip(flags, needed, strict=True))
+    scattered, active = draw(st.booleans()), draw(st.booleans())
+    return ReadingRate(draw(AXES), needed, shared, active, True, True, scattered), before, after
+
+
+@given(rates(), st.integers(1, 3))
+def test_totals_are_the_sums_of_all_levels_and_the_least_of_all_orders(
+    case: tuple[Rate, tuple[Way, ...], tuple[Way, ...]], levels: int
+) -> None:
+    rate, before, after = case
+    first, second = list(product(before, repeat=levels)), list(product(after, repeat=levels))
+    found = totals(rate, first, second)
+    least: dict[tuple[int, ...], int] = {}
+    for i, maker in enumerate(first):
+        for j, reader in enumerate(second):
+            amount = sum(rate.amounts((maker, reader), (2,) * levels))
+            assert found[i, j] == amount
+            both = list(zip(maker, reader, strict=True))
+            counts = tuple(both.count(cell) for cell in product(before, after))
+            least[counts] = min(amount, least.get(counts, amount))
+    cases = np.array(list(least), np.int64).reshape(-1, len(before), len(after))
+    assert least_totals(rate, before, after, cases).tolist() == list(least.values())
+
+
+@given(st.integers(1, 6), st.integers(1, 4))
+def test_sequences_of_few_runs_are_those_of_all(levels: int, most: int) -> None:
+    every = list(product(TYPES, repeat=levels))
+    few = [p for p in every if sum(a != b for a, b in pairwise(p)) < most]
+    assert sorted(of_runs(TYPES, levels, most)) == sorted(few)
+    counts = {counts_of(TYPES, pattern) for pattern in every}
+    assert sorted(counts_of(TYPES, pattern) for pattern in blocks(TYPES, levels)) == sorted(counts)
+    assert {counts_of(TYPES, pattern) for pattern in few_orders(TYPES, levels)} == counts
+
+
+def test_what_is_near_a_pattern() -> None:
+    pattern: tuple[Way, ...] = ("I", "III", "I", "III")
+    found = near(TYPES, [pattern], 4, 3)
+    assert found[0] == pattern
+    shares = {counts_of(TYPES, other) for other in found}
+    assert shares == {(2, 0, 2), (1, 1, 2), (1, 0, 3), (2, 1, 1), (3, 0, 1)}
+    assert ("III", "I", "I", "II") in found
+    assert ("I", "II", "I", "III") not in found
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(LAYERS, min_size=1, max_size=4), st.integers(1, 4), st.sampled_from(CONVENTIONS))
+def test_no_plan_of_a_chain_goes_below_the_relaxation(layers: list[Layer], levels: int, convention: Convention) -> None:
+    nodes, terms, sizes = chain_nodes(layers), chain_terms(layers, convention), (2,) * levels
+    bound = relaxation(nodes, terms, "accpar-joint", sizes).bound
+    least = search_all(nodes, terms, "accpar-joint", sizes).elements
+    assert bound <= least
+    if convention == "physical":
+        assert bound == least
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(LAYERS, min_size=2, max_size=3), st.sampled_from(CONVENTIONS))
+def test_plans_of_many_levels_beside_all_sequences(layers: list[Layer], convention: Convention) -> None:
+    levels = 6 if convention == "physical" else 9
+    plan = plan_chain(layers, "accpar-joint", convention, levels)
+    assert plan.bound is not None
+    assert plan.bound <= plan.total
+    for strategy in STRATEGIES:
+        assert plan.total <= plan_chain(layers, strategy, convention, levels).total
+    if convention == "physical":
+        terms, sizes = chain_terms(layers, convention), (2,) * levels
+        every = [list(product(TYPES, repeat=levels)) for _ in layers]
+        least = elements_of(minimise(graph_of(terms, every, sizes)).cost, sizes)
+        assert plan.bound == least <= plan.total
+
+
+BLOCK = """
+  c{n} = linear(b{n}, {width}, bias=false)
+  d{n} = linear(relu(c{n}), {wide})
+  b{next} = relu(d{n} + {skip})"""
+NET = """
+network net(batch={batch}) {{
+  input x: f32[batch, {wide}]
+  input t: f32[batch, {out}]
+  b0 = linear(x, {wide}){blocks}
+  y = linear(b{last}, {out}, bias=false)
+  loss dot_loss(y, t)
+  optimizer sgd(lr=0.1)
+}}
+"""
+SIZE = st.sampled_from([1, 8, 64, 512, 4096])
+
+
+@st.composite
+def residual_networks(draw: st.DrawFn) -> tuple[Network, Flows]:
+    """Blocks with residual connections, some of which have a layer of their own."""
+    wide, count = draw(SIZE), draw(st.integers(1, 3))
+    blocks = ""
+    for n in range(count):
+        skip = draw(st.sampled_from((f"b{n}", f"linear(b{n}, {wide}, bias=false)")))
+        blocks += BLOCK.format(n=n, next=n + 1, width=draw(SIZE), wide=wide, skip=skip)
+    text = NET.format(batch=draw(SIZE), wide=wide, out=draw(SIZE), blocks=blocks, last=count)
+    return network_for(the_function(read_source(text)))
+
+
+@settings(max_examples=12, deadline=None)
+@given(residual_networks(), st.sampled_from(CONVENTIONS))
+def test_plans_of_residual_networks_on_64_devices(net: tuple[Network, Flows], convention: Convention) -> None:
+    network, flows = net
+    found = {s: plan_network(network, flows, s, convention, 6) for s in STRATEGIES}
+    best = found["accpar-joint"]
+    assert best.total == min(plan.total for plan in found.values())
+    for strategy in ("accpar", "accpar-joint"):
+        bound = found[strategy].bound
+        assert bound is not None
+        assert bound <= best.total
+
+
+@settings(max_examples=10, deadline=None)
+@given(residual_networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
+def test_no_plan_of_a_network_goes_below_the_relaxation(
+    net: tuple[Network, Flows], convention: Convention, levels: int
+) -> None:
+    network, flows = net
+    terms, sizes = terms_of(network, flows, convention), (2,) * levels
+    bound = relaxation(network.nodes, terms, "accpar-joint", sizes).bound
+    assert bound <= search_all(network.nodes, terms, "accpar-joint", sizes).bound
+
+
+@pytest.mark.parametrize("levels", [6, 10])
+@pytest.mark.parametrize("convention", ["physical", "published"])
+def test_the_plan_of_a_sample_is_proved_to_be_the_least(convention: Convention, levels: int) -> None:
+    network, flows = network_for(the_function(read_source(read_text("samples:alexnet_hypar"))))
+    plan = plan_network(network, flows, "accpar-joint", convention, levels)
+    assert plan.total == plan.bound
+    level_by_level = plan_network(network, flows, "accpar", convention, levels)
+    assert level_by_level.bound == plan.total < level_by_level.total
