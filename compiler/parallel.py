@@ -32,7 +32,12 @@ TYPES_SHOWN: dict[str, str] = {"I": "dp", "II": "mp", "III": "III"}
 
 
 def plan_parallel(
-    layers: Sequence[Mapping[str, object]], devices: int, strategy: str = "hypar", convention: str = "table2"
+    layers: Sequence[Mapping[str, object]],
+    devices: int,
+    strategy: str = "hypar",
+    convention: str = "table2",
+    *,
+    groups: Sequence[Mapping[str, object]] | None = None,
 ) -> Parallel:
     """
     The types of a chain of layers on `devices` accelerators, a power of two, and what a training step moves.
@@ -40,7 +45,9 @@ def plan_parallel(
     A layer has `name`, `kind` (`conv` or `fc`) and the elements of its `input`, `weight` and `output`, whole batch.
     `strategy` is one of dp, mp, owt (fc layers mp), hypar (level by level), joint (the optimum), accpar and
     accpar-joint (the same with a third type). Bytes are of elements of 4 bytes, both directions.
-    Raises `UsageError`.
+    With `groups` of unlike devices, as many in each (`tflops` and `gb_per_s` of one device), layers need the `macs` of
+    their forward product, too; accpar then takes shares that need not be equal, for the least time. Raises
+    `UsageError`.
     """
     chain = [_layer(number, layer) for number, layer in enumerate(layers)]
     if not chain:
@@ -51,6 +58,11 @@ def plan_parallel(
         raise UsageError(f"unknown strategy '{strategy}'", hint=did_you_mean(strategy, STRATEGIES))
     if convention not in CONVENTIONS:
         raise UsageError(f"unknown convention '{convention}'", hint=did_you_mean(convention, CONVENTIONS))
+    if groups is not None:
+        from npuc.compiler.unequal_plans import plan_unequal_chain
+
+        macs = [_count(number, "macs", layer) for number, layer in enumerate(layers)]
+        return plan_unequal_chain(chain, macs, devices, strategy, convention, groups)
     levels = devices.bit_length() - 1
     plan = plan_chain(chain, strategy, convention, levels)
     named = dict(zip(unique_names([layer.name for layer in chain]), plan.patterns, strict=True))
@@ -142,10 +154,15 @@ def _layer(number: int, given: Mapping[str, object]) -> Layer:
     kind = str(given["kind"])
     if kind not in KINDS:
         raise UsageError(f"layer {number}: unknown kind '{kind}'", hint=did_you_mean(kind, KINDS))
-    sizes: list[int] = []
-    for key in keys[2:]:
-        size = given[key]
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise UsageError(f"layer {number}: {key}: expected elements, an integer from 1, got {size!r}")
-        sizes.append(size)
-    return Layer(str(given["name"]), kind, *sizes)
+    return Layer(str(given["name"]), kind, *(_count(number, key, given) for key in keys[2:]))
+
+
+def _count(number: int, key: str, given: Mapping[str, object]) -> int:
+    """A number of elements, or of multiply-accumulates, of a layer. Raises `UsageError`."""
+    what = "MACs of the forward product" if key == "macs" else "elements"
+    if key not in given:
+        raise UsageError(f"layer {number}: missing '{key}'", hint=f"with groups a layer needs its {what}")
+    size = given[key]
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise UsageError(f"layer {number}: {key}: expected {what}, an integer from 1, got {size!r}")
+    return size

@@ -1,16 +1,18 @@
 """
-The network of a described machine: `network.levels` as the data that costs of collectives are computed from.
+The network of a described machine: `network.levels` as the data that costs of collectives are computed from, and
+`network.groups` as those of unequal shares.
 
 The package leaves it out, so that a hardware description can be read without the IR that analyses import.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from npuc.backends.hardware.machine import Hardware
 from npuc.backends.hardware.schema import Scalar
 from npuc.compiler.analysis.machine import as_written
 from npuc.compiler.analysis.network.topology import Kind, Level, Network
+from npuc.compiler.analysis.parallel.unlike import Device
 
 
 def network_of(hardware: Hardware, *, backend: str) -> Network:
@@ -30,3 +32,10 @@ def _level(row: Mapping[str, Scalar]) -> Level:
         as_written(float(row["latency_ns"])) / 10**9,
         None if energy is None else as_written(float(energy)),
     )
+
+
+def groups_of(rows: Sequence[Mapping[str, Scalar]]) -> list[Device]:
+    """The devices of `network.groups`, one of each group, in operations and bytes a second."""
+    return [
+        Device(as_written(float(row["tflops"])) * 10**12, as_written(float(row["gb_per_s"])) * 10**9) for row in rows
+    ]

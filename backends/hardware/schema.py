@@ -267,7 +267,7 @@ _ALL = (
     Key("energy.spm_pj_per_byte", _ENERGY, "energy of an SPM access, pJ a byte"),
     Key("energy.dram_pj_per_byte", _ENERGY, "energy of a DRAM access, pJ a byte"),
     Key("network.levels", _LEVEL, "levels of the network between devices, outermost first"),
-    Key("network.groups", _GROUP, "groups of devices of unequal speed"),
+    Key("network.groups", _GROUP, "groups of unlike devices, as many in each; throughput and bandwidth of one device"),
 )
 
 KEYS: dict[str, Key] = {key.path: key for key in _ALL}

@@ -184,12 +184,36 @@ class Totals(ByName, frozen=True, kw_only=True):
     peak_bytes: int | None = None
 
 
-class ParallelLevel(ByName, frozen=True, kw_only=True):
-    """One level of the tree of devices: what each layer does, and the elements one pair reads in one direction."""
+class ParallelPair(ByName, frozen=True, kw_only=True):
+    """
+    A pair of sides that share their work unequally, and how many such pairs a level has.
+
+    `groups` are the first and the last group of devices that it splits, `shares` what the first side does of each layer
+    (exact, `"2/3"`), `elements` half of what both sides read of each other. `seconds` are the time of the pair by
+    itself, waiting included, `side_seconds` what each side takes of it.
+    """
+
+    groups: list[int]
+    count: int
+    choices: dict[str, str]
+    shares: dict[str, str]
+    elements: int | str
+    seconds: float
+    side_seconds: list[float]
+
+
+class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
+    """
+    One level of the tree of devices: what each layer does, and the elements one pair reads in one direction.
+
+    With unlike devices `pairs` are all different ones, and the rest is that of the first.
+    """
 
     level: str
     choices: dict[str, str]
     elements: int | str
+    shares: dict[str, str] | None = None
+    pairs: list[ParallelPair] | None = None
 
 
 class ParallelTotal(ByName, frozen=True):
@@ -208,7 +232,11 @@ class PlanCost(ByName, frozen=True, kw_only=True):
 
 
 class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
-    """How the step is split over devices; `planned` is there for plans of other objectives than movement."""
+    """
+    How the step is split over devices; `planned` is there for plans of other objectives than movement.
+
+    `seconds` is what the products and the movement of a step take on unlike devices.
+    """
 
     strategy: str
     convention: str
@@ -217,6 +245,7 @@ class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     total: ParallelTotal
     lower_bound_elements: int | str | None
     planned: PlanCost | None = None
+    seconds: float | None = None
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

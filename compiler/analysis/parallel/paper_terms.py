@@ -31,7 +31,7 @@ Part = Literal["batch", "channels", "all"]
 TAKES: dict[Way, Part] = {"I": "batch", "II": "channels", "III": "all", "whole": "all"}
 GIVES: dict[Way, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
 # no join has way II, but tables have a place for every way
-_JOIN: dict[Way, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
+JOIN: dict[Way, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class BetweenRate:
 
     def cell(self, made: Way, read: Way) -> tuple[bool, bool]:
         """Whether a level with these ways is charged, and whether the reader takes all there."""
-        gives = (GIVES if self.layers[0] else _JOIN)[made]
-        takes = (TAKES if self.layers[1] else _JOIN)[read]
+        gives = (GIVES if self.layers[0] else JOIN)[made]
+        takes = (TAKES if self.layers[1] else JOIN)[read]
         charged = gives != takes and (self.convention == "table2" or "all" not in (gives, takes))
         return charged, takes == "all"
 
@@ -84,8 +84,8 @@ class BetweenRate:
         """
         found: list[int] = []
         for made, read, amount in zip(*patterns, amounts, strict=True):
-            gives = (GIVES if self.layers[0] else _JOIN)[made]
-            takes = (TAKES if self.layers[1] else _JOIN)[read]
+            gives = (GIVES if self.layers[0] else JOIN)[made]
+            takes = (TAKES if self.layers[1] else JOIN)[read]
             found.append(0 if gives == "all" else amount if takes == "all" else amount // 2)
         return tuple(found)
 

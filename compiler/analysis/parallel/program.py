@@ -68,7 +68,8 @@ class Task:
     """
     An operation: the numbers of its operands and results, and the ways to share it.
 
-    `weight` is the operand that is the weights of a layer, `kind` what kind of layer that is.
+    `weight` is the operand that is the weights of a layer, `kind` what kind of layer that is, `macs` what its product
+    takes forward.
     """
 
     layer: str
@@ -78,6 +79,7 @@ class Task:
     weight: int | None = None
     kind: LayerKind | None = None
     hub: bool = False
+    macs: int = 0
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ class _Reader:
         results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
         cuts = tuple(get_layer(op).cuts(op)) if isinstance(op, TrainOp) else ()
         weight = _weight(op, read)
-        return Task(layer_of(op), operands, results, cuts, weight, None if weight is None else _kind(op))
+        kind = None if weight is None else _kind(op)
+        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op))
 
 
 def _is_float(value: SSAValue[Any]) -> bool:
@@ -139,6 +142,11 @@ def _weight(op: Operation, read: list[Value]) -> int | None:
     if sorted(sources) != [Source.DATA, Source.PARAM]:
         return None
     return sources.index(Source.PARAM)
+
+
+def _macs(op: Operation) -> int:
+    """The multiply-accumulates of a product; 0 of other work."""
+    return get_layer(op).work(op).macs if isinstance(op, TrainOp) and get_layer(op).kind is Kind.MATRIX else 0
 
 
 def _kind(op: Operation) -> LayerKind:

@@ -1,0 +1,66 @@
+"""
+What unlike devices share of a training step: its products and, as the convention `table2`, what moves between nodes.
+
+Each product of the forward pass has two of the backward pass, each with as many multiply-accumulates: the gradients of
+its two operands, of which one that needs none is left out. Other work takes no time here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.compiler.analysis.parallel.chain import TYPES, Layer
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_of_node, paper_terms
+from npuc.compiler.analysis.parallel.plan_search import ways_of
+from npuc.compiler.analysis.parallel.shares import Left, Step
+
+PRODUCTS = 3
+"""Of a layer with weights: forward, the gradient of its input, the gradient of its weights."""
+
+
+def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: int, ops_per_mac: int) -> Step:
+    """A chain of layers whose forward products take so many multiply-accumulates."""
+    work = [PRODUCTS * ops_per_mac * own for own in macs]
+    count = len(layers)
+    return Step(
+        [TYPES] * count,
+        [True] * count,
+        range(count - 1),
+        range(1, count),
+        Left.of(_addends(layers), work, [layer.input for layer in layers[1:]]),
+        element_bytes,
+    )
+
+
+def step_of_network(network: Network, flows: Flows, element_bytes: int, ops_per_mac: int) -> Step:
+    """The nodes of a network, joins and hubs with them."""
+    numbers = range(len(network.nodes))
+    layers = [layer_of_node(network, node) for node in numbers]
+    between = [term for term in paper_terms(network, flows, "table2") if isinstance(term.rate, BetweenRate)]
+    return Step(
+        [ways_of(node, "accpar") for node in network.nodes],
+        [layer is not None for layer in layers],
+        [term.nodes[0] for term in between],
+        [term.nodes[1] for term in between],
+        Left.of(
+            _addends(layers),
+            [_macs(network, node) * ops_per_mac for node in numbers],
+            [term.elements for term in between],
+        ),
+        element_bytes,
+    )
+
+
+def _addends(layers: Sequence[Layer | None]) -> list[list[int]]:
+    """The elements of the weights, outputs and inputs of layers; joins make no addends."""
+    sizes = [(0, 0, 0) if layer is None else (layer.weight, layer.output, layer.input) for layer in layers]
+    return [[size[row] for size in sizes] for row in range(3)]
+
+
+def _macs(network: Network, node: int) -> int:
+    """The multiply-accumulates of a node's products, forward and backward."""
+    tasks, values = network.program.tasks, network.program.values
+    own = [tasks[number] for number in network.nodes[node].tasks]
+    return sum(task.macs * (1 + sum(values[operand].active for operand in task.operands)) for task in own)
