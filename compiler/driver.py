@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, overload
 
 from typing_extensions import Unpack
@@ -29,6 +30,7 @@ from npuc.compiler.options import (
     STRATEGIES,
     CompileOptions,
     Say,
+    mesh_sizes,
 )
 from npuc.compiler.reading import read_program
 from npuc.compiler.report import Report
@@ -212,14 +214,24 @@ def check_options(options: CompileOptions) -> None:
 
 
 def _check_devices(options: CompileOptions) -> None:
-    """Raise `UsageError` for a number of devices that cannot be halved down to one, or for what goes unused."""
-    devices = options.get("devices", 1)
-    if isinstance(devices, bool) or devices < 1 or devices & (devices - 1):
-        raise UsageError(f"--devices {devices}: expected a power of two", hint="halves of halves: 2, 4, 8, 16 …")
+    """Raise `UsageError` for devices that no tree or mesh has, or for what goes unused."""
+    devices, mesh = options.get("devices", 1), options.get("mesh")
+    if mesh is not None:
+        try:
+            count = prod(mesh_sizes(mesh))
+        except ValueError as error:
+            raise UsageError(f"--mesh: {error}", hint="--mesh 4x2: four groups of two devices") from None
+        if devices not in (1, count):
+            raise UsageError(f"--devices {devices}: a mesh of {mesh} has {count:,}", hint="leave out --devices")
+        devices = count
+    elif isinstance(devices, bool) or devices < 1 or devices & (devices - 1):
+        hint = "halves of halves: 2, 4, 8, 16 …; others by their levels, as --mesh 3x2"
+        raise UsageError(f"--devices {devices}: expected a power of two", hint=hint)
     if devices > MAX_DEVICES:
         raise UsageError(f"--devices {devices:,}: expected up to {MAX_DEVICES:,}")
     if devices == 1 and options.get("parallel") is not None:
         raise UsageError(f"--parallel {options.get('parallel')} needs --devices N", hint="--devices 16")
     if devices > 1 and options.get("pipeline") is not None:
-        hint = f"parallelize{{strategy=hypar devices={devices}}} in front of autodiff"
+        size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
+        hint = f"parallelize{{strategy=hypar {size}}} in front of autodiff"
         raise UsageError("--devices has no meaning beside -p, which says all passes", hint=hint)

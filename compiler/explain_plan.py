@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -20,7 +21,7 @@ from npuc.compiler.analysis.parallel.strategies import has_three_types, is_joint
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.driver import check_options
 from npuc.compiler.memory import without_cycle_collection
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, CompileOptions, Convention, Strategy
+from npuc.compiler.options import CONVENTIONS, STRATEGIES, CompileOptions, Convention, Strategy, mesh_sizes
 from npuc.compiler.parallel import TYPES_SHOWN, exact_number, movement
 from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
@@ -58,10 +59,12 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
     module = read_program(source, options, sources)
     func = _forward(module, sources)
     network, flows = network_for(func)
-    devices = options.get("devices", 1)
+    mesh, devices = options.get("mesh"), options.get("devices", 1)
+    sizes = (2,) * (devices.bit_length() - 1) if mesh is None else mesh_sizes(mesh)
+    devices = prod(sizes)
     if is_joint(strategy):
         network = even_ways(func, network, devices)
-    planned = plan_network(network, flows, strategy, convention, devices.bit_length() - 1)
+    planned = plan_network(network, flows, strategy, convention, sizes)
     explainer = Explainer(network, flows, planned)
     names = unique_names([node.name for node in network.nodes])
     numbers = range(len(names)) if choose is None else [choose(names)]

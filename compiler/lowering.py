@@ -119,11 +119,12 @@ def lower(
 
 def _parallel(options: CompileOptions, machine: Hardware) -> list[str]:
     """The pass that shares the step among several devices, if there are several."""
-    devices = options.get("devices", 1)
-    if devices == 1:
+    devices, mesh = options.get("devices", 1), options.get("mesh")
+    if devices == 1 and mesh is None:
         return []
     strategy, capacity = options.get("parallel") or "hypar", machine.get("dram.capacity_mib", float)
-    text = f"strategy={strategy} devices={devices} convention={options.get('convention', 'table2')}"
+    size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
+    text = f"strategy={strategy} {size} convention={options.get('convention', 'table2')}"
     objective = options.get("plan_objective", "bytes")
     text += "" if objective == "bytes" else f" objective={objective}"
     text += " zero=true" if options.get("zero") else ""

@@ -46,6 +46,7 @@ class CompileOptions(TypedDict, total=False):
     objective: str
     mapping: str | os.PathLike[str] | None
     devices: int
+    mesh: str | None
     parallel: str | None
     convention: str
     plan_objective: str
@@ -54,3 +55,11 @@ class CompileOptions(TypedDict, total=False):
     max_ops: int
     verify_each: bool
     print_after: str | None
+
+
+def mesh_sizes(text: str) -> tuple[int, ...]:
+    """The levels of a mesh of devices, `4x3`: into how many parts each splits a group. Raises `ValueError`."""
+    parts = text.lower().split("x")
+    if not all(part.isdecimal() and 2 <= int(part) <= MAX_DEVICES for part in parts):
+        raise ValueError(f"found '{text}', expected sizes of levels, 2 or more each, outermost first, as 4x3")
+    return tuple(map(int, parts))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING, get_args
 
 from msgspec.structs import replace
@@ -73,22 +74,27 @@ def plan_of_program(module: ModuleOp, element_bytes: int = ELEMENT_BYTES) -> Par
     """The plan that a program was parallelized by, as the pass `parallelize` wrote it down; None if it was not."""
     from xdsl.dialects.func import FuncOp
 
-    for func in module.ops:
-        plan = func.attributes.get(PLAN) if isinstance(func, FuncOp) else None
+    from npuc.dialects.dist.mesh import mesh_of
+
+    for func in (op for op in module.ops if isinstance(op, FuncOp)):
+        plan = func.attributes.get(PLAN)
         if isinstance(plan, DictionaryAttr):
-            return _read(plan, element_bytes)
+            mesh = mesh_of(func)
+            return _read(plan, None if mesh is None else mesh.sizes, element_bytes)
     return None
 
 
-def _read(plan: DictionaryAttr, element_bytes: int) -> Parallel:
-    """A plan from its attribute."""
+def _read(plan: DictionaryAttr, sizes: tuple[int, ...] | None, element_bytes: int) -> Parallel:
+    """A plan from its attribute, for a mesh of those sizes."""
 
     words, entries = _texts(plan), plan.data.get("layers")
     ways = _texts(entries) if isinstance(entries, DictionaryAttr) else {}
     levels = [Fraction(amount) for amount in words.get("elements", "").split()]
     layers = {name: tuple(text.split()) for name, text in ways.items()}
     bound = Fraction(words["bound"]) if "bound" in words else None
-    report = _report(layers, levels, bound, words.get("strategy", ""), words.get("convention", ""), element_bytes)
+    report = _report(
+        layers, levels, bound, words.get("strategy", ""), words.get("convention", ""), sizes, element_bytes
+    )
     return replace(report, planned=_planned(plan))
 
 
@@ -112,23 +118,26 @@ def _report(
     bound: Fraction | None,
     strategy: str,
     convention: str,
+    sizes: tuple[int, ...] | None = None,
     element_bytes: int = ELEMENT_BYTES,
 ) -> Parallel:
-    """The report's object; `layers` has the type of each layer at each level."""
+    """The report's object; `layers` has the type of each layer at each level, `sizes` the parts of each (None: two)."""
+    parts = (2,) * len(amounts) if sizes is None else sizes
     three = strategy.startswith("accpar")
     levels = [
         ParallelLevel(
             level=f"H{h + 1}",
             choices={name: types[h] if three else TYPES_SHOWN[types[h]] for name, types in layers.items()},
             elements=exact_number(amount),
+            parts=parts[h],
         )
         for h, amount in enumerate(amounts)
     ]
-    total = total_of(amounts)
+    total = total_of(amounts, parts)
     return Parallel(
         strategy=strategy,
         convention=convention,
-        devices=2 ** len(levels),
+        devices=prod(parts),
         levels=levels,
         total=movement(total, element_bytes),
         lower_bound_elements=None if bound is None else exact_number(bound),

@@ -105,6 +105,7 @@ class _Measure:
             {
                 "pipeline": write_pipeline(after),
                 "devices": 1,
+                "mesh": None,
                 "parallel": None,
                 "plan_objective": "bytes",
                 "only": None,
@@ -124,9 +125,8 @@ class _Measure:
         whole = is_differentiated(func)
         if whole:
             undo_autodiff(func, self.plan.name)
-        devices = self.plan.devices
-        network, flows = network_to_plan(func, self.plan.chosen_strategy, devices, zero=self.plan.zero)
-        mesh = Mesh((2,) * (devices.bit_length() - 1))
+        mesh = Mesh(self.plan.sizes)
+        network, flows = network_to_plan(func, self.plan.chosen_strategy, mesh.devices, zero=self.plan.zero)
         labels = patterns_for_time(network, self.plan.chosen_strategy, len(mesh.sizes))
         wanted = [list({key_of(pattern): pattern for pattern in own}.values()) for own in labels]
         _name_by_nodes(func, network)

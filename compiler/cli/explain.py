@@ -16,6 +16,7 @@ from npuc.compiler.cli.shared import (
     Inference,
     Load,
     MaxOps,
+    Mesh,
     MovementBy,
     Objective,
     OptLevel,
@@ -84,6 +85,7 @@ def command(
         str | None, typer.Option("--mapping", metavar="NAME|FILE", help="Mapping of the backend maestro.")
     ] = None,
     devices: Devices = 1,
+    mesh: Mesh = None,
     parallel: Parallel = None,
     convention: MovementBy = "table2",
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write a plan as JSON.")] = None,
@@ -97,7 +99,7 @@ def command(
 ) -> None:
     """Explain the time of a layer: schedule, traffic, waits, a picture; with --devices what moves between devices."""
     with Verb(debug):
-        if devices > 1 or parallel is not None:
+        if devices > 1 or mesh is not None or parallel is not None:
             _check_unused(
                 {
                     "--phase": phase,
@@ -115,6 +117,7 @@ def command(
             chosen: CompileOptions = {
                 "defines": parse_defines(define),
                 "devices": devices,
+                "mesh": mesh,
                 "parallel": parallel,
                 "convention": convention,
                 "pipeline": pipeline,

@@ -37,6 +37,9 @@ MappedBy = Annotated[
     str | None, typer.Option("--mapping", metavar="NAME|FILE.m", help="Dataflow (npuc list mappings), for -b maestro.")
 ]
 Devices = Annotated[int, typer.Option("--devices", metavar="N", min=1, help="Devices that share the step.")]
+Mesh = Annotated[
+    str | None, typer.Option("--mesh", metavar="AxB", help="Their levels, outermost first, where these are no halves.")
+]
 Parallel = Annotated[
     str | None, typer.Option("--parallel", metavar="|".join(STRATEGIES), help="How they share it (hypar).")
 ]

@@ -206,7 +206,8 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """
     One level of the tree of devices: what each layer does, and the elements one pair reads in one direction.
 
-    With unlike devices `pairs` are all different ones, and the rest is that of the first.
+    With unlike devices `pairs` are all different ones, and the rest is that of the first. Where a level splits into
+    more than two `parts`, elements are half of what all parts read of each other.
     """
 
     level: str
@@ -214,6 +215,7 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     elements: int | str
     shares: dict[str, str] | None = None
     pairs: list[ParallelPair] | None = None
+    parts: int = 2
 
 
 class ParallelTotal(ByName, frozen=True):

@@ -25,7 +25,8 @@ def print_parallel(parallel: Parallel, console: Console) -> None:
     heading = f"{parallel.devices:,} devices by {parallel.strategy}, movement counted as {parallel.convention}"
     console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
     rows = _rows(parallel.levels)
-    width = max([len(name) for name, _ in rows] + [len("elements of a pair")])
+    last = f"elements of a {'pair' if all(level.parts == 2 for level in parallel.levels) else 'group'}"
+    width = max([len(name) for name, _ in rows] + [len(last)])
     amounts = [short_amount(Fraction(level.elements)) for level in parallel.levels]
     cells = max([3, *map(len, amounts)])
     titles = " ".join(level.level.rjust(cells) for level in parallel.levels)
@@ -34,7 +35,7 @@ def print_parallel(parallel: Parallel, console: Console) -> None:
         shown = " ".join(f"[{STYLES.get(one, '')}]{one:>{cells}}[/]" if one in STYLES else one for one in types)
         console.print(f" {escape(name):<{width}}  {shown}", highlight=False, soft_wrap=True)
     totals = " ".join(amount.rjust(cells) for amount in amounts)
-    console.print(f" {'elements of a pair':<{width}}  {totals}", highlight=False, soft_wrap=True)
+    console.print(f" {last:<{width}}  {totals}", highlight=False, soft_wrap=True)
     for text in [*_planned(parallel), *_summary(parallel)]:
         console.print(escape(text), highlight=False, soft_wrap=True)
     console.print()

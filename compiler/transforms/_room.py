@@ -40,12 +40,12 @@ class Request:
     flows: Flows
     strategy: Strategy
     convention: Convention
-    levels: int
+    sizes: tuple[int, ...]
     goal: Goal = field(default_factory=Goal)
 
     def solve(self) -> Planned:
         """The plan. Raises `CapacityError` where parameters alone take more than the room."""
-        return plan_network(self.network, self.flows, self.strategy, self.convention, self.levels, self.goal)
+        return plan_network(self.network, self.flows, self.strategy, self.convention, self.sizes, self.goal)
 
     def within(self, room: Room) -> Planned:
         """The plan for so much room."""
@@ -74,7 +74,7 @@ def fitting(func: FuncOp, plan: Request, room: Room) -> Planned:
 def peak_of(func: FuncOp, plan: Request, planned: Planned, room: Room) -> int:
     """The most bytes that the step of a plan takes on a device."""
     step = func.clone()
-    spread(step, plan.network, plan.flows, planned.patterns, Mesh((2,) * plan.levels))
+    spread(step, plan.network, plan.flows, planned.patterns, Mesh(plan.sizes))
     differentiate(step)
     return memory_of_tensors(tensors_of(step, room.element_bytes)).peak_bytes
 

@@ -14,7 +14,7 @@ What the pass chose stands on the function, as `dist.plan`.
 """
 
 from dataclasses import dataclass
-from math import inf
+from math import inf, prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, f64
@@ -30,7 +30,15 @@ from npuc.compiler.analysis.parallel.planning import PLAN, Goal, Planned, unique
 from npuc.compiler.analysis.parallel.program import forward_program
 from npuc.compiler.analysis.parallel.strategies import is_joint
 from npuc.compiler.analysis.parallel.times import TIMES, Times, times_from
-from npuc.compiler.options import CONVENTIONS, PLAN_OBJECTIVES, STRATEGIES, Convention, PlanObjective, Strategy
+from npuc.compiler.options import (
+    CONVENTIONS,
+    PLAN_OBJECTIVES,
+    STRATEGIES,
+    Convention,
+    PlanObjective,
+    Strategy,
+    mesh_sizes,
+)
 from npuc.compiler.transforms._divides import even_ways
 from npuc.compiler.transforms._room import Request, fitting, room_of
 from npuc.compiler.transforms._split_norms import split_batch_norms
@@ -49,7 +57,7 @@ MIB = 1 << 20
 @dataclass(frozen=True)
 class ParallelizePass(ModulePass):
     """
-    Share the work of a network among `devices`, a power of two.
+    Share the work of a network among `devices`, a power of two, or those of a `mesh` (`"4x3"`, outermost level first).
 
     `strategy` is dp, mp, owt, hypar, joint, accpar or accpar-joint; `convention` (table2, published, physical) is what
     it minimises. A joint strategy has other `objective`s, too: memory, and time, by what the function says of its work
@@ -61,11 +69,12 @@ class ParallelizePass(ModulePass):
     name = "parallelize"
 
     strategy: str = "hypar"
-    devices: int = 2
+    devices: int | None = None
     convention: str = "table2"
     objective: str = "bytes"
     zero: bool = False
     memory_mib: int | float | None = None
+    mesh: str | None = None
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -74,8 +83,10 @@ class ParallelizePass(ModulePass):
             raise ValueError(f"convention is '{self.convention}', expected {', '.join(CONVENTIONS)}")
         if self.objective not in PLAN_OBJECTIVES:
             raise ValueError(f"objective is '{self.objective}', expected {', '.join(PLAN_OBJECTIVES)}")
-        if self.devices < 2 or self.devices & (self.devices - 1):
+        if self.devices is not None and (self.devices < 2 or (self.mesh is None and self.devices & (self.devices - 1))):
             raise ValueError(f"devices is {self.devices}, expected a power of two, at least 2")
+        if self.devices not in (None, prod(self.sizes)):
+            raise ValueError(f"devices is {self.devices}, expected those of the mesh, {prod(self.sizes)}")
         if self.memory_mib is not None and not 0 < self.memory_mib < inf:
             raise ValueError(f"memory_mib is {self.memory_mib}, expected more than 0")
 
@@ -105,18 +116,17 @@ class ParallelizePass(ModulePass):
             )
 
     def _parallelize(self, func: FuncOp, width: int) -> None:
-        network, flows = network_to_plan(func, self.chosen_strategy, self.devices, zero=self.zero)
-        levels = self.devices.bit_length() - 1
+        network, flows = network_to_plan(func, self.chosen_strategy, prod(self.sizes), zero=self.zero)
         times = self._times(func, network)
         limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
         room = None if limit is None and self._objective != "memory" else room_of(func, limit or 0, width)
         goal = Goal(self._objective, times, room)
-        plan = Request(network, flows, self.chosen_strategy, self._convention, levels, goal)
+        plan = Request(network, flows, self.chosen_strategy, self._convention, self.sizes, goal)
         if room is None or self._objective == "memory":
             planned = plan.solve()
         else:
             planned = fitting(func, plan, room)
-        spread(func, network, flows, planned.patterns, Mesh((2,) * levels))
+        spread(func, network, flows, planned.patterns, Mesh(self.sizes))
         func.attributes[PLAN] = plan_attr(network, planned)
         func.attributes.pop(TIMES, None)
 
@@ -132,6 +142,13 @@ class ParallelizePass(ModulePass):
             found = f"found {len(times.work):,} nodes in {TIMES}, expected {len(network.nodes):,}"
             raise PassFailedException(f"{self.name}: {found}")
         return times
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The levels of the mesh: halves, where only the number of devices is said (2, if nothing is)."""
+        if self.mesh is not None:
+            return mesh_sizes(self.mesh)
+        return (2,) * ((self.devices or 2).bit_length() - 1)
 
     @property
     def _objective(self) -> PlanObjective:

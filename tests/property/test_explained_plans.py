@@ -55,7 +55,7 @@ def test_no_other_pattern_costs_less_than_the_next_best(
 ) -> None:
     explainer = explainer_of(module, strategy, convention, levels)
     network, sizes = explainer.network, explainer.sizes
-    labels = labels_of(network.nodes, explainer.free, levels)
+    labels = labels_of(network.nodes, explainer.free, (2,) * levels)
     count = 1
     for own in labels:
         count *= len(own)

@@ -83,7 +83,7 @@ class Explainer:
     def __init__(self, network: Network, flows: Flows, planned: Planned):
         self.network = network
         self.planned = planned
-        self.sizes: Sizes = (2,) * len(planned.levels)
+        self.sizes: Sizes = planned.sizes
         self.terms = terms_of(network, flows, planned.convention)
         self.free: Strategy = "accpar-joint" if has_three_types(planned.strategy) else "joint"
         self._touching: list[list[Term]] = [[] for _ in network.nodes]
@@ -230,7 +230,7 @@ class Explainer:
         """The patterns of all nodes that a search over all levels chooses from; None where they are too many."""
         if has_three_types(self.free) and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
             return None
-        labels = labels_of(self.network.nodes, self.free, len(self.sizes))
+        labels = labels_of(self.network.nodes, self.free, self.sizes)
         return labels, graph_of(self.terms, labels, self.sizes)
 
 

@@ -82,7 +82,7 @@ def smallest(
     network: Network, flows: Flows, terms: Sequence[Term], strategy: Strategy, sizes: Sizes, room: Room
 ) -> Best:
     """The plan that keeps least in a device's memory, and of these moves least by `terms`."""
-    labels = labels_of(network.nodes, strategy, len(sizes))
+    labels = labels_of(network.nodes, strategy, sizes)
     fixed, kept = bytes_by_label(kept_tensors(network, flows, room), labels, sizes)
     left = [[own[n] for n in np.flatnonzero(table == table.min())] for own, table in zip(labels, kept, strict=True)]
     found = minimise(graph_of(terms, left, sizes))

@@ -5,9 +5,9 @@ Each search is a minimum over a graph of choices (`choices`), exact where the gr
 within a bound elsewhere.
 
 With ways I and II a node's terms depend on how many of its levels have which way, and a boundary is cheapest where one
-side's levels contain the other's. So all plans are as good as one in which every node has its levels that are not cut
-along the batch at the bottom (`at_bottom`), and the labels of a node are the numbers of these. With way III, too, the
-labels are all sequences, or for many levels those of few runs.
+side's levels contain the other's. So, where all levels are halves, all plans are as good as one in which every node has
+its levels that are not cut along the batch at the bottom (`at_bottom`), and the labels of a node are the numbers of
+these. With way III, too, or levels of more parts, the labels are all sequences, or for many levels those of few runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from npuc.compiler.analysis.parallel.strategies import fixed_type, has_three_typ
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.parallel.totals import MOST_HALVINGS, totals
 from npuc.compiler.analysis.parallel.ways import Way
-from npuc.compiler.errors import CapacityError
+from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.options import Strategy
 
 MOST_LEVELS_ON_GRAPHS = 5
@@ -76,14 +76,24 @@ def pattern(way: Way, levels: int) -> Pattern:
     return (way,) * levels
 
 
-def labels_of(nodes: Sequence[Node], strategy: Strategy, levels: int) -> list[list[Pattern]]:
-    """The labels of each node for a search over all levels together; with three ways and many levels some of them."""
+def labels_of(nodes: Sequence[Node], strategy: Strategy, sizes: Sizes) -> list[list[Pattern]]:
+    """
+    The labels of each node for a search over all levels together; with three ways and many levels some of them.
+
+    Raises `UsageError` for too many levels of which some are no halves: their order counts.
+    """
+    levels, mixed = len(sizes), any(size != 2 for size in sizes)
+    if mixed and levels > MOST_LEVELS_ON_GRAPHS:
+        raise UsageError(
+            f"found {levels} levels, not all of 2 parts, expected at most {MOST_LEVELS_ON_GRAPHS}",
+            hint="neighbouring levels as one",
+        )
     found: list[list[Pattern]] = []
     for node in nodes:
         ways = ways_of(node, strategy)
         if has_three_types(strategy) and levels > MOST_LEVELS_ON_GRAPHS:
             found.append(few_orders(ways, levels))
-        elif has_three_types(strategy):
+        elif mixed or has_three_types(strategy):
             found.append([tuple(sequence) for sequence in product(ways, repeat=levels)])
         else:
             found.append(labels_at_bottom(ways, levels))
@@ -92,7 +102,7 @@ def labels_of(nodes: Sequence[Node], strategy: Strategy, levels: int) -> list[li
 
 def search_all(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Plan:
     """The plan of least movement among the labels of a strategy, over all levels together."""
-    labels = labels_of(nodes, strategy, len(sizes))
+    labels = labels_of(nodes, strategy, sizes)
     result = minimise(graph_of(terms, labels, sizes))
     return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
 
@@ -106,7 +116,7 @@ def search_within(
     Where none does, it is the plan that keeps least. Raises `CapacityError` where the parameters and states of that
     plan alone are too much.
     """
-    labels = labels_of(network.nodes, strategy, len(sizes))
+    labels = labels_of(network.nodes, strategy, sizes)
     result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room)
     return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
 

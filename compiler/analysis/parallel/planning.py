@@ -33,7 +33,7 @@ from npuc.compiler.analysis.parallel.strategies import (
     has_three_types,
     is_joint,
 )
-from npuc.compiler.analysis.parallel.terms import Pattern, Term, physical_terms
+from npuc.compiler.analysis.parallel.terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.parallel.times import Times
 from npuc.compiler.errors import UsageError
 from npuc.compiler.options import STRATEGIES, Convention, PlanObjective, Strategy
@@ -45,15 +45,16 @@ PLAN = "dist.plan"
 @dataclass(frozen=True)
 class Planned:
     """
-    A plan for the 2^H devices of H halvings.
+    A plan for the devices of a mesh: `sizes` are the parts into which each level splits a group.
 
-    `patterns` has each node's ways; `levels` what one pair of groups moves at each level, one direction, in elements;
+    `patterns` has each node's ways; `levels` what one group moves at each level, one direction, in elements;
     `bound` what no plan of the same ways goes below in all, None where nothing is proved. `cost` and `cost_bound` are
     those of the goal's objective, where that is not movement.
     """
 
     strategy: Strategy
     convention: Convention
+    sizes: Sizes
     patterns: tuple[Pattern, ...]
     levels: tuple[Fraction, ...]
     bound: Fraction | None
@@ -63,8 +64,8 @@ class Planned:
 
     @property
     def total(self) -> Fraction:
-        """What all pairs of all levels move, one direction, in elements."""
-        return total_of(self.levels)
+        """What all groups of all levels move, one direction, in elements."""
+        return total_of(self.levels, self.sizes)
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,10 @@ class Goal:
     room: Room | None = None
 
 
-def total_of(levels: Sequence[Fraction]) -> Fraction:
-    """The sum over all pairs of groups: 2^h of them at level h."""
-    return sum((2**h * amount for h, amount in enumerate(levels)), start=Fraction(0))
+def total_of(levels: Sequence[Fraction], sizes: Sizes | None = None) -> Fraction:
+    """The sum over all groups: as many at a level as the levels above it make (`sizes`; None: halves)."""
+    parts = (2,) * len(levels) if sizes is None else sizes
+    return sum((prod(parts[:h]) * amount for h, amount in enumerate(levels)), start=Fraction(0))
 
 
 def terms_of(network: Network, flows: Flows, convention: Convention) -> list[Term]:
@@ -95,32 +97,34 @@ def plan_network(
     flows: Flows,
     strategy: Strategy,
     convention: Convention,
-    levels: int,
+    levels: int | Sizes,
     goal: Goal | None = None,
 ) -> Planned:
     """
-    The plan of a strategy for a goal, by default the least movement.
+    The plan of a strategy for a goal, by default the least movement: on so many levels of halves, or on levels that
+    split into so many parts each.
 
     Raises `CapacityError` where no plan keeps within the memory of a device, `UsageError` where there are too many
     levels for a joint strategy of three types, or where a strategy knows movement only.
     """
     goal = goal or Goal()
+    sizes = (2,) * levels if isinstance(levels, int) else levels
+    halves, room = all(size == 2 for size in sizes), goal.room
     if goal.objective != "bytes":
-        return _for_goal(network, flows, strategy, convention, (2,) * levels, goal)
-    room, sizes = goal.room, (2,) * levels
+        return _for_goal(network, flows, strategy, convention, sizes, goal)
     terms = terms_of(network, flows, convention)
-    chain = chain_of(network, terms) if convention != "physical" else None
+    chain = chain_of(network, terms) if halves and convention != "physical" else None
     if room is not None and is_joint(strategy):
         within = search_within(network, flows, terms, strategy, sizes, room)
         amounts = amounts_of(terms, within.patterns, sizes)
         # what is kept is estimated: no plan at all goes below the bound without a limit
         bound = least(network.nodes, terms, strategy, sizes)
-        return Planned(strategy, convention, within.patterns, amounts, bound)
+        return Planned(strategy, convention, sizes, within.patterns, amounts, bound)
     if chain is not None:
-        return plan_chain(chain, strategy, convention, levels)
+        return plan_chain(chain, strategy, convention, len(sizes))
     plan = (search_levels if strategy in ("hypar", "accpar") else search_joint)(network.nodes, terms, strategy, sizes)
     bound = plan.bound if is_joint(strategy) else least(network.nodes, terms, strategy, sizes)
-    return Planned(strategy, convention, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
+    return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
 
 
 def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Convention, levels: int) -> Planned:
@@ -136,13 +140,13 @@ def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Conventio
     else:
         beside = [columns(choices_of_chain(chain, levels, "accpar", convention), len(chain))] if printed else []
         plan = search_joint(nodes, terms, strategy, sizes, beside)
-        return Planned(strategy, convention, plan.patterns, amounts_of(terms, plan.patterns, sizes), plan.bound)
+        return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), plan.bound)
     if known:
         best = columns(best_of_chain(chain, levels, strategy, convention), len(chain))
         bound = total_of(amounts_of(terms, best, sizes))
     else:
         bound = least(nodes, terms, strategy, sizes)
-    return Planned(strategy, convention, patterns, amounts_of(terms, patterns, sizes), bound)
+    return Planned(strategy, convention, sizes, patterns, amounts_of(terms, patterns, sizes), bound)
 
 
 def columns(choices: Choices, layers: int) -> tuple[Pattern, ...]:
@@ -173,7 +177,7 @@ def _for_goal(
         best = smallest(network, flows, terms, strategy, sizes, goal.room)
     amounts = amounts_of(terms, best.patterns, sizes)
     bound = least(network.nodes, terms, strategy, sizes)
-    return Planned(strategy, convention, best.patterns, amounts, bound, goal.objective, best.cost, best.bound)
+    return Planned(strategy, convention, sizes, best.patterns, amounts, bound, goal.objective, best.cost, best.bound)
 
 
 def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[int, ...]) -> tuple[Fraction, ...]:

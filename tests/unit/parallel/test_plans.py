@@ -166,6 +166,23 @@ def test_ways_at_the_bottom_are_as_good_as_all_sequences(
     assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
 
 
+@settings(max_examples=40, deadline=None)
+@given(networks(), st.sampled_from(CONVENTIONS), st.sampled_from([(3,), (3, 3), (4, 4), (3, 2), (2, 4), (2, 3, 2)]))
+def test_meshes_of_any_sizes_are_searched_as_all_sequences_are(
+    net: tuple[Network, Flows], convention: Convention, sizes: tuple[int, ...]
+) -> None:
+    network, flows = net
+    terms = terms_of(network, flows, convention)
+    found = plan_network(network, flows, "joint", convention, sizes)
+    best = minimise(graph_of(terms, every(network, "joint", len(sizes)), sizes))
+    assert best.exact
+    assert found.total == found.bound == elements_of(best.cost, sizes)
+    for strategy in ("dp", "mp", "owt", "hypar"):
+        other = plan_network(network, flows, strategy, convention, sizes)
+        assert other.bound is not None
+        assert found.total == other.bound <= other.total
+
+
 def plans(network: Network, strategy: Strategy, levels: int) -> Iterator[tuple[Pattern, ...]]:
     return product(*every(network, strategy, levels))
 
