@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from npuc.compiler.cli.explain_plan import ROWS, check_unused, number_of, show_plan
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
@@ -26,7 +26,6 @@ from npuc.compiler.cli.shared import (
     Source,
     Verb,
     check_target,
-    make_console,
     parse_defines,
     terminal_width,
     write_result,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from npuc.compiler.options import CompileOptions, Say
     from npuc.compiler.report.layers import Line
     from npuc.compiler.report.model import OpRow
-    from npuc.compiler.report.plan_lines import PlanRows
 
 BACKEND, MAPPED = "cycle", "maestro"
 PROGRAMS = (
@@ -49,9 +47,6 @@ PROGRAMS = (
     ("one nest, best order", "interleave{mode=fused objective=OBJECTIVE},"),
 )
 """What the products of a layer's backward pass are compared with: the passes between lowering and schedules."""
-ROWS: tuple[PlanRows, ...] = ("folded", "all")
-LISTED = 12
-"""The most layers that an error names."""
 
 
 def register(app: typer.Typer) -> None:
@@ -100,7 +95,7 @@ def command(
     """Explain the time of a layer: schedule, traffic, waits, a picture; with --devices what moves between devices."""
     with Verb(debug):
         if devices > 1 or mesh is not None or parallel is not None:
-            _check_unused(
+            check_unused(
                 {
                     "--phase": phase,
                     "--svg": svg,
@@ -123,7 +118,7 @@ def command(
                 "pipeline": pipeline,
                 "max_ops": max_ops,
             }
-            _plan(source, layer, chosen, json, rows)
+            show_plan(source, layer, chosen, json, rows)
             return
         if layer is None:
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
@@ -171,36 +166,6 @@ def command(
             from npuc.backends.cycle.explain import to_text
 
             print("\n".join(to_text(explanation, terminal_width()) for explanation in explanations), end="")
-
-
-def _check_unused(given: Mapping[str, object]) -> None:
-    """Raise `UsageError` for an option of which a plan knows nothing."""
-    for name, value in given.items():
-        if value is not None:
-            raise UsageError(
-                f"{name} has no meaning beside --devices: a plan is of a training step, before any backend",
-                hint=f"leave out {name}, or --devices",
-            )
-
-
-def _plan(source: str, layer: str | None, options: CompileOptions, json: str | None, rows: str | None) -> None:
-    """What a plan for many devices moves, of all layers or of one."""
-    shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
-    if shown is None:
-        raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))
-    from npuc.compiler.explain_plan import explain_plan
-    from npuc.compiler.report.plan_table import print_plan
-    from npuc.compiler.report.write import to_json
-    from npuc.compiler.source import open_source
-
-    check_target(json)
-    report = explain_plan(
-        open_source(source), options, None if layer is None else lambda names: number_of(names, layer)
-    )
-    if json is not None:
-        write_result(json, to_json(report))
-    if json != "-":
-        print_plan(report, make_console(), rows=shown)
 
 
 def _mapped(source: str, layer: str, phase: str | None, options: CompileOptions, *, quiet: bool) -> list[str]:
@@ -283,25 +248,6 @@ def _program(source: str, layer: str, passes: str, options: CompileOptions) -> t
 def _line(lines: Sequence[Line], layer: str) -> Line:
     """The one layer that a name, glob or number means. Raises `UsageError` for none and for several."""
     return lines[number_of([line.name for line in lines], layer)]
-
-
-def number_of(names: Sequence[str], layer: str) -> int:
-    """The number of the one layer that a name, glob or number means. Raises `UsageError` for none and for several."""
-    found = [n for n in range(len(names)) if names[n] == layer] or [
-        n for n in range(len(names)) if fnmatchcase(names[n], layer)
-    ]
-    digits = layer.removeprefix("#")
-    if not found and digits.isascii() and digits.isdecimal():
-        if len(digits) > 10 or int(digits) >= len(names):
-            raise UsageError(f"layer {layer}: there are {len(names)} layers, the last is #{len(names) - 1}")
-        found = [int(digits)]
-    if not found:
-        raise UsageError(f"no layer is called '{layer}'", hint=did_you_mean(layer, names))
-    if len(found) > 1:
-        listed = ", ".join(f"{names[n]} (#{n})" for n in found[:LISTED])
-        more = f" and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
-        raise UsageError(f"'{layer}' means {len(found):,} layers: {listed}{more}", hint="name one of them")
-    return found[0]
 
 
 def _rows(line: Line, phase: str | None) -> list[OpRow]:

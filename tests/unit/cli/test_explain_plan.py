@@ -142,7 +142,11 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
         (["logits", "--json", "-"], "--json is of a plan for many devices", "--devices 16"),
         (["logits", "--rows", "all"], "--rows is of a plan for many devices", "--devices 16"),
         (["--devices", "2", "--rows", "some"], "--rows some: there are no such rows", "known: all, folded"),
-        (["--devices", "3"], "--devices 3: expected a power of two", "halves of halves: 2, 4, 8, 16 …"),
+        (
+            ["--devices", "3"],
+            "--devices 3: expected a power of two",
+            "halves of halves: 2, 4, 8, 16 …; others by their levels, as --mesh 3x2",
+        ),
         (["--parallel", "mp"], "--parallel mp needs --devices N", "--devices 16"),
         (["nope", "--devices", "2"], "no layer is called 'nope'", "known: h.linear, logits"),
         (["*l*", "--devices", "2"], "'*l*' means 2 layers: h.linear (#0), logits (#1)", "name one of them"),

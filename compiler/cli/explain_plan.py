@@ -1,0 +1,67 @@
+"""`npuc explain --devices N`: where the movement of a plan for many devices comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from npuc.compiler.cli.shared import check_target, make_console, write_result
+from npuc.compiler.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from npuc.compiler.options import CompileOptions
+    from npuc.compiler.report.plan_lines import PlanRows
+
+ROWS: tuple[PlanRows, ...] = ("folded", "all")
+LISTED = 12
+"""The most layers that an error names."""
+
+
+def check_unused(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for an option of which a plan knows nothing."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"{name} has no meaning beside --devices: a plan is of a training step, before any backend",
+                hint=f"leave out {name}, or --devices",
+            )
+
+
+def show_plan(source: str, layer: str | None, options: CompileOptions, json: str | None, rows: str | None) -> None:
+    """What a plan for many devices moves, of all layers or of one."""
+    shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
+    if shown is None:
+        raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))
+    from npuc.compiler.explain_plan import explain_plan
+    from npuc.compiler.report.plan_table import print_plan
+    from npuc.compiler.report.write import to_json
+    from npuc.compiler.source import open_source
+
+    check_target(json)
+    report = explain_plan(
+        open_source(source), options, None if layer is None else lambda names: number_of(names, layer)
+    )
+    if json is not None:
+        write_result(json, to_json(report))
+    if json != "-":
+        print_plan(report, make_console(), rows=shown)
+
+
+def number_of(names: Sequence[str], layer: str) -> int:
+    """The number of the one layer that a name, glob or number means. Raises `UsageError` for none and for several."""
+    found = [n for n in range(len(names)) if names[n] == layer] or [
+        n for n in range(len(names)) if fnmatchcase(names[n], layer)
+    ]
+    digits = layer.removeprefix("#")
+    if not found and digits.isascii() and digits.isdecimal():
+        if len(digits) > 10 or int(digits) >= len(names):
+            raise UsageError(f"layer {layer}: there are {len(names)} layers, the last is #{len(names) - 1}")
+        found = [int(digits)]
+    if not found:
+        raise UsageError(f"no layer is called '{layer}'", hint=did_you_mean(layer, names))
+    if len(found) > 1:
+        listed = ", ".join(f"{names[n]} (#{n})" for n in found[:LISTED])
+        more = f" and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
+        raise UsageError(f"'{layer}' means {len(found):,} layers: {listed}{more}", hint="name one of them")
+    return found[0]
