@@ -57,7 +57,7 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
     convention: Convention = next(known for known in CONVENTIONS if known == counted)
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, options, sources)
-    func = _forward(module, sources)
+    func = forward_function(module, sources)
     network, flows = network_for(func)
     mesh, devices = options.get("mesh"), options.get("devices", 1)
     sizes = (2,) * (devices.bit_length() - 1) if mesh is None else mesh_sizes(mesh)
@@ -85,7 +85,7 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
     )
 
 
-def _forward(module: ModuleOp, sources: SourceTexts) -> FuncOp:
+def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:
     """The forward function of a program of one device. Raises `SourceError` for what is none."""
     func = next(iter(training_functions(module)))
     lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)

@@ -79,6 +79,7 @@ def lower(
     passes = read_pipeline(text, available)
     mappers = _mapping_passes(model, machine, options, warnings)
     if any(p.name == PARALLELIZE for p in passes):
+        _check_alike(machine)
         from npuc.compiler.work_times import stamp_times
 
         stamp_times(module, model, machine, passes, options, sources, say)
@@ -115,6 +116,15 @@ def lower(
             run_pipeline(module, mappers, context, sources, verify_each=verify_each, observe=trace)
             passes += mappers
     return Lowered(passes, memory)
+
+
+def _check_alike(machine: Hardware) -> None:
+    """Raise `CapacityError` for a machine of unlike devices: a program has one device's part for all of them."""
+    if machine.written("network.groups"):
+        raise CapacityError(
+            f"{machine.name} has network.groups, unlike devices: unequal parts are not lowered",
+            hint="npuc explain SOURCE --devices N --parallel accpar plans them; without network.groups parts are equal",
+        )
 
 
 def _parallel(options: CompileOptions, machine: Hardware) -> list[str]:

@@ -100,8 +100,6 @@ def command(
                     "--phase": phase,
                     "--svg": svg,
                     "-b": backend,
-                    "--hw": hw,
-                    "--set": setting,
                     "-O": opt_level,
                     "--only": only,
                     "--inference": inference or None,
@@ -118,7 +116,7 @@ def command(
                 "pipeline": pipeline,
                 "max_ops": max_ops,
             }
-            show_plan(source, layer, chosen, json, rows)
+            show_plan(source, layer, chosen, json, rows, machine=(hw, setting))
             return
         if layer is None:
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.shared import check_target, make_console, write_result
 from npuc.compiler.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from npuc.backends.hardware import Hardware
+    from npuc.compiler.explain_plan import Choose
     from npuc.compiler.options import CompileOptions
     from npuc.compiler.report.plan_lines import PlanRows
 
@@ -28,24 +31,57 @@ def check_unused(given: Mapping[str, object]) -> None:
             )
 
 
-def show_plan(source: str, layer: str | None, options: CompileOptions, json: str | None, rows: str | None) -> None:
-    """What a plan for many devices moves, of all layers or of one."""
+def show_plan(
+    source: str,
+    layer: str | None,
+    options: CompileOptions,
+    json: str | None,
+    rows: str | None,
+    *,
+    machine: tuple[str | None, Sequence[str] | None],
+) -> None:
+    """
+    A plan for many devices, of all layers or of one: what it moves, or on unlike devices what it takes.
+
+    `machine` is what --hw and --set say. Raises `NpucError`s, also where it has no unlike devices, which alone count.
+    """
+    unlike = _unlike_machine(*machine)
+    if unlike is None:
+        check_unused({"--hw": machine[0], "--set": machine[1]})
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
     if shown is None:
         raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))
-    from npuc.compiler.explain_plan import explain_plan
-    from npuc.compiler.report.plan_table import print_plan
     from npuc.compiler.report.write import to_json
     from npuc.compiler.source import open_source
 
     check_target(json)
-    report = explain_plan(
-        open_source(source), options, None if layer is None else lambda names: number_of(names, layer)
-    )
+    choose: Choose | None = None if layer is None else lambda names: number_of(names, layer)
+    if unlike is None:
+        from npuc.compiler.explain_plan import explain_plan
+        from npuc.compiler.report.plan_table import print_plan
+
+        plan = explain_plan(open_source(source), options, choose)
+        text, show = to_json(plan), partial(print_plan, plan)
+    else:
+        from npuc.compiler.explain_unequal import explain_unequal
+        from npuc.compiler.report.unequal_table import print_unequal
+
+        shares = explain_unequal(open_source(source), options, unlike, choose)
+        text, show = to_json(shares), partial(print_unequal, shares)
     if json is not None:
-        write_result(json, to_json(report))
+        write_result(json, text)
     if json != "-":
-        print_plan(report, make_console(), rows=shown)
+        show(make_console(), rows=shown)
+
+
+def _unlike_machine(hardware: str | None, settings: Sequence[str] | None) -> Hardware | None:
+    """The machine, if its devices are unlike; None for any other."""
+    if hardware is None and not settings:
+        return None
+    from npuc.backends.hardware import load_hardware, parse_setting
+
+    machine = load_hardware(hardware or {}, dict(map(parse_setting, settings or [])))
+    return machine if machine.written("network.groups") else None
 
 
 def number_of(names: Sequence[str], layer: str) -> int:

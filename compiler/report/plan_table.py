@@ -74,7 +74,7 @@ def _layers(report: PlanReport, rows: PlanRows) -> list[str]:
     if all(layer.adapted is None for layer in shown):
         table = [row[:-2] for row in table]
         notes.append("what is best with all else free is said of one layer: npuc explain SOURCE LAYER")
-    return [*_aligned(table, right=(2, 3, 6, 8)), *notes, "", *_sources(report)]
+    return [*aligned(table, right=(2, 3, 6, 8)), *notes, "", *_sources(report)]
 
 
 def _key(layer: PlanLayer, total: Fraction) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def _sources(report: PlanReport) -> list[str]:
     sums = [sum((Fraction(part.levels[h]) for part in report.sources), start=Fraction(0)) for h in range(levels)]
     elements, size = _both(report.total)
     rows.append(["together", *map(short_amount, sums), elements, "", size])
-    return _aligned(rows, right=range(1, len(rows[0])))
+    return aligned(rows, right=range(1, len(rows[0])))
 
 
 def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
@@ -130,7 +130,7 @@ def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
         sum((Fraction(part.levels[h]) for part in layer.parts), start=Fraction(0)) for h in range(len(layer.choices))
     ]
     rows.append(["together", *map(short_amount, sums), *_both(layer.total)])
-    lines = _aligned(rows, right=range(1, len(rows[0])))
+    lines = aligned(rows, right=range(1, len(rows[0])))
     for title, other in (("all else as planned", layer.other), ("all else free", layer.adapted)):
         text = "there is no other" if other is None else _sentence(other, total)
         lines.append(f"best other types, {title}: {text}")
@@ -182,7 +182,7 @@ def _amounts(total: ParallelTotal) -> str:
     return f"{elements} elements one way, {size} both ways"
 
 
-def _aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
     """Columns as wide as they have to be; those with these numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

@@ -19,6 +19,7 @@ from npuc.compiler.report.model import OpRow, Report, Totals
 from npuc.compiler.report.plan import PlanReport
 from npuc.compiler.report.reuse import ReuseReport
 from npuc.compiler.report.totals import total
+from npuc.compiler.report.unequal import UnequalReport
 
 LINES = ("ops", "certificates", "scopes", "curve", "layers")
 """Lists of which each entry is a line."""
@@ -51,7 +52,7 @@ def _list(items: Iterable[str]) -> str:
     return f"[\n{text}\n  ]" if text else "[]"
 
 
-def to_json(document: Report | Comparison | ReuseReport | PlanReport) -> str:
+def to_json(document: Report | Comparison | ReuseReport | PlanReport | UnequalReport) -> str:
     """A report or comparison as JSON text that ends in a newline. Deterministic; raises `InternalError` for NaN."""
     if isinstance(document, Comparison):
         reports = ",\n".join(to_json(r).rstrip("\n") for r in document.reports)

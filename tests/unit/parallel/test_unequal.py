@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from npuc.compiler import UsageError, plan_parallel
 from npuc.compiler.analysis.parallel import share_search
 from npuc.compiler.analysis.parallel.chain import TYPES, Layer, Sizes, Type, between
+from npuc.compiler.analysis.parallel.share_search import Halves
 from npuc.compiler.analysis.parallel.shared_step import step_of_chain
 from npuc.compiler.analysis.parallel.shares import Choice, Left, Step, boundaries, left_in
 from npuc.compiler.analysis.parallel.unequal import plan_unequal
 from npuc.compiler.analysis.parallel.unlike import Device, fleet_of
+from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.report import Parallel
 
 HALF = Fraction(1, 2)
@@ -45,8 +47,8 @@ def missing(has: Box, needs: Box) -> Fraction:
     return need - common
 
 
-GIVES: dict[Type, str] = {"I": "batch", "II": "all", "III": "channels"}
-TAKES: dict[Type, str] = {"I": "batch", "II": "channels", "III": "all"}
+GIVES: dict[Way, str] = {"I": "batch", "II": "all", "III": "channels"}
+TAKES: dict[Way, str] = {"I": "batch", "II": "channels", "III": "all"}
 
 
 def crossed(before: Type, after: Type, a: Fraction, b: Fraction, side: int) -> Fraction:
@@ -200,6 +202,64 @@ def test_a_pair_takes_the_least_time_of_all_choices(
         sum(own[way] for own, way in zip(nodes, ways, strict=True))
         + sum(own[ways[n], ways[n + 1]] for n, own in enumerate(between))
         for ways in product(*labels)
+    )
+    assert found.step_seconds == pytest.approx(least, rel=1e-9)
+
+
+JOINED: dict[Way, str] = {"I": "batch", "III": "channels", "whole": "all"}
+EDGES = ((0, 1), (1, 2), (1, 3), (2, 3))
+"""A layer, a hub, a layer on one of two branches, their join."""
+
+
+def none_balanced(halves: Halves, left: Left) -> list[list[tuple[Fraction, ...]]]:
+    """No shares of nodes' own: fewer labels for brute force."""
+    return [[()] * len(left.work)] * len(left.within)
+
+
+@given(st.tuples(LAYER, LAYER), st.lists(MACS, min_size=4, max_size=4), GROUP, GROUP)
+def test_joins_have_shares_too(layers: tuple[Layer, Layer], macs: list[int], first: Group, second: Group) -> None:
+    """The best of all choices, with a join that each side may do whole."""
+    weights, outputs, inputs = (
+        [sizes[0], 0, sizes[1], 0]
+        for sizes in zip(*((layer.weight, layer.output, layer.input) for layer in layers), strict=True)
+    )
+    entering = [layers[0].output, inputs[2], layers[0].output, layers[1].output]
+    is_layer = [True, False, True, False]
+    ways: list[tuple[Way, ...]] = [TYPES, ("I", "III", "whole"), TYPES, ("I", "whole")]
+    makers, readers = zip(*EDGES, strict=True)
+    step = Step(ways, is_layer, makers, readers, Left.of([weights, outputs, inputs], macs, entering), 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(share_search, "GRID", 1)
+        patch.setattr(share_search, "balanced_shares", none_balanced)
+        found = plan_unequal(step, fleet_of(devices_of([first, second]), 2)).best
+    shares = {HALF, Fraction(first[0], first[0] + second[0])}
+    labels: list[list[tuple[Way, Fraction]]] = [[(way, share) for way in own for share in shares] for own in ways]
+
+    def alone(node: int, way: Way, share: Fraction) -> float:
+        read = {"I": weights, "II": outputs, "III": inputs, "whole": [0] * 4}[way][node]
+        parts = (1, 1) if way == "whole" else (share, 1 - share)
+        sides = zip(parts, (first, second), strict=True)
+        return float(max(part * macs[node] / speed + Fraction(4 * read, width) for part, (speed, width) in sides))
+
+    def crossing(edge: int, before: tuple[Way, Fraction], after: tuple[Way, Fraction]) -> float:
+        maker, reader = EDGES[edge]
+        gives = (GIVES if is_layer[maker] else JOINED)[before[0]]
+        takes = (TAKES if is_layer[reader] else JOINED)[after[0]]
+        times: list[Fraction] = []
+        for side, (_, width) in enumerate((first, second)):
+            has, needs = box(gives, before[1], side), box(takes, after[1], side)
+            times.append((missing(has, needs) + missing(needs, has)) * entering[edge] * 4 / width)
+        return float(max(times))
+
+    nodes = [{label: alone(node, *label) for label in own} for node, own in enumerate(labels)]
+    crossed = [
+        {(one, other): crossing(edge, one, other) for one in labels[maker] for other in labels[reader]}
+        for edge, (maker, reader) in enumerate(EDGES)
+    ]
+    least = min(
+        sum(nodes[n][label] for n, label in enumerate(choice))
+        + sum(crossed[edge][choice[maker], choice[reader]] for edge, (maker, reader) in enumerate(EDGES))
+        for choice in product(*labels)
     )
     assert found.step_seconds == pytest.approx(least, rel=1e-9)
 

@@ -1,0 +1,84 @@
+"""
+A plan of unequal shares for a network on unlike devices.
+
+    report = explain_unequal(open_source("samples:vgg_a"), {"devices": 4, "parallel": "accpar"}, hardware)
+
+The search is `compiler/analysis/parallel/unequal.py`; here are the program and its names.
+"""
+
+from __future__ import annotations
+
+from npuc.backends.hardware import Hardware
+from npuc.backends.hardware.network import groups_of
+from npuc.compiler.analysis.parallel.planning import unique_names
+from npuc.compiler.analysis.parallel.shared_step import step_of_network
+from npuc.compiler.analysis.parallel.unequal import plan_unequal
+from npuc.compiler.analysis.parallel.unlike import fleet_of
+from npuc.compiler.driver import check_options
+from npuc.compiler.errors import UsageError
+from npuc.compiler.explain_plan import Choose, forward_function
+from npuc.compiler.memory import without_cycle_collection
+from npuc.compiler.options import CompileOptions
+from npuc.compiler.parallel import ELEMENT_BYTES
+from npuc.compiler.reading import plain_defines, read_program
+from npuc.compiler.report.unequal import DeviceGroup, UnequalReport
+from npuc.compiler.scoring import network_name, version
+from npuc.compiler.source import Source
+from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.unequal_plans import OPS_PER_MAC, check_unequal, unequal_plan
+from npuc.compiler.verify import SourceTexts
+
+
+def explain_unequal(
+    source: Source, options: CompileOptions, machine: Hardware, choose: Choose | None = None
+) -> UnequalReport:
+    """
+    The plan of a network for `devices` in the groups of a machine: all layers, or that one. Raises `NpucError`s.
+
+    Elements have as many bytes as the machine says (`memory.element_bytes`, 4 without it), and a multiply-accumulate as
+    many operations (`compute.ops_per_mac`).
+    """
+    with without_cycle_collection():
+        return _explain_unequal(source, options, machine, choose)
+
+
+def _explain_unequal(
+    source: Source, options: CompileOptions, machine: Hardware, choose: Choose | None
+) -> UnequalReport:
+    check_options(options)
+    if (mesh := options.get("mesh")) is not None:
+        raise UsageError(
+            f"--mesh {mesh}: found network.groups, expected --devices N: unlike devices are shared in two sides each",
+            hint="leave out --mesh, or network.groups",
+        )
+    check_unequal(options.get("parallel") or "hypar", options.get("convention", "table2"))
+    rows = machine.require("network.groups", backend="explain")
+    assert isinstance(rows, list), "network.groups is read as a list"
+    fleet = fleet_of(groups_of(rows), options.get("devices", 1))
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, options, sources)
+    network, flows = network_for(forward_function(module, sources))
+    step = step_of_network(
+        network,
+        flows,
+        machine.get("memory.element_bytes", int) or ELEMENT_BYTES,
+        machine.get("compute.ops_per_mac", int) or OPS_PER_MAC,
+    )
+    names = unique_names([node.name for node in network.nodes])
+    weighted = [number for number, node in enumerate(network.nodes) if node.kind is not None]
+    shown = weighted if choose is None else [choose(names)]
+    found = plan_unequal(step, fleet)
+    return UnequalReport(
+        npuc=version(),
+        source=source.shown,
+        network=network_name(module),
+        defines=plain_defines(options.get("defines")),
+        groups=[
+            DeviceGroup(devices=fleet.each, tflops=float(row["tflops"]), gb_per_s=float(row["gb_per_s"]))
+            for row in rows
+        ],
+        layers=[names[number] for number in shown],
+        parallel=unequal_plan(step, names, fleet, found.best),
+        equal_seconds=found.equal.step_seconds,
+        data_parallel_seconds=found.data_parallel.step_seconds,
+    )
