@@ -30,7 +30,7 @@ from npuc.compiler.analysis.parallel.plan_search import (
 )
 from npuc.compiler.analysis.parallel.room import Room, bytes_by_label, kept_tensors
 from npuc.compiler.analysis.parallel.terms import Pattern, Sizes, Term, physical_terms
-from npuc.compiler.analysis.parallel.times import Times, time_graph
+from npuc.compiler.analysis.parallel.times import Times, message_seconds, time_graph, work_seconds
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.options import Strategy
 
@@ -72,10 +72,12 @@ def fastest(
 
     Raises `CapacityError` where parameters alone take more, or where the network has no place for the devices.
     """
-    labels = patterns_for_time(network, strategy, len(sizes))
-    graph = time_graph(network.program, physical_terms(flows), labels, times, sizes)
+    labels, terms = patterns_for_time(network, strategy, len(sizes)), physical_terms(flows)
+    graph = time_graph(network.program, terms, labels, times, sizes)
     found = minimise(graph) if room is None else choose_within(network, flows, labels, graph, sizes, room)
-    return Best(chosen(labels, found.choice), float(found.cost) + times.rest, max(0.0, float(found.bound)) + times.rest)
+    patterns = chosen(labels, found.choice)
+    messages = message_seconds(network.program, terms, patterns, times, sizes)
+    return Best(patterns, work_seconds(times, patterns) + float(messages), float(found.bound) + times.rest)
 
 
 def smallest(
