@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import fsum
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import StringAttr
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from npuc.compiler.verify import SourceTexts
 
 CAPACITY = "dram.capacity_mib"
+SLOW_SECONDS = 2.0
+"""Where a plan takes longer, progress is told."""
 
 
 def stamp_times(
@@ -135,8 +138,10 @@ class _Measure:
         rounds = max(map(len, wanted), default=0)
         say(f"planning for time: {self.model.name} prices the work of {rounds:,} plans")
         work: list[dict[str, float]] = [{} for _ in network.nodes]
-        rest = 0.0
+        rest, start = 0.0, monotonic()
         for turn in range(rounds):
+            if turn and (spent := monotonic() - start) / turn > SLOW_SECONDS:
+                say(f"planning for time: {turn} of {rounds} plans, {spent:.0f} s so far")
             patterns: list[Pattern] = [own[min(turn, len(own) - 1)] for own in wanted]
             step = base.clone()
             (own_func,) = training_functions(step)
