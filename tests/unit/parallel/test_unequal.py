@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from npuc.compiler import UsageError, plan_parallel
@@ -291,6 +291,8 @@ def pick_of(plan: Parallel, *, halves: bool = False) -> Pick:
     return pick
 
 
+# the types that are best for each pair are together better in equal shares
+@example([(Layer("fc", "fc", 1, 20, 2), 10), (Layer("fc", "fc", 2, 60, 60), 100)], [(1, 20), (5, 1)], 2)
 @given(
     st.lists(st.tuples(LAYER, MACS), min_size=1, max_size=4),
     st.sampled_from([1, 2, 4]).flatmap(lambda n: st.lists(GROUP, min_size=n, max_size=n)),
