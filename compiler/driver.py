@@ -231,6 +231,8 @@ def _check_devices(options: CompileOptions) -> None:
         raise UsageError(f"--devices {devices:,}: expected up to {MAX_DEVICES:,}")
     if devices == 1 and options.get("parallel") is not None:
         raise UsageError(f"--parallel {options.get('parallel')} needs --devices N", hint="--devices 16")
+    if devices == 1 and options.get("mesh") is None and options.get("exact_plan"):
+        raise UsageError("--exact-plan needs --devices N", hint="--devices 16")
     if devices > 1 and options.get("pipeline") is not None:
         size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
         hint = f"parallelize{{strategy=hypar {size}}} in front of autodiff"

@@ -15,21 +15,28 @@ from math import prod
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
+from npuc.backends.base import DEFAULT, get_backend
+from npuc.backends.hardware import Hardware
 from npuc.compiler.analysis.parallel.explained import Explainer, Other, Part
-from npuc.compiler.analysis.parallel.planning import plan_network, unique_names
-from npuc.compiler.analysis.parallel.strategies import has_three_types, is_joint
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.planning import Planned, unique_names
+from npuc.compiler.analysis.parallel.strategies import has_three_types
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.driver import check_options
+from npuc.compiler.errors import UsageError
+from npuc.compiler.lowering import parallel_passes
 from npuc.compiler.memory import without_cycle_collection
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, CompileOptions, Convention, Strategy, mesh_sizes
+from npuc.compiler.options import CompileOptions
 from npuc.compiler.parallel import TYPES_SHOWN, exact_number, movement
+from npuc.compiler.pipeline import own_passes, read_pipeline
 from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
-from npuc.compiler.scoring import network_name, version
+from npuc.compiler.run import stamp_default_target
+from npuc.compiler.scoring import machine_for, network_name, version
 from npuc.compiler.source import Source
-from npuc.compiler.transforms._divides import even_ways
 from npuc.compiler.transforms._undo import undo_autodiff
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import ParallelizePass, width_of
 from npuc.compiler.verify import SourceTexts, error_at
 from npuc.dialects.dist import mesh_of
 from npuc.dialects.train.base import TrainOp
@@ -52,19 +59,17 @@ def explain_plan(source: Source, options: CompileOptions, choose: Choose | None 
 
 def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None) -> PlanReport:
     check_options(options)
-    asked, counted = options.get("parallel") or "hypar", options.get("convention", "table2")
-    strategy: Strategy = next(known for known in STRATEGIES if known == asked)
-    convention: Convention = next(known for known in CONVENTIONS if known == counted)
+    if options.get("plan_objective") == "time":
+        raise UsageError(
+            "a plan for time is searched by npuc compile: explained are plans for bytes and for memory",
+            hint="--plan-objective bytes",
+        )
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, options, sources)
+    machine = machine_for(get_backend(DEFAULT), options, lambda _: None, source.format)
+    stamp_default_target(module, options.get("hardware"), options.get("overrides"))
     func = forward_function(module, sources)
-    network, flows = network_for(func)
-    mesh, devices = options.get("mesh"), options.get("devices", 1)
-    sizes = (2,) * (devices.bit_length() - 1) if mesh is None else mesh_sizes(mesh)
-    devices = prod(sizes)
-    if is_joint(strategy):
-        network = even_ways(func, network, devices)
-    planned = plan_network(network, flows, strategy, convention, sizes)
+    network, flows, planned = _planned(func, width_of(module), options, machine, sources)
     explainer = Explainer(network, flows, planned)
     names = unique_names([node.name for node in network.nodes])
     numbers = range(len(names)) if choose is None else [choose(names)]
@@ -75,14 +80,24 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
         source=source.shown,
         network=network_name(module),
         defines=plain_defines(options.get("defines")),
-        strategy=strategy,
-        convention=convention,
-        devices=devices,
+        strategy=planned.strategy,
+        convention=planned.convention,
+        devices=prod(planned.sizes),
         total=movement(planned.total),
         lower_bound_elements=None if bound is None else exact_number(bound),
         sources=[writer.part(part) for part in explainer.sources()],
         layers=[writer.layer(number) for number in numbers],
     )
+
+
+def _planned(
+    func: FuncOp, width: int, options: CompileOptions, machine: Hardware, sources: SourceTexts
+) -> tuple[Network, Flows, Planned]:
+    """The plan that compiling with these options takes, by the pass that takes it."""
+    (step,) = read_pipeline(",".join(parallel_passes(options, machine)), own_passes())
+    assert isinstance(step, ParallelizePass)
+    with sources.quoted():
+        return step.plan(func, width)
 
 
 def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:

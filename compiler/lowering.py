@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 PARALLELIZE = "parallelize"
+EXACT = "--exact-plan: where a plan is not proved, an integer program goes on, for minutes if need be"
 SHOWN = 4
 """So many of the largest tensors a message names."""
 
@@ -74,8 +75,10 @@ def lower(
     objective = _objective(module, model, machine, options)
     asked, load = options.get("pipeline"), options.get("load", ())
     available = own_passes() if asked is None and not load else available_passes(load)
-    preset = [*_parallel(options, machine), *_preset(module, model, machine, options, objective, warnings)]
+    preset = [*parallel_passes(options, machine), *_preset(module, model, machine, options, objective, warnings)]
     text = asked if asked is not None else ",".join(preset)
+    if options.get("exact_plan"):
+        say(EXACT)
     passes = read_pipeline(text, available)
     mappers = _mapping_passes(model, machine, options, warnings)
     if any(p.name == PARALLELIZE for p in passes):
@@ -127,7 +130,7 @@ def _check_alike(machine: Hardware) -> None:
         )
 
 
-def _parallel(options: CompileOptions, machine: Hardware) -> list[str]:
+def parallel_passes(options: CompileOptions, machine: Hardware) -> list[str]:
     """The pass that shares the step among several devices, if there are several."""
     devices, mesh = options.get("devices", 1), options.get("mesh")
     if devices == 1 and mesh is None:
@@ -138,6 +141,7 @@ def _parallel(options: CompileOptions, machine: Hardware) -> list[str]:
     objective = options.get("plan_objective", "bytes")
     text += "" if objective == "bytes" else f" objective={objective}"
     text += " zero=true" if options.get("zero") else ""
+    text += " exact=true" if options.get("exact_plan") else ""
     text += "" if capacity is None or not strategy.endswith("joint") else f" memory_mib={capacity:g}"
     return [f"{PARALLELIZE}{{{text}}}"]
 

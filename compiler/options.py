@@ -50,6 +50,7 @@ class CompileOptions(TypedDict, total=False):
     parallel: str | None
     convention: str
     plan_objective: str
+    exact_plan: bool
     zero: bool
     load: Sequence[str]
     max_ops: int

@@ -111,6 +111,7 @@ class _Measure:
                 "mesh": None,
                 "parallel": None,
                 "plan_objective": "bytes",
+                "exact_plan": False,
                 "only": None,
                 "print_after": None,
                 "verify_each": False,

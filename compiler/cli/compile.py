@@ -14,6 +14,7 @@ from npuc.compiler.cli.shared import (
     Debug,
     Defines,
     Devices,
+    ExactPlan,
     Inference,
     Load,
     MappedBy,
@@ -28,6 +29,7 @@ from npuc.compiler.cli.shared import (
     Quiet,
     Source,
     Verb,
+    Zero,
     check_folder,
     check_target,
     make_console,
@@ -103,7 +105,8 @@ def command(
     parallel: Parallel = None,
     convention: MovementBy = "table2",
     plan_objective: PlanObjective = "bytes",
-    zero: Annotated[bool, typer.Option("--zero", help="Keep parameters and optimizer states in parts (ZeRO).")] = False,
+    exact_plan: ExactPlan = False,
+    zero: Zero = False,
     check: Annotated[
         bool, typer.Option("--check", help="Also compare the program before and after each pass.")
     ] = False,
@@ -159,6 +162,7 @@ def command(
             "parallel": parallel,
             "convention": convention,
             "plan_objective": plan_objective,
+            "exact_plan": exact_plan,
             "zero": zero,
             "load": load or [],
             "max_ops": max_ops,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from npuc.compiler.cli.explain_plan import ROWS, check_unused, number_of, show_plan
+from npuc.compiler.cli.explain_plan import ROWS, check_needless, check_unused, number_of, show_plan
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
     Devices,
+    ExactPlan,
     Inference,
     Load,
     MaxOps,
@@ -22,9 +23,11 @@ from npuc.compiler.cli.shared import (
     OptLevel,
     Parallel,
     Pipeline,
+    PlanObjective,
     Quiet,
     Source,
     Verb,
+    Zero,
     check_target,
     parse_defines,
     terminal_width,
@@ -83,6 +86,9 @@ def command(
     mesh: Mesh = None,
     parallel: Parallel = None,
     convention: MovementBy = "table2",
+    plan_objective: PlanObjective = "bytes",
+    exact_plan: ExactPlan = False,
+    zero: Zero = False,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write a plan as JSON.")] = None,
     rows: Annotated[
         str | None, typer.Option("--rows", metavar="|".join(ROWS), help="What the table of a plan shows.")
@@ -94,6 +100,8 @@ def command(
 ) -> None:
     """Explain the time of a layer: schedule, traffic, waits, a picture; with --devices what moves between devices."""
     with Verb(debug):
+        from npuc.backends.hardware import parse_setting
+
         if devices > 1 or mesh is not None or parallel is not None:
             check_unused(
                 {
@@ -108,22 +116,27 @@ def command(
                 }
             )
             chosen: CompileOptions = {
+                "hardware": hw,
+                "overrides": dict(parse_setting(item) for item in setting or []),
                 "defines": parse_defines(define),
                 "devices": devices,
                 "mesh": mesh,
                 "parallel": parallel,
                 "convention": convention,
+                "plan_objective": plan_objective,
+                "exact_plan": exact_plan,
+                "zero": zero,
                 "pipeline": pipeline,
                 "max_ops": max_ops,
             }
-            show_plan(source, layer, chosen, json, rows, machine=(hw, setting))
+            show_plan(source, layer, chosen, json, rows, machine=(hw, setting), quiet=quiet)
             return
         if layer is None:
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
-        for option, given in (("--json", json), ("--rows", rows)):
-            if given is not None:
-                raise UsageError(f"{option} is of a plan for many devices", hint="--devices 16")
-        from npuc.backends.hardware import parse_setting
+        goal = plan_objective if plan_objective != "bytes" else None
+        check_needless(
+            {"--json": json, "--rows": rows, "--plan-objective": goal, "--exact-plan": exact_plan, "--zero": zero}
+        )
         from npuc.compiler.mapping_file import is_mapping_file
         from npuc.compiler.report.model import Phase
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -31,6 +32,28 @@ def check_unused(given: Mapping[str, object]) -> None:
             )
 
 
+def check_needless(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for an option that is of plans alone, where none is asked for."""
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{name} is of a plan for many devices", hint="--devices 16")
+
+
+def _check_equal(options: CompileOptions) -> None:
+    """Raise `UsageError` for options of plans of equal parts."""
+    given = {
+        "--zero": options.get("zero"),
+        "--exact-plan": options.get("exact_plan"),
+        "--plan-objective": options.get("plan_objective", "bytes") != "bytes",
+    }
+    for name, value in given.items():
+        if value:
+            raise UsageError(
+                f"{name} has no meaning beside network.groups: it is of equal parts",
+                hint=f"leave out {name}, or network.groups",
+            )
+
+
 def show_plan(
     source: str,
     layer: str | None,
@@ -39,15 +62,16 @@ def show_plan(
     rows: str | None,
     *,
     machine: tuple[str | None, Sequence[str] | None],
+    quiet: bool,
 ) -> None:
     """
     A plan for many devices, of all layers or of one: what it moves, or on unlike devices what it takes.
 
-    `machine` is what --hw and --set say. Raises `NpucError`s, also where it has no unlike devices, which alone count.
+    `machine` is what --hw and --set say. Raises `NpucError`s.
     """
     unlike = _unlike_machine(*machine)
-    if unlike is None:
-        check_unused({"--hw": machine[0], "--set": machine[1]})
+    if unlike is not None:
+        _check_equal(options)
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
     if shown is None:
         raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))
@@ -58,8 +82,11 @@ def show_plan(
     choose: Choose | None = None if layer is None else lambda names: number_of(names, layer)
     if unlike is None:
         from npuc.compiler.explain_plan import explain_plan
+        from npuc.compiler.lowering import EXACT
         from npuc.compiler.report.plan_table import print_plan
 
+        if options.get("exact_plan") and not quiet:
+            print(f"npuc: {EXACT}", file=sys.stderr)
         plan = explain_plan(open_source(source), options, choose)
         text, show = to_json(plan), partial(print_plan, plan)
     else:

@@ -52,6 +52,11 @@ PlanObjective = Annotated[
         "--plan-objective", metavar="|".join(PLAN_OBJECTIVES), help="What a joint strategy minimises between devices."
     ),
 ]
+ExactPlan = Annotated[
+    bool,
+    typer.Option("--exact-plan", help="Have an integer program prove a plan, which may take minutes. Needs HiGHS."),
+]
+Zero = Annotated[bool, typer.Option("--zero", help="Keep parameters and optimizer states in parts (ZeRO).")]
 MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Most operations of a network.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and warnings.")]

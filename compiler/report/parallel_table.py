@@ -82,6 +82,12 @@ def _planned(parallel: Parallel) -> list[str]:
     return [f"{text}, {(value - bound) / bound:.1%} above the proved bound" if bound else text]
 
 
+def gap_percent(total: Fraction, bound: Fraction) -> str:
+    """How much more than its bound is moved: small gaps with as many digits as they need."""
+    gap = float((total - bound) / bound)
+    return f"{gap:.1%}" if gap >= 5e-4 else f"{100 * gap:.1g}%"
+
+
 def _summary(parallel: Parallel) -> list[str]:
     total, size = Fraction(parallel.total.elements), Fraction(parallel.total.bytes)
     scale, unit = bytes_unit(int(size))
@@ -95,7 +101,7 @@ def _summary(parallel: Parallel) -> list[str]:
         return [f"{text}: no plan of these types{kind} moves less"]
     if not bound:
         return [f"{text}; no more than 0 is proved to be needed"]
-    return [f"{text}; {float((total - bound) / bound):.1%} above the proved bound, {short_amount(bound)}"]
+    return [f"{text}; {gap_percent(total, bound)} above the proved bound, {short_amount(bound)}"]
 
 
 def overlap_text(report: Report) -> str | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from npuc.compiler.report.model import ParallelTotal
-from npuc.compiler.report.parallel_table import short_amount
+from npuc.compiler.report.parallel_table import gap_percent, short_amount
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanReport
 from npuc.compiler.report.plan_lines import PlanLine, PlanRows, largest_part, name_of_all, plan_lines, template
 from npuc.compiler.report.verdict import bytes_unit
@@ -55,8 +55,15 @@ def _heading(report: PlanReport) -> list[str]:
     if report.lower_bound_elements is not None:
         bound = Fraction(report.lower_bound_elements)
         least = ": the least of what goes even" if report.strategy.endswith("joint") else ": the least"
-        text += f"; the proved bound is {short_amount(bound)}, {_more(total, bound)}" if total > bound else least
+        text += _above(total, bound) if total > bound else least
     return [f"{report.network} ({report.source}): {by}", text]
+
+
+def _above(total: Fraction, bound: Fraction) -> str:
+    """How far a plan is above what is proved."""
+    if not bound:
+        return "; no more than 0 is proved to be needed"
+    return f"; {gap_percent(total, bound)} above the proved bound, {short_amount(bound)}"
 
 
 def _layers(report: PlanReport, rows: PlanRows) -> list[str]:

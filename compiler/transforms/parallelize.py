@@ -63,7 +63,8 @@ class ParallelizePass(ModulePass):
     it minimises. A joint strategy has other `objective`s, too: memory, and time, by what the function says of its work
     (`dist.times`). With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
     (ZeRO). With `memory_mib` a joint strategy keeps parameters, gradients, states and activations of a device within
-    that. The joint strategies take only ways whose cuts go even among the devices.
+    that. The joint strategies take only ways whose cuts go even among the devices. `exact` has an integer program go on
+    where a plan is not proved to be the best.
     """
 
     name = "parallelize"
@@ -75,6 +76,7 @@ class ParallelizePass(ModulePass):
     zero: bool = False
     memory_mib: int | float | None = None
     mesh: str | None = None
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -91,8 +93,7 @@ class ParallelizePass(ModulePass):
             raise ValueError(f"memory_mib is {self.memory_mib}, expected more than 0")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        machine = machine_of(op)
-        width = (machine.element_bytes if machine is not None else None) or ELEMENT_BYTES
+        width = width_of(op)
         for func in training_functions(op):
             self._check(func)
             whole = is_differentiated(func)
@@ -116,19 +117,26 @@ class ParallelizePass(ModulePass):
             )
 
     def _parallelize(self, func: FuncOp, width: int) -> None:
+        network, flows, planned = self.plan(func, width)
+        spread(func, network, flows, planned.patterns, Mesh(planned.sizes))
+        func.attributes[PLAN] = plan_attr(network, planned)
+        func.attributes.pop(TIMES, None)
+
+    def plan(self, func: FuncOp, width: int) -> tuple[Network, Flows, Planned]:
+        """
+        The plan for a forward function whose elements have `width` bytes, and what it is a plan of.
+
+        Statistics of a batch are computed in two steps from now on.
+        """
         network, flows = network_to_plan(func, self.chosen_strategy, prod(self.sizes), zero=self.zero)
         times = self._times(func, network)
         limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
         room = None if limit is None and self._objective != "memory" else room_of(func, limit or 0, width)
-        goal = Goal(self._objective, times, room)
+        goal = Goal(self._objective, times, room, self.exact)
         plan = Request(network, flows, self.chosen_strategy, self._convention, self.sizes, goal)
         if room is None or self._objective == "memory":
-            planned = plan.solve()
-        else:
-            planned = fitting(func, plan, room)
-        spread(func, network, flows, planned.patterns, Mesh(self.sizes))
-        func.attributes[PLAN] = plan_attr(network, planned)
-        func.attributes.pop(TIMES, None)
+            return network, flows, plan.solve()
+        return network, flows, fitting(func, plan, room)
 
     def _times(self, func: FuncOp, network: Network) -> Times | None:
         """What the function says of its work."""
@@ -162,6 +170,12 @@ class ParallelizePass(ModulePass):
     @property
     def _convention(self) -> Convention:
         return next(known for known in CONVENTIONS if known == self.convention)
+
+
+def width_of(module: ModuleOp) -> int:
+    """The bytes of an element on the machine that a module is for."""
+    machine = machine_of(module)
+    return (machine.element_bytes if machine is not None else None) or ELEMENT_BYTES
 
 
 def plan_attr(network: Network, planned: Planned) -> DictionaryAttr:

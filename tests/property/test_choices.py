@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.choices.descent import descend
+from npuc.compiler.analysis.choices.dominance import undominated
 from npuc.compiler.analysis.choices.graph import Choices, Table
 from npuc.compiler.analysis.choices.minimise import marginals, minimise
 from npuc.compiler.analysis.choices.order import SMALL, best_order, by_fill, by_weight
@@ -146,3 +147,27 @@ def test_marginals_are_the_least_of_all_choices_with_a_label(seed: int, shape: s
 def test_no_marginals_where_tables_are_too_large() -> None:
     choices = random_choices(Random(0), "chain", "whole")
     assert marginals(choices, max_table=1) is None
+
+
+@given(seeds, st.sampled_from(SHAPES), st.sampled_from(KINDS))
+@settings(deadline=None, max_examples=200)
+def test_labels_that_are_never_needed(seed: int, shape: str, kind: str) -> None:
+    """Among those left there is a choice that costs least; of whole numbers none is left that another stands for."""
+    choices = random_choices(Random(seed), shape, kind)
+    kept = undominated(choices)
+    left = choices.restricted(kept)
+    assert least(left) == least(choices)
+    assert [sorted(set(labels)) for labels in kept] == kept
+    assert all(kept)
+    if kind != "whole":
+        assert kept == [list(range(size)) for size in choices.sizes]
+    assert kind != "whole" or undominated(left) == [list(range(size)) for size in left.sizes]
+
+
+def test_a_label_goes_where_another_costs_no_more_whatever_stands_beside_it() -> None:
+    """Where the second label of the first node is dear, so that it goes, two labels of the second node are needless."""
+    pair = np.array([[0, 1, 5], [3, 1, 2]])
+    choices = Choices([2, 3], [np.array([0, 0]), np.array([4, 4, 2])], {(0, 1): pair})
+    assert undominated(choices) == [[0, 1], [0, 1, 2]]
+    dearer = Choices([2, 3], [np.array([0, 4]), np.array([4, 4, 2])], {(0, 1): pair})
+    assert undominated(dearer) == [[0], [0]]

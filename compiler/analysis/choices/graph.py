@@ -78,6 +78,12 @@ class Choices:
         """The costs of a pair by the labels of i, then of j."""
         return self.pairs[i, j] if i < j else self.pairs[j, i].T
 
+    def restricted(self, kept: Sequence[Sequence[int]]) -> Choices:
+        """The same, of some labels of each node alone."""
+        unary = [table[np.array(labels, np.intp)] for table, labels in zip(self.unary, kept, strict=True)]
+        pairs = {(i, j): table[np.ix_(kept[i], kept[j])] for (i, j), table in self.pairs.items()}
+        return Choices([len(labels) for labels in kept], unary, pairs)
+
     def cost(self, choice: Sequence[int]) -> Number:
         """What a choice costs: exact for whole numbers and fractions, rounded once for floats."""
         terms = [table.item(label) for table, label in zip(self.unary, choice, strict=True)]

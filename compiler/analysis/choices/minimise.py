@@ -2,8 +2,9 @@
 The choice that costs least in a graph of choices, or one close to it with a bound that tells how close.
 
 Bucket elimination finds it where the tables are small enough. Otherwise the nodes that hang on few others are
-eliminated all the same; of the core that is left, mini-buckets say a lower bound and labels to begin with, a local
-search improves these, and on request an integer program goes on from there until it is proved, or ends at its limits.
+eliminated all the same, and labels that are never needed are left out of the core that remains. Of this, mini-buckets
+say a lower bound and labels to begin with, a local search improves these, and on request an integer program goes on
+from there until it is proved, or ends at its limits.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 
 from npuc.compiler.analysis.choices.buckets import Buckets
 from npuc.compiler.analysis.choices.descent import descend
+from npuc.compiler.analysis.choices.dominance import undominated
 from npuc.compiler.analysis.choices.graph import Choices, Result, Table, sum_down
 from npuc.compiler.analysis.choices.integer import best_by_program
 from npuc.compiler.analysis.choices.order import Order, best_order
@@ -75,15 +77,19 @@ def _of_core(order: Order, choices: Choices, max_table: int, solve_exactly: bool
     count = order.series(max_table)
     outer = Buckets(choices, order.nodes, downward=True)
     outer.eliminate(count)
-    nodes, core = outer.rest(count)
-    number = {node: n for n, node in enumerate(nodes)}
-    inner = Buckets(core, [number[node] for node in order.nodes[count:]], _table_of(core, max_table), downward=True)
+    nodes, whole_core = outer.rest(count)
+    kept = undominated(whole_core)
+    core = whole_core.restricted(kept)
+    inside = best_order(core.sizes, core.neighbours, max_table)
+    limit = math.inf if _is_exact(inside, max_table) else _table_of(core, max_table)
+    inner = Buckets(core, inside.nodes, limit, downward=True)
     inner.eliminate()
-    bound = sum_down(outer.constant, inner.constant)
-    found = descend(core, inner.labels())
+    bound, found = sum_down(outer.constant, inner.constant), tuple(inner.labels())
+    if inner.constant < core.cost(found):
+        found = descend(core, found)
 
     def whole(labels: Sequence[int]) -> tuple[int, ...]:
-        known = dict(zip(nodes, labels, strict=True))
+        known = {node: own[label] for node, own, label in zip(nodes, kept, labels, strict=True)}
         return tuple(outer.labels(count, [known.get(node, 0) for node in range(len(choices.sizes))]))
 
     choice = whole(found)

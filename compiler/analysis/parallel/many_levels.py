@@ -57,29 +57,32 @@ def search_joint(
     strategy: Strategy,
     sizes: Sizes,
     beside: Sequence[tuple[Pattern, ...]] = (),
+    *,
+    exact: bool = False,
 ) -> Plan:
     """
     The plan of least movement over all levels together: exact where that can be searched, else a good one.
 
-    It moves no more than the plan level by level, the best of two types, and those `beside` them. Raises `UsageError`
-    where there are too many levels.
+    It moves no more than the plan level by level, the best of two types, and those `beside` them. `exact`, here and
+    below, has an integer program close what elimination leaves open. Raises `UsageError` where there are too many
+    levels.
     """
     if not has_many(strategy, len(sizes)):
-        return search_all(nodes, terms, strategy, sizes)
+        return search_all(nodes, terms, strategy, sizes, exact=exact)
     if len(sizes) > MOST_LEVELS:
         raise UsageError(
             f"{strategy}: found {2 ** len(sizes):,} devices, expected at most {2**MOST_LEVELS:,}",
             hint="accpar and joint take any number of devices",
         )
     ways = [ways_of(node, strategy) for node in nodes]
-    bound = relaxation(nodes, terms, strategy, sizes)
+    bound = relaxation(nodes, terms, strategy, sizes, exact=exact)
     known = [search_levels(nodes, terms, "accpar", sizes).patterns, search_all(nodes, terms, "joint", sizes).patterns]
     known += beside
     elements, best = min((moved_by(terms, plan, sizes), plan) for plan in known)
     around = [bound.patterns, *known]
     for _ in range(ROUNDS):
         labels = [near(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(ways)]
-        result = minimise(graph_of(terms, labels, sizes))
+        result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
         if elements_of(result.cost, sizes) >= elements:
             break
         elements, best = elements_of(result.cost, sizes), chosen(labels, result.choice)
@@ -87,16 +90,20 @@ def search_joint(
     return Plan(best, elements, bound.bound)
 
 
-def least(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Fraction | None:
+def least(
+    nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes, *, exact: bool = False
+) -> Fraction | None:
     """What no plan goes below that has a strategy's types; None where there are too many levels to say."""
     free: Strategy = "accpar-joint" if has_three_types(strategy) else "joint"
     if has_many(strategy, len(sizes)) and len(sizes) > MOST_LEVELS:
         return None
     search = relaxation if has_many(strategy, len(sizes)) else search_all
-    return search(nodes, terms, free, sizes).bound
+    return search(nodes, terms, free, sizes, exact=exact).bound
 
 
-def relaxation(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Plan:
+def relaxation(
+    nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes, *, exact: bool = False
+) -> Plan:
     """
     What no plan goes below, and numbers of levels of each way to begin with, as patterns with the ways in order.
 
@@ -111,7 +118,7 @@ def relaxation(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy,
             first, second = term.nodes
             between.setdefault((first, second), []).append((term.rate, term.elements))
     pairs = {(i, j): _pair(tuple(own), ways[i], ways[j], len(sizes)) for (i, j), own in between.items()}
-    result = minimise(Choices(alone.sizes, alone.unary, pairs))
+    result = minimise(Choices(alone.sizes, alone.unary, pairs), solve_exactly=exact)
     found = elements_of(result.bound, sizes)
     return Plan(chosen(labels, result.choice), found, found)
 

@@ -65,7 +65,14 @@ def patterns_for_time(network: Network, strategy: Strategy, levels: int) -> list
 
 
 def fastest(
-    network: Network, flows: Flows, strategy: Strategy, sizes: Sizes, times: Times, room: Room | None = None
+    network: Network,
+    flows: Flows,
+    strategy: Strategy,
+    sizes: Sizes,
+    times: Times,
+    room: Room | None = None,
+    *,
+    exact: bool = False,
 ) -> Best:
     """
     The plan of the shortest step; with `room` of those that keep within the memory of a device.
@@ -74,19 +81,29 @@ def fastest(
     """
     labels, terms = patterns_for_time(network, strategy, len(sizes)), physical_terms(flows)
     graph = time_graph(network.program, terms, labels, times, sizes)
-    found = minimise(graph) if room is None else choose_within(network, flows, labels, graph, sizes, room)
+    if room is None:
+        found = minimise(graph, solve_exactly=exact)
+    else:
+        found = choose_within(network, flows, labels, graph, sizes, room, exact=exact)
     patterns = chosen(labels, found.choice)
     messages = message_seconds(network.program, terms, patterns, times, sizes)
     return Best(patterns, work_seconds(times, patterns) + float(messages), float(found.bound) + times.rest)
 
 
 def smallest(
-    network: Network, flows: Flows, terms: Sequence[Term], strategy: Strategy, sizes: Sizes, room: Room
+    network: Network,
+    flows: Flows,
+    terms: Sequence[Term],
+    strategy: Strategy,
+    sizes: Sizes,
+    room: Room,
+    *,
+    exact: bool = False,
 ) -> Best:
     """The plan that keeps least in a device's memory, and of these moves least by `terms`."""
     labels = labels_of(network.nodes, strategy, sizes)
     fixed, kept = bytes_by_label(kept_tensors(network, flows, room), labels, sizes)
     left = [[own[n] for n in np.flatnonzero(table == table.min())] for own, table in zip(labels, kept, strict=True)]
-    found = minimise(graph_of(terms, left, sizes))
+    found = minimise(graph_of(terms, left, sizes), solve_exactly=exact)
     least = float(fixed + sum(int(table.min()) for table in kept))
     return Best(chosen(left, found.choice), least, least)

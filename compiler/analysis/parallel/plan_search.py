@@ -100,15 +100,28 @@ def labels_of(nodes: Sequence[Node], strategy: Strategy, sizes: Sizes) -> list[l
     return found
 
 
-def search_all(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Plan:
-    """The plan of least movement among the labels of a strategy, over all levels together."""
+def search_all(
+    nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes, *, exact: bool = False
+) -> Plan:
+    """
+    The plan of least movement among the labels of a strategy, over all levels together.
+
+    `exact`, here and below, has an integer program close what elimination leaves open (`minimise`).
+    """
     labels = labels_of(nodes, strategy, sizes)
-    result = minimise(graph_of(terms, labels, sizes))
+    result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
     return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
 
 
 def search_within(
-    network: Network, flows: Flows, terms: Sequence[Term], strategy: Strategy, sizes: Sizes, room: Room
+    network: Network,
+    flows: Flows,
+    terms: Sequence[Term],
+    strategy: Strategy,
+    sizes: Sizes,
+    room: Room,
+    *,
+    exact: bool = False,
 ) -> Plan:
     """
     The plan of least movement of those that keep no more in a device's memory than there is room.
@@ -117,12 +130,19 @@ def search_within(
     plan alone are too much.
     """
     labels = labels_of(network.nodes, strategy, sizes)
-    result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room)
+    result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
     return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
 
 
 def choose_within(
-    network: Network, flows: Flows, labels: Sequence[Sequence[Pattern]], graph: Choices, sizes: Sizes, room: Room
+    network: Network,
+    flows: Flows,
+    labels: Sequence[Sequence[Pattern]],
+    graph: Choices,
+    sizes: Sizes,
+    room: Room,
+    *,
+    exact: bool = False,
 ) -> Result:
     """
     The labels that cost least of those that keep no more than there is room, else those that keep least (bound 0).
@@ -130,7 +150,7 @@ def choose_within(
     Raises `CapacityError` where the parameters and states of these alone are too much.
     """
     fixed, resource = bytes_by_label(kept_tensors(network, flows, room), labels, sizes)
-    found = minimise_within(graph, resource, room.limit - fixed)
+    found = minimise_within(graph, resource, room.limit - fixed, solve_exactly=exact)
     if found.choice is not None:
         return Result(found.choice, found.cost, found.bound, found.exact, found.width)
     _check_parameters(network, flows, room, labels, sizes)
@@ -162,13 +182,15 @@ def chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[
     return tuple(own[label] for own, label in zip(labels, choice, strict=True))
 
 
-def search_levels(nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes) -> Plan:
+def search_levels(
+    nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes, *, exact: bool = False
+) -> Plan:
     """The published search: each level the best for what those above have left."""
     ways = [ways_of(node, strategy) for node in nodes]
     patterns: list[Pattern] = [()] * len(nodes)
     for level in range(1, len(sizes) + 1):
         labels = [[above + pattern(way, 1) for way in own] for above, own in zip(patterns, ways, strict=True)]
-        result = minimise(graph_of(terms, labels, sizes[:level]))
+        result = minimise(graph_of(terms, labels, sizes[:level]), solve_exactly=exact)
         patterns = list(chosen(labels, result.choice))
     total = moved_by(terms, patterns, sizes)
     return Plan(tuple(patterns), total, total)

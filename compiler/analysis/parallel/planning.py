@@ -73,12 +73,14 @@ class Goal:
     """
     What a joint strategy minimises; for `time` with what work and messages take.
 
-    `room` is what a device keeps, for `memory`, and for all others the limit, if there is one.
+    `room` is what a device keeps, for `memory`, and for all others the limit, if there is one. `exact`: an integer
+    program goes on where elimination leaves a gap between plan and bound; so it does for every strategy's bound.
     """
 
     objective: PlanObjective = "bytes"
     times: Times | None = None
     room: Room | None = None
+    exact: bool = False
 
 
 def total_of(levels: Sequence[Fraction], sizes: Sizes | None = None) -> Fraction:
@@ -115,15 +117,18 @@ def plan_network(
     terms = terms_of(network, flows, convention)
     chain = chain_of(network, terms) if halves and convention != "physical" else None
     if room is not None and is_joint(strategy):
-        within = search_within(network, flows, terms, strategy, sizes, room)
+        within = search_within(network, flows, terms, strategy, sizes, room, exact=goal.exact)
         amounts = amounts_of(terms, within.patterns, sizes)
         # what is kept is estimated: no plan at all goes below the bound without a limit
-        bound = least(network.nodes, terms, strategy, sizes)
+        bound = least(network.nodes, terms, strategy, sizes, exact=goal.exact)
         return Planned(strategy, convention, sizes, within.patterns, amounts, bound)
     if chain is not None:
         return plan_chain(chain, strategy, convention, len(sizes))
-    plan = (search_levels if strategy in ("hypar", "accpar") else search_joint)(network.nodes, terms, strategy, sizes)
-    bound = plan.bound if is_joint(strategy) else least(network.nodes, terms, strategy, sizes)
+    if strategy in ("hypar", "accpar"):
+        plan = search_levels(network.nodes, terms, strategy, sizes, exact=goal.exact)
+    else:
+        plan = search_joint(network.nodes, terms, strategy, sizes, exact=goal.exact)
+    bound = plan.bound if is_joint(strategy) else least(network.nodes, terms, strategy, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
 
 
@@ -171,12 +176,12 @@ def _for_goal(
                 "a plan for time needs the times of work and messages",
                 hint="npuc compile --devices N --plan-objective time finds them on the backend and the hardware",
             )
-        best = fastest(network, flows, strategy, sizes, goal.times, goal.room)
+        best = fastest(network, flows, strategy, sizes, goal.times, goal.room, exact=goal.exact)
     else:
         assert goal.room is not None, "a plan for memory is given what a device keeps"
-        best = smallest(network, flows, terms, strategy, sizes, goal.room)
+        best = smallest(network, flows, terms, strategy, sizes, goal.room, exact=goal.exact)
     amounts = amounts_of(terms, best.patterns, sizes)
-    bound = least(network.nodes, terms, strategy, sizes)
+    bound = least(network.nodes, terms, strategy, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, best.patterns, amounts, bound, goal.objective, best.cost, best.bound)
 
 

@@ -53,7 +53,7 @@ def test_all_layers_have_a_line_with_their_next_best_types(npuc: Npuc, wide: str
         npuc("explain", wide, "--devices", "2", "--parallel", "dp").out
         == """\
 wide (wide.dsl): 2 devices by dp, movement counted as table2
-a step moves 4.608 k elements one way, 36.00 KiB both ways; the proved bound is 832, +453.85%
+a step moves 4.608 k elements one way, 36.00 KiB both ways; 453.8% above the proved bound, 832
  layer     types  elements         most of it                 another type           all else free
  h.linear  dp      4.096 k  88.9%  sum of weights' gradients  mp            -72.22%  mp             -81.94%
  logits    dp          512  11.1%  sum of weights' gradients  mp             -4.17%  mp             -81.94%
@@ -151,10 +151,18 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
         (["nope", "--devices", "2"], "no layer is called 'nope'", "known: h.linear, logits"),
         (["*l*", "--devices", "2"], "'*l*' means 2 layers: h.linear (#0), logits (#1)", "name one of them"),
         (
-            ["--devices", "2", "--hw", "igo-large"],
-            "--hw has no meaning beside --devices: a plan is of a training step, before any backend",
-            "leave out --hw, or --devices",
+            ["--devices", "2", "--mapping", "rs"],
+            "--mapping has no meaning beside --devices: a plan is of a training step, before any backend",
+            "leave out --mapping, or --devices",
         ),
+        (
+            ["--devices", "2", "--parallel", "joint", "--plan-objective", "time"],
+            "a plan for time is searched by npuc compile: explained are plans for bytes and for memory",
+            "--plan-objective bytes",
+        ),
+        (["logits", "--zero"], "--zero is of a plan for many devices", "--devices 16"),
+        (["logits", "--exact-plan"], "--exact-plan is of a plan for many devices", "--devices 16"),
+        (["logits", "--plan-objective", "memory"], "--plan-objective is of a plan for many devices", "--devices 16"),
     ],
 )
 def test_wrong_usage(npuc: Npuc, wide: str, arguments: list[str], message: str, hint: str) -> None:

@@ -143,9 +143,9 @@ def test_one_layer_is_shown_alone(npuc: Npuc, wide: str) -> None:
             "leave out --phase, or --devices",
         ),
         (
-            ["--parallel", "accpar", "--set", "clock_mhz=1"],
-            "--set has no meaning beside --devices: a plan is of a training step, before any backend",
-            "leave out --set, or --devices",
+            ["--parallel", "accpar", "--hw", "mixed.toml", "--zero"],
+            "--zero has no meaning beside network.groups: it is of equal parts",
+            "leave out --zero, or network.groups",
         ),
     ],
 )
