@@ -24,6 +24,9 @@ import numpy.typing as npt
 
 from npuc.compiler.analysis.choices.graph import MOST, Choices, Number, Table, largest_sum, sum_down
 
+MOST_AXES = 32
+"""Tables of more nodes than these are not made."""
+
 
 class Function(NamedTuple):
     """Costs by the labels of some nodes, in the order in which these are eliminated: an axis each."""
@@ -162,8 +165,9 @@ class Buckets:
                 groups.append((set(function.scope), [function]))
         return [members for _, members in groups]
 
-    def _entries(self, nodes: set[int]) -> int:
-        return math.prod([self.sizes[u] for u in nodes])
+    def _entries(self, nodes: set[int]) -> float:
+        """The entries of a table over nodes; inf where an array has not so many axes, though some have one label."""
+        return math.inf if len(nodes) > MOST_AXES else math.prod([self.sizes[u] for u in nodes])
 
     def _sum(self, functions: Sequence[Function]) -> Function:
         """The sum of functions, over all of their nodes."""

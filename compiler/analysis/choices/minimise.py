@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from npuc.compiler.analysis.choices.buckets import Buckets
+from npuc.compiler.analysis.choices.buckets import MOST_AXES, Buckets
 from npuc.compiler.analysis.choices.descent import descend
 from npuc.compiler.analysis.choices.dominance import undominated
 from npuc.compiler.analysis.choices.graph import Choices, Result, Table, sum_down
@@ -69,7 +69,7 @@ def minimise_in(
 
 def _is_exact(order: Order, max_table: int) -> bool:
     """Whether elimination needs no mini-buckets."""
-    return order.largest <= max_table and sum(order.kept) <= MAX_KEPT
+    return order.largest <= max_table and sum(order.kept) <= MAX_KEPT and order.width < MOST_AXES
 
 
 def _of_core(order: Order, choices: Choices, max_table: int, solve_exactly: bool) -> Result:
