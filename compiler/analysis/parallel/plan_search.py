@@ -6,8 +6,10 @@ within a bound elsewhere.
 
 With ways I and II a node's terms depend on how many of its levels have which way, and a boundary is cheapest where one
 side's levels contain the other's. So, where all levels are halves, all plans are as good as one in which every node has
-its levels that are not cut along the batch at the bottom (`at_bottom`), and the labels of a node are the numbers of
-these. With way III, too, or levels of more parts, the labels are all sequences, or for many levels those of few runs.
+the levels at which channels are cut at the bottom, above them those at which joins are whole, and above these those at
+which the batch is cut; the labels of a node are the numbers of these. (Compared with all sequences of many small
+networks: with channels above what is whole, some of these cost 5 % more.) With way III, too, or levels of more parts,
+the labels are all sequences, or for many levels those of few runs.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import combinations_with_replacement, product
 from math import prod
 
 import numpy as np
@@ -37,6 +39,8 @@ from npuc.compiler.options import Strategy
 
 MOST_LEVELS_ON_GRAPHS = 5
 """With three ways a node has 3^5 labels at 5 levels: more make tables too large to search (`many_levels`)."""
+FROM_TOP: tuple[Way, ...] = ("I", "whole", "II", "III")
+"""In which order the levels of a node's ways stand, the top first, where their order is free."""
 MIB = 1 << 20
 SHOWN = 4
 """So many of the largest tensors a message names."""
@@ -62,13 +66,8 @@ def ways_of(node: Node, strategy: Strategy) -> tuple[Way, ...]:
 
 
 def labels_at_bottom(ways: Sequence[Way], levels: int) -> list[Pattern]:
-    """Patterns with way I above and one other way below, by the number of levels below; way I first."""
-    found: list[Pattern] = [pattern("I", levels)] if "I" in ways else []
-    for way in ways:
-        if way != "I":
-            least = 1 if "I" in ways else levels
-            found += [pattern("I", levels - m) + pattern(way, m) for m in range(least, levels + 1)]
-    return found
+    """Patterns with the batch cut above, the value whole below that, and the channels cut at the bottom."""
+    return list(combinations_with_replacement([way for way in FROM_TOP if way in ways], levels))
 
 
 def pattern(way: Way, levels: int) -> Pattern:
@@ -92,7 +91,7 @@ def labels_of(nodes: Sequence[Node], strategy: Strategy, sizes: Sizes) -> list[l
     for node in nodes:
         ways = ways_of(node, strategy)
         if has_three_types(strategy) and levels > MOST_LEVELS_ON_GRAPHS:
-            found.append(few_orders(ways, levels))
+            found.append(few_orders([way for way in FROM_TOP if way in ways], levels))
         elif mixed or has_three_types(strategy):
             found.append([tuple(sequence) for sequence in product(ways, repeat=levels)])
         else:

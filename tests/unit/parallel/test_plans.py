@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.choices.minimise import minimise
@@ -164,6 +164,29 @@ def test_ways_at_the_bottom_are_as_good_as_all_sequences(
     best = minimise(graph_of(terms, every(network, "joint", levels), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+@settings(max_examples=12, deadline=None)
+@example(batch=8, h=2, g=100, out=1, middle=ATTENTION)
+@given(
+    batch=st.sampled_from([4, 6, 8, 12]),
+    h=st.sampled_from([1, 2, 3, 6]),
+    g=st.sampled_from([30, 70, 100, 150]),
+    out=st.sampled_from([1, 2, 3]),
+    middle=st.sampled_from([RESIDUAL, ATTENTION]),
+)
+def test_joins_have_channels_below_what_is_whole(
+    levels: int, batch: int, h: int, g: int, out: int, middle: str
+) -> None:
+    """Sizes with which it matters in which order a join is whole at one level and cut along channels at another."""
+    given_sizes: dict[str, object] = {"batch": batch, "wide": 1, "h": h, "g": g, "out": out, "bias": "true"}
+    network, flows = planned_from(NET.format(middle=middle.format(**given_sizes), **given_sizes))
+    terms, sizes = terms_of(network, flows, "physical"), (2,) * levels
+    found = search_all(network.nodes, terms, "joint", sizes)
+    best = minimise(graph_of(terms, every(network, "joint", levels), sizes))
+    assert best.exact
+    assert found.elements == found.bound == elements_of(best.cost, sizes)
 
 
 @settings(max_examples=40, deadline=None)
