@@ -14,22 +14,27 @@ from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
+    Devices,
     Inference,
     Load,
     MappedBy,
     MaxOps,
+    MovementBy,
     OptLevel,
+    Parallel,
     Pipeline,
+    PlanObjective,
     Quiet,
     Source,
     Verb,
+    Zero,
     check_target,
     make_console,
     parse_defines,
     write_bytes,
 )
 from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.options import CONVENTIONS, MAX_OPS, PLAN_OBJECTIVES
 
 if TYPE_CHECKING:
     from npuc.compiler.options import CompileOptions
@@ -79,6 +84,11 @@ def command(
     jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes that work on points.")] = 1,
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
     mapping: MappedBy = None,
+    devices: Devices = 1,
+    parallel: Parallel = None,
+    convention: MovementBy = "table2",
+    plan_objective: PlanObjective = "bytes",
+    zero: Zero = False,
     load: Load = None,
     max_ops: MaxOps = MAX_OPS,
     quiet: Quiet = False,
@@ -114,6 +124,17 @@ def command(
             "max_ops": max_ops,
             "verify_each": verify_each,
         }
+        # what is not said may be varied
+        if devices > 1:
+            options["devices"] = devices
+        if parallel is not None:
+            options["parallel"] = parallel
+        if convention != CONVENTIONS[0]:
+            options["convention"] = convention
+        if plan_objective != PLAN_OBJECTIVES[0]:
+            options["plan_objective"] = plan_objective
+        if zero:
+            options["zero"] = zero
         if objective is not None:
             options["objective"] = objective
         opened = open_source(source)

@@ -1,8 +1,8 @@
 """
 What a sweep varies: keys with their values, checked before the first point.
 
-A key is an option (`backend`, `hw`, `opt_level` or `O`, `objective`, `mapping`), a hardware key as `--set` takes it,
-or a parameter of the network as `-D` takes it; a name that is several of these is the first.
+A key is an option (`OPTIONS`), a hardware key as `--set` takes it, or a parameter of the network as `-D` takes it; a
+name that is several of these is the first.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from npuc.compiler.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions
 from npuc.compiler.source import Source
+from npuc.compiler.sweep.devices import FLAGS, check_shared
 from npuc.compiler.sweep.values import MOST_POINTS, read_values, too_many
 
 if TYPE_CHECKING:
@@ -38,8 +39,11 @@ OPTIONS = {
     "opt_level": "opt_level",
     "objective": "objective",
     "mapping": "mapping",
+    **{name: name for name in FLAGS},
 }
 """The options that may be varied: what they are called, and the keyword that each is."""
+WORDS = ("backend", "hardware", "objective", "parallel", "convention", "plan_objective")
+"""Those whose values are words."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +72,29 @@ class Axis:
 
 @dataclass(frozen=True)
 class Grid:
-    """The points of a sweep: the cross product of its axes, of which the last varies fastest."""
+    """
+    The points of a sweep: the cross product of its axes, of which the last varies fastest.
+
+    `devices` share the step at every point, unless that is varied.
+    """
 
     axes: tuple[Axis, ...]
+    devices: int = 1
 
     @property
     def count(self) -> int:
         """How many points there are."""
         return prod(len(axis.values) for axis in self.axes)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether points are of one of several devices."""
+        return self.devices > 1 or any(axis.target == "devices" for axis in self.axes)
+
+    def devices_of(self, index: int) -> int:
+        """How many devices share the step at a point."""
+        key = next((axis.key for axis in self.axes if axis.target == "devices"), None)
+        return self.devices if key is None else self.values(index)[key]
 
     @property
     def run(self) -> int:
@@ -136,7 +155,7 @@ def make_grid(source: Source, vary: Vary, options: CompileOptions, backends: Seq
     _check_options(axes, options)
     if parameters is not None:
         _check_defines(axes, options, parameters)
-    return Grid(tuple(axes))
+    return Grid(tuple(axes), options.get("devices", 1))
 
 
 def read_parameters(source: Source) -> Parameters | None:
@@ -170,7 +189,7 @@ def _values(key: str, place: Place, target: str, given: str | Iterable[object]) 
     """The values of a key, each of the kind that it takes."""
     if isinstance(given, str):
         kind = KEYS[target].kind if place == "hardware" else None
-        words = isinstance(kind, Text) or target in ("backend", "hardware", "objective")
+        words = isinstance(kind, Text) or target in WORDS
         values = [_literal(key, place, value) for value in read_values(key, given, words=words)]
     else:
         values = [_plain(value) for value in given]
@@ -213,6 +232,11 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
         get_backend(str(value))
     elif target == "mapping" and not is_mapping_file(str(value)):
         template_named(str(value))
+    elif place == "option" and target in FLAGS:
+        try:
+            check_shared(target, value)
+        except UsageError as e:
+            raise UsageError(f"--vary {key}: {e.message}", hint=e.hint) from None
     elif target == "hardware" and not isinstance(value, str | os.PathLike):
         raise UsageError(f"--vary {key}: found {value}, expected the name of a preset or a file")
 
@@ -231,7 +255,7 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
             said = "-b" if backends else None
         case "option":
             flags = {"hardware": "--hw", "opt_level": "-O", "objective": "--objective", "mapping": "--mapping"}
-            flag = flags[axis.target]
+            flag = {**flags, **FLAGS}[axis.target]
             said = flag if options.get(axis.target) is not None else None
     if said is not None:
         raise UsageError(f"--vary {axis.key}: {said} says what it is", hint=f"leave out {said}")
@@ -240,7 +264,11 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
 
 
 def _check_options(axes: Sequence[Axis], options: CompileOptions) -> None:
-    """Raise `UsageError` for a machine that cannot be read, with each value of a hardware key in turn."""
+    """Raise `UsageError` for a machine that cannot be read, or for how a step is shared that is not."""
+    several = any(axis.target == "devices" for axis in axes) or options.get("devices", 1) > 1
+    for axis in () if several else axes:
+        if axis.target in FLAGS:
+            raise UsageError(f"--vary {axis.key}: there is one device", hint="--devices 16, or --vary devices=1,2,4,8")
     machines = next((axis.values for axis in axes if axis.target == "hardware"), (options.get("hardware"),))
     first = {axis.target: axis.values[0] for axis in axes if axis.place == "hardware"}
     for machine in machines:

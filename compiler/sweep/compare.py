@@ -9,6 +9,7 @@ from functools import cached_property
 from npuc.compiler.report.model import Totals
 from npuc.compiler.report.verdict import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS
 from npuc.compiler.sweep.axes import Axis, Grid
+from npuc.compiler.sweep.devices import FLAGS
 from npuc.compiler.sweep.points import SweepPoint
 
 Units = tuple[tuple[float, str], ...]
@@ -56,6 +57,8 @@ TRAFFIC = Quantity("traffic", "DRAM traffic", BYTE_UNITS)
 ENERGY = Quantity("energy", "energy", ENERGY_UNITS)
 MEMORY = Quantity("memory", "peak memory", BYTE_UNITS)
 EDP = Quantity("edp", "energy x delay", _EDP_UNITS)
+SUMMED = (TRAFFIC, ENERGY, EDP)
+"""What all devices of a point cost together; totals are of one."""
 BY_OBJECTIVE = {"time": TIME, "latency": TIME, "traffic": TRAFFIC, "energy": ENERGY, "edp": EDP}
 
 
@@ -64,7 +67,8 @@ class Comparison:
     """
     Points compared by a quantity; by a MAC of it where they do not all do the same work, as at several batches.
 
-    `costs` are the values compared, None where there is none.
+    `costs` are the values compared, None where there is none. Where several devices share a step, traffic and energy
+    are those of all of them, and so is the work.
     """
 
     grid: Grid
@@ -72,6 +76,10 @@ class Comparison:
     points: Sequence[SweepPoint]
     by_mac: bool
     costs: tuple[float | None, ...]
+
+    def amount(self, quantity: Quantity, number: int) -> float | None:
+        """What a point costs by a quantity: with all its devices, but for its time and the memory of each."""
+        return _amount(self.grid, quantity, self.points[number])
 
     @cached_property
     def best(self) -> int | None:
@@ -153,15 +161,38 @@ def _place(grid: Grid, point: int, axis: int) -> int:
 
 def compare(grid: Grid, points: Sequence[SweepPoint], objective: str) -> Comparison:
     """All points of a grid, compared by what is minimised."""
-    quantity = BY_OBJECTIVE[objective]
-    works = {point.totals.macs for point in points if point.totals is not None}
-    by_mac = len(works) > 1 and None not in works and 0 not in works
+    quantity, works = BY_OBJECTIVE[objective], _works(grid, points)
+    known = {work for work in works if work is not None}
+    unknown = any(p.totals is not None and work is None for p, work in zip(points, works, strict=True))
+    by_mac = len(known) > 1 and 0 not in known and not unknown
     costs: list[float | None] = []
-    for point in points:
-        value = None if point.totals is None else quantity.of(point.totals)
-        macs = point.totals.macs if by_mac and point.totals is not None else 1
+    for point, work in zip(points, works, strict=True):
+        value = _amount(grid, quantity, point)
+        macs = work if by_mac else 1
         costs.append(None if value is None or not macs else value / macs)
     return Comparison(grid, quantity, points, by_mac, tuple(costs))
+
+
+def _amount(grid: Grid, quantity: Quantity, point: SweepPoint) -> float | None:
+    value = None if point.totals is None else quantity.of(point.totals)
+    return value * grid.devices_of(point.index) if value is not None and quantity in SUMMED else value
+
+
+def _works(grid: Grid, points: Sequence[SweepPoint]) -> list[int | None]:
+    """
+    The MACs of each point's step, None where they are not known.
+
+    Devices may do the same work twice. So the step's is the least of all points that differ in how it is shared alone.
+    """
+    alone = [axis.key for axis in grid.axes if not (axis.place == "option" and axis.target in FLAGS)]
+    least: dict[str, int] = {}
+    keys = [repr([point.values[key] for key in alone]) for point in points]
+    for point, key in zip(points, keys, strict=True):
+        if point.totals is not None and point.totals.macs is not None:
+            work = point.totals.macs * grid.devices_of(point.index)
+            least[key] = min(work, least.get(key, work))
+    both = zip(points, keys, strict=True)
+    return [least.get(key) if p.totals is not None and p.totals.macs is not None else None for p, key in both]
 
 
 def axis_names(axes: Sequence[Axis]) -> str:

@@ -27,6 +27,7 @@ import msgspec
 from npuc.compiler.errors import UsageError
 from npuc.compiler.report.write import cell, nested_totals, total_names
 from npuc.compiler.sweep.axes import Grid
+from npuc.compiler.sweep.devices import MOVED
 from npuc.compiler.sweep.points import SweepPoint
 
 HEAD = "# npuc sweep "
@@ -35,7 +36,7 @@ _INTEGER = re.compile(r"-?\d+", re.ASCII)
 
 def header(grid: Grid) -> list[str]:
     """The names of the columns."""
-    return [*(axis.key for axis in grid.axes), *total_names(), "error"]
+    return [*(axis.key for axis in grid.axes), *total_names(), *(MOVED if grid.is_shared else ()), "error"]
 
 
 def line(cells: Sequence[Any]) -> str:
@@ -148,22 +149,24 @@ class Partial:
         for index, text in enumerate(lines[2:]):
             yield self._point(index, text, names)
 
-    def _point(self, index: int, text: str, names: Sequence[str]) -> SweepPoint:
+    def _point(self, index: int, text: str, header: Sequence[str]) -> SweepPoint:
         values = self.grid.values(index)
         try:
             (cells,) = list(csv.reader([text], strict=True)) if "\0" not in text else [[]]
         except (csv.Error, ValueError):
             cells = []
-        if len(cells) != len(names):
-            raise self._damaged(index + 3, f"it is no row of {len(names)} cells")
-        own, totals, error = cells[: len(values)], cells[len(values) : -1], cells[-1]
+        if len(cells) != len(header):
+            raise self._damaged(index + 3, f"it is no row of {len(header)} cells")
+        names = MOVED if self.grid.is_shared else ()
+        own, numbers, error = cells[: len(values)], cells[len(values) : -1], cells[-1]
         if own != [cell(value) for value in values.values()]:
             raise self._damaged(index + 3, f"it is not the point {', '.join(map(cell, values.values()))}")
         if error:
-            return SweepPoint(index, values, None, error)
+            return SweepPoint(index, values, None, error, moved=dict.fromkeys(names) if names else None)
         try:
-            numbers = {name: _number(one) for name, one in zip(total_names(), totals, strict=True)}
-            point = SweepPoint(index, values, nested_totals(numbers))
+            known = {name: _number(one) for name, one in zip((*total_names(), *names), numbers, strict=True)}
+            moved = {name: known.pop(name) for name in names}
+            point = SweepPoint(index, values, nested_totals(known), moved=moved or None)
         except (ValueError, msgspec.ValidationError):
             raise self._damaged(index + 3, "its totals are no numbers") from None
         if line(list(point.row().values())) != f"{text}\n":

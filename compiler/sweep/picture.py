@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 
 from npuc.compiler.figure import GRID, Figure, new_figure, picture_bytes
 from npuc.compiler.sweep.axes import Axis, Grid
-from npuc.compiler.sweep.compare import Comparison
+from npuc.compiler.sweep.compare import TIME, Comparison
 
 MOST_IN_LEGEND = 16
 """With more lines, evenly spaced ones are named."""
@@ -17,6 +17,8 @@ LOG_RATIO = 20.0
 MARKS_UP_TO = 60
 TICKS_UP_TO = 10
 """So few values are the ticks themselves."""
+THIN, MORE = 1.4, 1.6
+"""How wide a line is, and for each that covers it, up to three."""
 GIGA = 1e9
 """Costs of a MAC are drawn for so many."""
 
@@ -57,9 +59,11 @@ def draw_sweep(title: str, comparison: Comparison, kind: str) -> bytes:
             color=_colour(number, count),
             marker="o" if len(places) <= MARKS_UP_TO else None,
             markersize=3.5,
-            linewidth=1.4,
+            linewidth=THIN + MORE * min(3, _covers(comparison.costs, number, count)),
             label=_label(others, number) if count > 1 and number in named else None,
         )
+    if x.target == "devices" and comparison.quantity is TIME:
+        _draw_linear(axes, x, comparison, scale)
     _x_axis(axes, x, places)
     _y_axis(axes, comparison, scale)
     name = comparison.quantity.title + (" a GMAC" if comparison.by_mac else "")
@@ -72,6 +76,18 @@ def draw_sweep(title: str, comparison: Comparison, kind: str) -> bytes:
         box = {"bbox_to_anchor": (1.01, 1.0), "frameon": False, "alignment": "left"}
         axes.legend(loc="upper left", title=keys + more, fontsize=8, title_fontsize=8, **box)
     return picture_bytes(figure, kind)
+
+
+def _draw_linear(axes: _Axes, x: Axis, comparison: Comparison, scale: float) -> None:
+    """What as many devices would take if none waited for another, from the best point of the fewest."""
+    first = min(range(len(x.values)), key=lambda place: x.values[place])
+    size = Grid(comparison.grid.axes[1:]).count
+    number = comparison.best_of(range(first * size, (first + 1) * size))
+    cost = None if number is None else comparison.costs[number]
+    if cost is not None:
+        devices = sorted(x.values)
+        times = [cost / scale * devices[0] / many for many in devices]
+        axes.plot(devices, times, color="0.6", linestyle="--", linewidth=1.0, label="linear", zorder=0)
 
 
 def _scale(comparison: Comparison) -> tuple[float, str]:
@@ -87,6 +103,16 @@ def _colour(number: int, count: int) -> Any:
     return colours(0.9 * number / max(count - 1, 1))
 
 
+def _covers(costs: Sequence[float | None], number: int, count: int) -> int:
+    """How many later lines run over a line: they have two points in common with it."""
+    own = costs[number::count]
+    common = (
+        sum(a is not None and a == b for a, b in zip(own, costs[n::count], strict=True))
+        for n in range(number + 1, count)
+    )
+    return sum(many > 1 for many in common)
+
+
 def _label(axes: Sequence[Axis], number: int) -> str:
     return ", ".join(str(value) for value in Grid(tuple(axes)).values(number).values())
 
@@ -96,7 +122,9 @@ def _x_axis(axes: _Axes, x: Axis, places: Sequence[float]) -> None:
     if not x.is_numeric:
         axes.set_xticks(places, [str(value) for value in x.values])
         return
-    if min(places) > 0 and max(places) / min(places) > LOG_RATIO:
+    if x.target == "devices":
+        axes.set_xscale("log", base=2)
+    elif min(places) > 0 and max(places) / min(places) > LOG_RATIO:
         axes.set_xscale("log")
     if len(places) <= TICKS_UP_TO:
         axes.set_xticks(places, [f"{value:g}" for value in x.values])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from npuc.backends.base import Backend, forecast, get_backend
@@ -22,10 +22,11 @@ from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import CompileOptions
 from npuc.compiler.reading import read_program
 from npuc.compiler.report import Report, Totals
-from npuc.compiler.report.write import flat_totals, total_names
+from npuc.compiler.report.write import cell, flat_totals, total_names
 from npuc.compiler.scoring import Request, full_totals, lower_program, machine_for, score_lowered, score_on_many
 from npuc.compiler.source import Source
 from npuc.compiler.sweep.axes import Grid
+from npuc.compiler.sweep.devices import MOVED, Moved, moved_by, shared
 from npuc.compiler.verify import SourceTexts
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class SweepPoint:
     One point: the varied keys and what the step costs there.
 
     `totals` is None where the program does not fit the machine, or is none with these parameters; `error` says why.
-    `messages` is what there is to tell besides, warnings among them.
+    `messages` is what there is to tell besides, warnings among them; `moved` what plans for several devices move, None
+    in a sweep without.
     """
 
     index: int
@@ -56,11 +58,17 @@ class SweepPoint:
     totals: Totals | None
     error: str | None = None
     messages: tuple[str, ...] = ()
+    moved: Moved | None = None
 
     def row(self) -> dict[str, Any]:
-        """The row of a CSV file: the varied keys, all totals, nested ones dotted, the error; None is an empty cell."""
+        """
+        The row of a CSV file: the varied keys, all totals, what plans move, the error; None is an empty cell.
+
+        Nested totals are dotted.
+        """
         known = {} if self.totals is None else flat_totals(self.totals)
-        return {**self.values, **{name: known.get(name) for name in total_names()}, "error": self.error}
+        totals = {name: known.get(name) for name in total_names()}
+        return {**self.values, **totals, **(self.moved or {}), "error": self.error}
 
 
 class _Said(dict[str, None]):
@@ -93,6 +101,7 @@ class Points:
     options: CompileOptions
     _programs: dict[tuple[object, ...], _Program] = field(default_factory=dict[tuple[object, ...], _Program])
     _backends: dict[str, Backend] = field(default_factory=dict[str, Backend])
+    _single: dict[str, SweepPoint] = field(default_factory=dict[str, SweepPoint])
     _scored: int = 0
     _right: bool | None = None
 
@@ -131,15 +140,24 @@ class Points:
         chosen = self._chosen(index)
         chosen.pop("backend", None)
         own = cast("CompileOptions", chosen)
-        return {**self.options, **own, "overrides": overrides, "defines": defines}
+        options: CompileOptions = {**self.options, **own, "overrides": overrides, "defines": defines}
+        return shared(options, strategies="parallel" in chosen)
 
     def _score_run(self, indices: range) -> Iterator[SweepPoint]:
         """Points that differ in the machine alone."""
         if self.backend_of(indices.start).level == "train":
             yield from self._score_together(indices)
         else:
-            for index in indices:
-                yield self._score_alone(index)
+            yield from map(self._score_once, indices)
+
+    def _score_once(self, index: int) -> SweepPoint:
+        """A point; one device is the same however several would share its step."""
+        if self.grid.devices_of(index) > 1 or not self.grid.is_shared:
+            return self._score_alone(index)
+        key = repr((self.backend_of(index).name, self.options_of(index)))
+        if key not in self._single:
+            self._single = {key: self._score_alone(index)}
+        return replace(self._single[key], index=index, values=self.grid.values(index))
 
     def _score_alone(self, index: int) -> SweepPoint:
         """A point with a program that is lowered for its machine."""
@@ -155,7 +173,8 @@ class Points:
                 lowered = lower_program(module, model, machine, request, warnings)
                 if (remark := forecast(model, module, machine)) is not None:
                     messages.add(remark)
-                return self._point(index, score_lowered(module, model, machine), lowered, warnings, messages)
+                report = score_lowered(module, model, machine)
+                return self._point(index, report, lowered, module, (*messages, *_warned(warnings, report)))
         except NpucError as error:
             return self._failed(index, error, messages)
 
@@ -166,6 +185,13 @@ class Points:
         try:
             format = self.source.format
             machines = [machine_for(model, self.options_of(index), messages.add, format) for index in indices]
+        except NpucError as error:
+            yield from (self._failed(index, error, messages) for index in indices)
+            return
+        if self._is_lowered_for_machines(indices.start, machines):
+            yield from map(self._score_once, indices)
+            return
+        try:
             with without_cycle_collection():
                 options = self.options_of(indices.start)
                 program = self._program(machines[0], options, indices.start)
@@ -177,7 +203,7 @@ class Points:
             return
         for index, found in zip(indices, score_on_many(module, model, machines), strict=True):
             if isinstance(found, Report):
-                yield self._point(index, found, lowered, warnings, messages)
+                yield self._point(index, found, lowered, module, (*messages, *_warned(warnings, found)))
             else:
                 yield self._failed(index, found, messages)
 
@@ -200,17 +226,23 @@ class Points:
         texts = SourceTexts({self.source.filename: self.source.text})
         return Request(self.source, lowering_options(self.source, options), texts, messages.add)
 
+    def _is_lowered_for_machines(self, index: int, machines: Iterable[Hardware]) -> bool:
+        """Whether what is lowered depends on the machine: plans for time do, and what a limited memory refuses."""
+        by_time = self.options_of(index).get("plan_objective") == "time"
+        return by_time or any(machine.get("dram.capacity_mib", float) is not None for machine in machines)
+
     def _point(
-        self, index: int, report: Report, lowered: Lowered, warnings: Iterable[str], messages: Iterable[str]
+        self, index: int, report: Report, lowered: Lowered, module: ModuleOp, messages: tuple[str, ...]
     ) -> SweepPoint:
-        said = (f"warning: {warning}" for warning in (*warnings, *report.warnings))
-        return SweepPoint(index, self.grid.values(index), full_totals(report, lowered), None, (*messages, *said))
+        moved = moved_by(report, module) if self.grid.is_shared else None
+        return SweepPoint(index, self.grid.values(index), full_totals(report, lowered), None, messages, moved)
 
     def _failed(self, index: int, error: NpucError, messages: Iterable[str]) -> SweepPoint:
         """A point without totals. Raises the error again where it is one of the whole sweep."""
         values = self.grid.values(index)
         if isinstance(error, CapacityError) or (isinstance(error, SourceError) and self._is_right_elsewhere()):
-            return SweepPoint(index, values, None, one_line(error), tuple(messages))
+            moved: Moved | None = dict.fromkeys(MOVED) if self.grid.is_shared else None
+            return SweepPoint(index, values, None, one_line(error), tuple(messages), moved)
         if isinstance(error, UsageError):
             message = f"{point_text(values)}: {error.message}"
             raise UsageError(message, location=error.location, hint=error.hint, source_line=error.source_line)
@@ -238,9 +270,13 @@ class Points:
             gc.collect()
 
 
+def _warned(warnings: Iterable[str], report: Report) -> Iterator[str]:
+    return (f"warning: {warning}" for warning in (*warnings, *report.warnings))
+
+
 def point_text(values: Mapping[str, Any]) -> str:
     """A point in a line: `memory.spm_kib=1024, batch=8`."""
-    return ", ".join(f"{key}={value}" for key, value in values.items())
+    return ", ".join(f"{key}={cell(value)}" for key, value in values.items())
 
 
 def one_line(error: NpucError) -> str:

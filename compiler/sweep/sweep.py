@@ -35,7 +35,7 @@ class Sweep:
         options: CompileOptions,
     ):
         backends = [backend] if isinstance(backend, str) else list(backend or [])
-        check_options({**options, "objective": options.get("objective") or "time"})
+        check_options(_of_some_point({**options, "objective": options.get("objective") or "time"}, vary))
         if options.get("print_after") is not None:
             raise UsageError("a sweep does not show the IR after passes", hint="compile one point")
         if len(backends) > 1 and "backend" not in vary:
@@ -65,6 +65,7 @@ class Sweep:
         machine = machine_for(backend, chosen, _ignore, self.source.format)
         parts = [] if varied & {"hardware", "backend"} else [f"on {machine.name}"]
         parts += [] if "backend" in varied else [f"backend {self.backend}"]
+        parts += [f"{self.grid.devices:,} devices"] if self.grid.devices > 1 else []
         return ", ".join([" ".join([self.source.shown, *parts[:1]]), *parts[1:]])
 
     def compare(self, points: Sequence[SweepPoint]) -> Comparison:
@@ -114,6 +115,11 @@ def _text(path: str) -> str:
             return hashlib.sha256(file.read()).hexdigest()
     except OSError:
         return ""
+
+
+def _of_some_point(options: CompileOptions, vary: Vary) -> CompileOptions:
+    """The options, of two devices where their number is varied."""
+    return {**options, "devices": 2} if "devices" in vary else options
 
 
 def _ignore(_: str) -> None:

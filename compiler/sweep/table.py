@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from npuc.compiler.report import Totals
+
 SweepRows = Literal["folded", "all"]
 """What the table shows: many points folded, or every point."""
 
@@ -129,13 +131,15 @@ def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[_Column]:
     """The columns after the keys."""
     totals = [comparison.points[number].totals for number in shown]
     for quantity in dict.fromkeys((TIME, TRAFFIC, ENERGY, comparison.quantity, MEMORY)):
-        values = [None if one is None else quantity.of(one) for one in totals]
+        values = [comparison.amount(quantity, number) for number in shown]
         varies = len({value for value in values if value is not None}) > 1
         if any(value is not None for value in values) and (quantity is not MEMORY or varies):
             spare = 0 if quantity is comparison.quantity else SPARE.get(quantity, 0)
             yield _column(HEADINGS.get(quantity, quantity.title), quantity, values, spare)
     if comparison.by_mac:
-        yield _rates([(one.macs, one.seconds) if one is not None else (None, None) for one in totals])
+        yield _rates(comparison, shown)
+    if comparison.grid.is_shared:
+        yield _between(totals)
     used = [None if one is None else one.utilization for one in totals]
     if any(value is not None for value in used):
         texts = ["" if value is None else f"{100 * value:.1f}" for value in used]
@@ -158,9 +162,22 @@ def _column(heading: str, quantity: Quantity, values: Sequence[float | None], sp
     return _Column(f"{heading}\n{unit}", texts, spare)
 
 
-def _rates(work: Sequence[tuple[int | None, float | None]]) -> _Column:
-    """MACs a second."""
-    rates = [macs / seconds if macs is not None and seconds else None for macs, seconds in work]
+def _between(totals: Sequence[Totals | None]) -> _Column:
+    """The share of the time that is between devices."""
+    texts: list[str] = []
+    for one in totals:
+        moving, seconds = (None, None) if one is None else (one.seconds_by_phase["comm"], one.seconds)
+        texts.append(f"{100 * moving / seconds:.1f}" if moving is not None and seconds else "")
+    return _Column("comm\n%", texts, spare=3)
+
+
+def _rates(comparison: Comparison, shown: Sequence[int]) -> _Column:
+    """MACs a second, of all devices."""
+    rates: list[float | None] = []
+    for number in shown:
+        one = comparison.points[number].totals
+        macs, seconds = (None, None) if one is None else (one.macs, one.seconds)
+        rates.append(comparison.grid.devices_of(number) * macs / seconds if macs is not None and seconds else None)
     scale, unit = next((u for u in MAC_UNITS if max((r for r in rates if r), default=0.0) >= u[0]), MAC_UNITS[-1])
     return _Column(f"MACs\n{unit}/s", ["" if rate is None else f"{rate / scale:,.1f}" for rate in rates], spare=3)
 
@@ -183,6 +200,8 @@ def summary(comparison: Comparison, backend: str) -> Iterator[tuple[str, str]]:
         texts = (f"{key} {'nothing' if ratio < 1.0005 else f'{_times(ratio)}x'}" for key, ratio in ranked)
         name = comparison.quantity.title + (" a MAC" if comparison.by_mac else "")
         yield "effect", f"at most, on {name}, the other keys unchanged: {', '.join(texts)}"
+    if comparison.grid.is_shared:
+        yield "devices", "time is that of a step, DRAM and energy are of all devices together, peak and util of one"
     yield "verdict", _verdict(comparison, best, worst)
 
 
@@ -193,8 +212,7 @@ def _times(ratio: float) -> str:
 
 def _verdict(comparison: Comparison, best: int, worst: int) -> str:
     point, quantity = comparison.points[best], comparison.quantity
-    value = None if point.totals is None else quantity.of(point.totals)
-    cost = quantity.text(value or 0.0)
+    cost = quantity.text(comparison.amount(quantity, best) or 0.0)
     ratio = comparison.ratio(worst)
     title = quantity.title + (" a MAC" if comparison.by_mac else "")
     ties = sum(other == comparison.costs[best] for other in comparison.costs) - 1

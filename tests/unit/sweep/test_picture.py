@@ -104,3 +104,27 @@ def test_of_many_lines_some_are_named(paper: type[Paper]) -> None:
 @pytest.mark.usefixtures("paper")
 def test_points_that_do_not_fit_are_left_out() -> None:
     assert draw_sweep("net", compared((SPM,), [None, None, None]), "svg") == b""
+
+
+DEVICES = Axis("devices", "option", "devices", (1, 2, 4))
+STRATEGIES = Axis("parallel", "option", "parallel", ("dp", "joint"))
+
+
+def test_devices_are_halved_along_a_line_that_waits_for_nothing(paper: type[Paper]) -> None:
+    costs = [0.008, 0.006, 0.005, 0.004, 0.003, 0.002]
+    draw_sweep("net", compared((DEVICES, STRATEGIES), costs), "svg")
+    assert [label for _, _, label in paper.made.lines] == ["dp", "joint", "linear"]
+    assert paper.made.lines[-1][:2] == ([1, 2, 4], [6.0, 3.0, 1.5])
+    assert paper.made.told["set_xscale"] == ("log",)
+
+
+def test_a_line_that_others_cover_is_wider(paper: type[Paper], monkeypatch: pytest.MonkeyPatch) -> None:
+    widths: list[object] = []
+
+    def plot(self: Paper, x: Sequence[float], y: Sequence[float], **style: object) -> None:
+        widths.append(style["linewidth"])
+
+    monkeypatch.setattr(Paper, "plot", plot)
+    draw_sweep("net", compared((SPM, RATE), [3.0, 3.0, 2.0, 2.0, 1.0, 1.0]), "svg")
+    draw_sweep("net", compared((SPM, RATE), [3.0, 3.0, 2.0, 1.0, 1.0, 0.5]), "svg")
+    assert widths == [3.0, 1.4, 1.4, 1.4]
