@@ -19,6 +19,7 @@ from npuc.compiler.cli.shared import (
     Load,
     MappedBy,
     MaxOps,
+    Mesh,
     MovementBy,
     OptLevel,
     Parallel,
@@ -85,6 +86,7 @@ def command(
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
     mapping: MappedBy = None,
     devices: Devices = 1,
+    mesh: Mesh = None,
     parallel: Parallel = None,
     convention: MovementBy = "table2",
     plan_objective: PlanObjective = "bytes",
@@ -127,6 +129,8 @@ def command(
         # what is not said may be varied
         if devices > 1:
             options["devices"] = devices
+        if mesh is not None:
+            options["mesh"] = mesh
         if parallel is not None:
             options["parallel"] = parallel
         if convention != CONVENTIONS[0]:

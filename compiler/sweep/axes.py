@@ -21,7 +21,7 @@ from npuc.compiler.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions
 from npuc.compiler.source import Source
-from npuc.compiler.sweep.devices import FLAGS, check_shared
+from npuc.compiler.sweep.devices import FLAGS, check_shared, devices_of
 from npuc.compiler.sweep.values import MOST_POINTS, read_values, too_many
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def make_grid(source: Source, vary: Vary, options: CompileOptions, backends: Seq
     _check_options(axes, options)
     if parameters is not None:
         _check_defines(axes, options, parameters)
-    return Grid(tuple(axes), options.get("devices", 1))
+    return Grid(tuple(axes), devices_of(options))
 
 
 def read_parameters(source: Source) -> Parameters | None:
@@ -257,6 +257,8 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
             flags = {"hardware": "--hw", "opt_level": "-O", "objective": "--objective", "mapping": "--mapping"}
             flag = {**flags, **FLAGS}[axis.target]
             said = flag if options.get(axis.target) is not None else None
+            if axis.target == "devices" and options.get("mesh") is not None:
+                said = "--mesh"
     if said is not None:
         raise UsageError(f"--vary {axis.key}: {said} says what it is", hint=f"leave out {said}")
     if axis.target == "opt_level" and options.get("pipeline") is not None:
@@ -265,7 +267,7 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
 
 def _check_options(axes: Sequence[Axis], options: CompileOptions) -> None:
     """Raise `UsageError` for a machine that cannot be read, or for how a step is shared that is not."""
-    several = any(axis.target == "devices" for axis in axes) or options.get("devices", 1) > 1
+    several = any(axis.target == "devices" for axis in axes) or devices_of(options) > 1
     for axis in () if several else axes:
         if axis.target in FLAGS:
             raise UsageError(f"--vary {axis.key}: there is one device", hint="--devices 16, or --vary devices=1,2,4,8")

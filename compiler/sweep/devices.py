@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING
 
 from npuc.compiler.driver import check_options
 from npuc.compiler.errors import UsageError
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.options import CompileOptions, mesh_sizes
 from npuc.compiler.report import Report
 
 if TYPE_CHECKING:
@@ -54,10 +55,16 @@ def check_shared(target: str, value: object) -> None:
         check_options({"plan_objective": str(value)})
 
 
+def devices_of(options: CompileOptions) -> int:
+    """How many devices share a step."""
+    mesh = options.get("mesh")
+    return options.get("devices", 1) if mesh is None else prod(mesh_sizes(mesh))
+
+
 def shared(options: CompileOptions, *, strategies: bool) -> CompileOptions:
     """The options of a point, without those that mean nothing there; whether `strategies` are varied."""
     kept = options.copy()
-    if kept.get("devices", 1) == 1:
+    if devices_of(options) == 1:
         for name in ("parallel", "convention", "plan_objective", "zero"):
             kept.pop(name, None)
     elif strategies and not str(kept.get("parallel")).endswith("joint"):

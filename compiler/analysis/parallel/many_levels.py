@@ -46,9 +46,10 @@ ROUNDS = 6
 """So often sequences around a plan are searched, at most."""
 
 
-def has_many(strategy: Strategy, levels: int) -> bool:
-    """Whether a node has too many sequences to look at all of them."""
-    return has_three_types(strategy) and levels > MOST_LEVELS_ON_GRAPHS
+def has_many(strategy: Strategy, sizes: Sizes) -> bool:
+    """Whether a node has too many sequences of halvings to look at all of them."""
+    halves = all(size == 2 for size in sizes)
+    return has_three_types(strategy) and halves and len(sizes) > MOST_LEVELS_ON_GRAPHS
 
 
 def search_joint(
@@ -67,7 +68,7 @@ def search_joint(
     below, has an integer program close what elimination leaves open. Raises `UsageError` where there are too many
     levels.
     """
-    if not has_many(strategy, len(sizes)):
+    if not has_many(strategy, sizes):
         return search_all(nodes, terms, strategy, sizes, exact=exact)
     if len(sizes) > MOST_LEVELS:
         raise UsageError(
@@ -95,9 +96,9 @@ def least(
 ) -> Fraction | None:
     """What no plan goes below that has a strategy's types; None where there are too many levels to say."""
     free: Strategy = "accpar-joint" if has_three_types(strategy) else "joint"
-    if has_many(strategy, len(sizes)) and len(sizes) > MOST_LEVELS:
+    if has_many(strategy, sizes) and len(sizes) > MOST_LEVELS:
         return None
-    search = relaxation if has_many(strategy, len(sizes)) else search_all
+    search = relaxation if has_many(strategy, sizes) else search_all
     return search(nodes, terms, free, sizes, exact=exact).bound
 
 

@@ -20,8 +20,9 @@ from npuc.compiler.analysis.parallel.runs import blocks, counts_of, few_orders, 
 from npuc.compiler.analysis.parallel.terms import Rate, ReadingRate
 from npuc.compiler.analysis.parallel.totals import least_totals, totals
 from npuc.compiler.analysis.parallel.ways import WAYS, Way
+from npuc.compiler.errors import UsageError
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention
+from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends import read_source, read_text
 from tests.chains import LAYERS
@@ -171,3 +172,10 @@ def test_the_plan_of_a_sample_is_proved_to_be_the_least(convention: Convention, 
     assert plan.total == plan.bound
     level_by_level = plan_network(network, flows, "accpar", convention, levels)
     assert level_by_level.bound == plan.total < level_by_level.total
+
+
+@pytest.mark.parametrize("strategy", ["accpar", "accpar-joint"])
+def test_the_relaxation_is_of_halves_alone(strategy: Strategy) -> None:
+    network, flows = network_for(the_function(read_source(read_text("samples:lenet_c"))))
+    with pytest.raises(UsageError, match="found 6 levels, not all of 2 parts, expected at most 5"):
+        plan_network(network, flows, strategy, "physical", (2, 2, 2, 2, 2, 3))

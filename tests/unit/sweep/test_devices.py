@@ -9,7 +9,6 @@ from typing_extensions import Unpack
 from npuc.compiler import SweepPoint, compile_source, sweep_source
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.options import CompileOptions
-from npuc.compiler.report import Report
 from npuc.compiler.source import text_source
 from npuc.compiler.sweep.devices import MOVED
 from npuc.compiler.sweep.partial import Partial, header
@@ -59,7 +58,7 @@ def test_other_options_of_sharing_are_varied() -> None:
     assert len(points) == 8
     for point in points:
         chosen: Any = dict(point.values)
-        report: Report = compile_source(EVEN, hardware="hypar16", devices=2, parallel="joint", **chosen)
+        report = compile_source(EVEN, backend="cycle", hardware="hypar16", devices=2, parallel="joint", **chosen)
         assert point.totals == report.totals
 
 
@@ -68,6 +67,17 @@ def test_rules_know_no_objective_where_strategies_are_varied() -> None:
     assert all(point.totals is not None for point in points)
     with pytest.raises(UsageError, match="dp is a rule of movement"):
         sweep({"devices": [1, 2]}, parallel="dp", plan_objective="time")
+
+
+def test_a_mesh_says_how_many_devices_there_are() -> None:
+    (point,) = sweep({"parallel": "mp"}, mesh="2x2")
+    report = compile_source(EVEN, hardware="hypar16", mesh="2x2", parallel="mp")
+    assert report.parallel is not None
+    assert point.totals == report.totals
+    assert point.moved is not None
+    assert point.moved["parallel.total.elements"] == report.parallel.total.elements
+    with pytest.raises(UsageError, match="--vary devices: --mesh says what it is"):
+        sweep({"devices": [1, 2]}, mesh="2x2")
 
 
 def test_a_batch_that_does_not_divide_is_a_row() -> None:
