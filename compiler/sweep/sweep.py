@@ -119,7 +119,7 @@ def _text(path: str) -> str:
 
 def _of_some_point(options: CompileOptions, vary: Vary) -> CompileOptions:
     """The options, of two devices where their number is varied."""
-    return {**options, "devices": 2} if "devices" in vary else options
+    return {**options, "devices": 2} if "devices" in vary and options.get("mesh") is None else options
 
 
 def _ignore(_: str) -> None:
