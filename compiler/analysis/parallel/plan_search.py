@@ -30,7 +30,7 @@ from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network, Node
 from npuc.compiler.analysis.parallel.room import Room, bytes_by_label, kept_tensors, largest
 from npuc.compiler.analysis.parallel.runs import few_orders
-from npuc.compiler.analysis.parallel.strategies import fixed_type, has_three_types, types_of
+from npuc.compiler.analysis.parallel.strategies import fixed_type, has_three_types, is_joint, types_of
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.parallel.totals import MOST_HALVINGS, totals
 from npuc.compiler.analysis.parallel.ways import Way
@@ -87,12 +87,15 @@ def labels_of(nodes: Sequence[Node], strategy: Strategy, sizes: Sizes) -> list[l
             f"found {levels} levels, not all of 2 parts, expected at most {MOST_LEVELS_ON_GRAPHS}",
             hint="neighbouring levels as one",
         )
+    choices = [ways_of(node, strategy) for node in nodes]
+    # where only some nodes can cut the batch, the order of levels counts, too
+    by_batch = {"I" in ways for ways in choices if is_joint(strategy)}
+    ordered = mixed or has_three_types(strategy) or (len(by_batch) > 1 and levels <= MOST_LEVELS_ON_GRAPHS)
     found: list[list[Pattern]] = []
-    for node in nodes:
-        ways = ways_of(node, strategy)
+    for ways in choices:
         if has_three_types(strategy) and levels > MOST_LEVELS_ON_GRAPHS:
             found.append(few_orders([way for way in FROM_TOP if way in ways], levels))
-        elif mixed or has_three_types(strategy):
+        elif ordered:
             found.append([tuple(sequence) for sequence in product(ways, repeat=levels)])
         else:
             found.append(labels_at_bottom(ways, levels))

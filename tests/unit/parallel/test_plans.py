@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -164,6 +165,25 @@ def test_ways_at_the_bottom_are_as_good_as_all_sequences(
     best = minimise(graph_of(terms, every(network, "joint", levels), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks(), st.sampled_from(CONVENTIONS), st.data())
+def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
+    net: tuple[Network, Flows], convention: Convention, data: st.DataObject
+) -> None:
+    """As where a batch does not divide."""
+    network, flows = net
+    nodes = [
+        replace(node, ways=data.draw(st.sampled_from([node.ways, node.ways[1:], node.ways[:2]])))
+        for node in network.nodes
+    ]
+    network = replace(network, nodes=tuple(nodes))
+    terms, sizes = terms_of(network, flows, convention), (2, 2)
+    found = search_all(network.nodes, terms, "joint", sizes)
+    best = minimise(graph_of(terms, every(network, "joint", 2), sizes))
+    assert best.exact
+    assert found.elements == found.bound == elements_of(best.cost, sizes)
 
 
 @pytest.mark.parametrize("levels", [2, 3])
