@@ -17,8 +17,9 @@ from xdsl.passes import ModulePass
 
 from npuc.backends.base import derives_backward, mapping_pass
 from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.analysis.liveness import Memory, largest_at_peak, memory_of_module
+from npuc.compiler.analysis.liveness import largest_at_peak
 from npuc.compiler.analysis.machine import machine_of
+from npuc.compiler.analysis.peak import Peak, peak_of_module
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.mapping_file import apply_mapping_file, asked_mapping, is_mapping_file
 from npuc.compiler.pipeline import (
@@ -36,6 +37,7 @@ from npuc.compiler.pipeline import (
 )
 from npuc.compiler.selection import keep_layers, patterns_of
 from npuc.compiler.trace import Trace, cost_of, work_of
+from npuc.compiler.transforms.autodiff import whole_step
 from npuc.compiler.verify import SourceTexts, location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
@@ -59,7 +61,7 @@ class Lowered:
     """The passes that ran, and what is in memory before the one that leaves the `train` level; None: unknown."""
 
     passes: list[ModulePass]
-    memory: Memory | None
+    peak: Peak | None
 
 
 def lower(
@@ -90,7 +92,7 @@ def lower(
     context = make_context()
     verify_each = options.get("verify_each", False)
     patterns = patterns_of(options.get("only"))
-    memory: Memory | None = None
+    peak: Peak | None = None
     if patterns and not derives_backward(model):
         whole = _through_autodiff(passes)
         run_pipeline(module, passes[:whole], context, sources, verify_each=verify_each, observe=trace)
@@ -99,10 +101,7 @@ def lower(
     else:
         above = next((i for i, p in enumerate(passes) if p.name == LOWER), len(passes))
         run_pipeline(module, passes[:above], context, sources, verify_each=verify_each, observe=trace)
-        state = state_of(module)
-        whole_step = not derives_backward(model) or state.is_step or not state.has_loss
-        memory = memory_of_module(module) if whole_step else None
-        check_memory(memory, module, machine)
+        peak = checked_peak(whole_step(module) if derives_backward(model) else module, machine)
         run_pipeline(module, passes[above:], context, sources, verify_each=verify_each, observe=trace)
     if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
         (schedule,) = read_pipeline(with_objective(SCHEDULE, objective), available)
@@ -118,7 +117,7 @@ def lower(
         if any(op.mapping_attr is None for op in contracts):
             run_pipeline(module, mappers, context, sources, verify_each=verify_each, observe=trace)
             passes += mappers
-    return Lowered(passes, memory)
+    return Lowered(passes, peak)
 
 
 def _check_alike(machine: Hardware) -> None:
@@ -250,16 +249,21 @@ def _trace(
     return Trace(model, machine, wanted, say, work_of(module) | cost_of(module, model, machine))
 
 
-def check_memory(memory: Memory | None, module: ModuleOp, machine: Hardware) -> None:
-    """Raise `CapacityError` for a step that takes more memory than a device has, where the machine says how much."""
-    capacity = machine.get("dram.capacity_mib", float)
-    if capacity is None or memory is None or memory.peak_bytes <= capacity * MIB:
-        return
-    over = memory.peak_bytes - capacity * MIB
-    shown = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in largest_at_peak(module, SHOWN))
+def checked_peak(step: ModuleOp, machine: Hardware) -> Peak | None:
+    """
+    What is in memory at the peak of a step; None where there is no step at the `train` level.
+
+    Raises `CapacityError` for a step that takes more memory than a device has, where the machine says how much.
+    """
+    float_bytes = machine.get("memory.element_bytes", int)
+    peak, capacity = peak_of_module(step, float_bytes), machine.get("dram.capacity_mib", float)
+    if capacity is None or peak is None or peak.memory.peak_bytes <= capacity * MIB:
+        return peak
+    taken = peak.memory.peak_bytes / MIB
+    shown = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in largest_at_peak(step, float_bytes, SHOWN))
     raise CapacityError(
-        f"the step takes up to {memory.peak_bytes / MIB:,.1f} MiB, in {memory.layer}; {machine.name} has "
-        f"{capacity:,.1f} MiB, {over / MIB:,.1f} MiB too little; most take {shown}",
+        f"the step takes up to {taken:,.1f} MiB, in {peak.memory.layer}; {machine.name} has "
+        f"{capacity:,.1f} MiB, {taken - capacity:,.1f} MiB too little; most take {shown}",
         hint="a smaller batch, more --devices (--zero keeps parameters in parts), or the pass recompute",
     )
 

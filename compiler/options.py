@@ -27,6 +27,9 @@ PLAN_OBJECTIVES: tuple[PlanObjective, ...] = get_args(PlanObjective)
 """What a joint strategy minimises: movement, the time of a step, or what a device keeps in memory."""
 MAX_DEVICES = 1 << 12
 """The most devices that a program may be for."""
+MemoryKind = Literal["weights", "gradients", "optimizer", "activations", "buffers"]
+MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
+"""What the memory of a step is made of."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
 Only = str | int | Sequence[str] | None
 """The layers to keep: a pattern or a number, or several patterns; None: all."""

@@ -22,10 +22,9 @@ from npuc.compiler.source import LISTS, Source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
-    from xdsl.dialects.func import FuncOp
 
     from npuc.backends.base import Backend
-    from npuc.compiler.analysis.liveness import Memory
+    from npuc.compiler.analysis.peak import Peak
     from npuc.compiler.lowering import Lowered
     from npuc.compiler.verify import SourceTexts
 
@@ -92,19 +91,12 @@ def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]
 
 def _whole_step(module: ModuleOp, model: Backend) -> ModuleOp:
     """The program with the backward pass that a backend derives by itself, to see what devices exchange in it."""
-    from npuc.compiler.transforms.autodiff import differentiate
+    from npuc.compiler.transforms.autodiff import whole_step
     from npuc.dialects.dist import mesh_of
-    from npuc.dialects.train.signature import is_differentiated, results_of, training_functions
+    from npuc.dialects.train.signature import training_functions
 
-    def is_partial(func: FuncOp) -> bool:
-        return mesh_of(func) is not None and not is_differentiated(func) and any(r.loss for r in results_of(func))
-
-    if not derives_backward(model) or not any(map(is_partial, training_functions(module))):
-        return module
-    step = module.clone()
-    for func in filter(is_partial, training_functions(step)):
-        differentiate(func)
-    return step
+    shared = any(mesh_of(func) is not None for func in training_functions(module))
+    return whole_step(module) if shared and derives_backward(model) else module
 
 
 def _selected(report: Report, model: Backend, request: Request, warnings: list[str]) -> Report:
@@ -151,7 +143,7 @@ def lower_program(
     require_function(module)
     check_budgets(module, machine, sources)
     check_supported(module, model, sources)
-    return replace(lowered, memory=None) if request.source.format in LISTS else lowered
+    return replace(lowered, peak=None) if request.source.format in LISTS else lowered
 
 
 def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled: bool = True) -> None:
@@ -207,7 +199,7 @@ def complete(report: Report, module: ModuleOp, request: Request, lowered: Lowere
         network=report.network or network_name(module),
         pipeline=write_pipeline(lowered.passes),
         totals=full_totals(report, lowered),
-        memory=_step_memory(lowered.memory),
+        memory=_step_memory(lowered.peak),
         defines=_literals(request.options),
         warnings=[*warnings, *report.warnings],
         ops=rows,
@@ -219,19 +211,22 @@ def full_totals(report: Report, lowered: Lowered) -> Totals:
     """The totals of a backend's report with those that the program alone says."""
     from msgspec.structs import replace as with_fields
 
-    memory = lowered.memory
-    return with_fields(report.totals, peak_bytes=None if memory is None else memory.peak_bytes)
+    if lowered.peak is None:
+        return report.totals
+    kinds: dict[str, int | None] = {**lowered.peak.kinds}
+    return with_fields(report.totals, peak_bytes=lowered.peak.memory.peak_bytes, memory=kinds)
 
 
-def _step_memory(memory: Memory | None) -> StepMemory | None:
+def _step_memory(peak: Peak | None) -> StepMemory | None:
     """What is in memory, as the report says it."""
-    if memory is None:
+    if peak is None:
         return None
     return StepMemory(
-        peak_bytes=memory.peak_bytes,
-        peak_layer=memory.layer,
-        activation_bytes=memory.kept_bytes,
-        argument_bytes=memory.resident_bytes,
+        peak_bytes=peak.memory.peak_bytes,
+        peak_layer=peak.memory.layer,
+        activation_bytes=peak.memory.kept_bytes,
+        argument_bytes=peak.memory.resident_bytes,
+        gradient_bytes=peak.gradient_bytes,
     )
 
 

@@ -15,7 +15,7 @@ ERRORS = ["npuc.compiler.errors", "npuc.compiler.boundary", "npuc.compiler.verif
 LAYERS = [*DIALECTS, *ERRORS, "npuc.compiler.options", "npuc.compiler.layers", "npuc.compiler.builder"]
 ANALYSIS = [*LAYERS, "npuc.compiler.analysis"]
 INTERPRETER = [*LAYERS, "npuc.compiler.analysis.mapping", "npuc.compiler.interpreter"]
-REPORT = [*ERRORS, "npuc.compiler.report"]
+REPORT = [*ERRORS, "npuc.compiler.options", "npuc.compiler.report"]
 ALLOWED = {
     "npuc.dialects": DIALECTS,
     "npuc.compiler.errors": [],

@@ -23,7 +23,6 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -105,18 +104,12 @@ def is_view(op: Operation) -> bool:
     return isinstance(op, TrainOp) and get_layer(op).kind is Kind.VIEW
 
 
-class _Builder:
-    """Numbers the buffers of a block."""
+class Sizes:
+    """The bytes of tensors; `float_bytes` as for `element_bytes`."""
 
-    def __init__(self, block: Block, float_bytes: int | None):
-        self.block, self.float_bytes = block, float_bytes
+    def __init__(self, float_bytes: int | None):
+        self.float_bytes = float_bytes
         self.widths: dict[Attribute, int] = {}
-        self.resident = sum(self.bytes_of(arg) for arg in block.args)
-        self.known: set[SSAValue] = set()
-        """Values that are computed from constants alone."""
-        self.buffer_of: dict[SSAValue, int] = {}
-        self.sizes: list[int] = []
-        self.kinds: dict[type[Operation], Kind | None] = {}
 
     def bytes_of(self, value: SSAValue) -> int:
         """The bytes of a tensor; 0 of anything else."""
@@ -128,6 +121,20 @@ class _Builder:
         if width is None:
             width = self.widths[element] = element_bytes(element, self.float_bytes)
         return elements(value) * width
+
+
+class _Builder(Sizes):
+    """Numbers the buffers of a block."""
+
+    def __init__(self, block: Block, float_bytes: int | None):
+        super().__init__(float_bytes)
+        self.block = block
+        self.resident = sum(self.bytes_of(arg) for arg in block.args)
+        self.known: set[SSAValue] = set()
+        """Values that are computed from constants alone."""
+        self.buffer_of: dict[SSAValue, int] = {}
+        self.sizes: list[int] = []
+        self.kinds: dict[type[Operation], Kind | None] = {}
 
     def tensors(self) -> Tensors:
         """The memory of the block."""
@@ -218,23 +225,21 @@ def memory_of_tensors(tensors: Tensors) -> Memory:
     return Memory(live[at], at, layer_of(tensors.ops[at]), _kept(tensors), tensors.resident, live=tuple(live))
 
 
-def largest_at_peak(module: ModuleOp, count: int) -> list[tuple[str, int]]:
+def largest_at_peak(module: ModuleOp, float_bytes: int | None, count: int) -> list[tuple[str, int]]:
     """What takes most where a module's function takes most: arguments and values by name or layer, and their bytes."""
-    machine = machine_of(module)
-    float_bytes = None if machine is None else machine.element_bytes
     total: dict[str, int] = {}
     for func in training_functions(module):
         builder = _Builder(func.body.block, float_bytes)
         tensors = builder.tensors()
         for argument in arguments_of(func):
             total[argument.name] = total.get(argument.name, 0) + builder.bytes_of(func.body.block.args[argument.index])
-        for buffer, layer in _live_at(tensors, memory_of_tensors(tensors).at):
+        for buffer, layer in live_at(tensors, memory_of_tensors(tensors).at):
             total[layer] = total.get(layer, 0) + tensors.sizes[buffer]
     return sorted(total.items(), key=lambda item: -item[1])[:count]
 
 
-def _live_at(tensors: Tensors, at: int) -> Iterator[tuple[int, str]]:
-    """The buffers that are there during an operation, and the layers that made them."""
+def live_at(tensors: Tensors, at: int) -> Iterator[tuple[int, str]]:
+    """The buffers that are there during an operation, by its number, and the layers that made them."""
     made: dict[int, int] = {}
     last: dict[int, int] = dict.fromkeys(tensors.returned, len(tensors.slots))
     for number, (reads, makes) in enumerate(tensors.slots):
@@ -253,13 +258,13 @@ def _kept(tensors: Tensors) -> int:
     return sum(tensors.sizes[buffer] for buffer in made & read)
 
 
-def memory_of_module(module: ModuleOp) -> Memory | None:
+def step_functions(module: ModuleOp) -> list[FuncOp]:
+    """The training functions of a module that are at the `train` level."""
+    functions = training_functions(module)
+    return [f for f in functions if all(isinstance(op, TrainOp | ReturnOp) for op in f.body.block.ops)]
+
+
+def memory_of_module(module: ModuleOp, float_bytes: int | None = None) -> Memory | None:
     """What is in memory during the function of a module that takes most; None where none is at the `train` level."""
-    machine = machine_of(module)
-    float_bytes = None if machine is None else machine.element_bytes
-    found = [
-        memory_of_tensors(tensors_of(func, float_bytes))
-        for func in training_functions(module)
-        if all(isinstance(op, TrainOp | ReturnOp) for op in func.body.block.ops)
-    ]
+    found = [memory_of_tensors(tensors_of(func, float_bytes)) for func in step_functions(module)]
     return max(found, key=lambda memory: memory.peak_bytes, default=None)

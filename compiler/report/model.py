@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from npuc.compiler.options import MEMORY_KINDS
+
 SCHEMA = "npuc.report/1"
 
 Phase = Literal["forward", "dx", "dw", "dxdw", "update", "comm"]
@@ -143,13 +145,15 @@ class StepMemory(msgspec.Struct, frozen=True, kw_only=True):
     What the tensors of a step take in memory, in bytes, before anything is lowered.
 
     `peak_bytes` is the most at any time, which is reached in `peak_layer`; `activation_bytes` is what the forward pass
-    keeps for the backward pass, `argument_bytes` inputs, parameters, optimizer states and constants.
+    keeps for the backward pass, `argument_bytes` inputs, parameters, optimizer states and constants. `gradient_bytes`
+    are the gradients of all parameters together; `totals.memory` says which of them are there at the peak.
     """
 
     peak_bytes: int
     peak_layer: str
     activation_bytes: int
     argument_bytes: int
+    gradient_bytes: int = 0
 
 
 class ByName(msgspec.Struct, frozen=True):
@@ -166,7 +170,9 @@ class Totals(ByName, frozen=True, kw_only=True):
     """
     Sums of `repeat` x row over all rows, and ratios of those sums. `totals["cycles"]` reads a field by its name.
 
-    `peak_bytes` is that of the report's `memory`.
+    `peak_bytes` is that of the report's `memory`; `memory` says what it is made of, and adds up to it: `weights`,
+    `gradients` of parameters, `optimizer` states, `activations` with inputs and their gradients, `buffers` (results of
+    collectives, parameters in another form, constants, running statistics).
     """
 
     cycles: int | float | None
@@ -182,6 +188,7 @@ class Totals(ByName, frozen=True, kw_only=True):
     seconds_by_phase: dict[str, float | None]
     seconds_by_kind: dict[str, float | None]
     peak_bytes: int | None = None
+    memory: dict[str, int | None] = msgspec.field(default_factory=lambda: dict.fromkeys(MEMORY_KINDS))
 
 
 class ParallelPair(ByName, frozen=True, kw_only=True):

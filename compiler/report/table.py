@@ -172,7 +172,7 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
     if overlap is not None:
         yield "network", overlap
     if report.memory is not None:
-        yield "memory", memory_text(report.memory)
+        yield "memory", memory_text(report.memory, report.totals)
     again = again_text(report)
     if again is not None:
         yield "again", again

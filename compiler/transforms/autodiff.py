@@ -51,6 +51,7 @@ from npuc.dialects.train.signature import (
     Argument,
     ArgumentKind,
     arguments_of,
+    has_loss,
     is_differentiated,
     result_entries,
     results_of,
@@ -242,6 +243,20 @@ def differentiate(func: FuncOp) -> None:
         op.detach()
     ending.erase()
     _rebuild(func, step, [*forward, *backward], kept)
+
+
+def whole_step(module: ModuleOp) -> ModuleOp:
+    """A module with the backward pass of every forward function that has a loss: itself where there is none."""
+
+    def is_forward(func: FuncOp) -> bool:
+        return has_loss(func) and not is_differentiated(func)
+
+    if not any(map(is_forward, training_functions(module))):
+        return module
+    step = module.clone()
+    for func in filter(is_forward, training_functions(step)):
+        differentiate(func)
+    return step
 
 
 def _rebuild(func: FuncOp, step: Step, ops: list[Operation], results: list[Returned]) -> None:

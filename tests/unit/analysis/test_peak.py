@@ -1,0 +1,117 @@
+"""What the memory of a step is made of at its peak."""
+
+import pytest
+from xdsl.parser import Parser
+
+from npuc.compiler.analysis.peak import peak_of_module
+from npuc.compiler.driver import compile_file, compile_source
+from npuc.compiler.errors import CapacityError
+from npuc.compiler.options import MEMORY_KINDS
+from npuc.compiler.report import Report
+from npuc.frontends.mlir import make_context
+
+ADAMW = """network n(batch=2) {
+    input x: f32[batch, 64]
+    labels y: i32[batch]
+    loss cross_entropy(linear(relu(linear(x, 100)), 5), y)
+    optimizer adamw(lr=0.001)
+}"""
+
+
+def kinds_of(report: Report) -> dict[str, int | None]:
+    """The kinds of a report, which has to have all of them, after a check that they add up to the peak."""
+    memory = report.totals.memory
+    assert tuple(memory) == MEMORY_KINDS
+    assert sum(size or 0 for size in memory.values()) == report.totals.peak_bytes
+    return memory
+
+
+def test_every_byte_of_a_small_step_by_hand() -> None:
+    module = Parser(
+        make_context(),
+        """func.func @f(%x: tensor<2x8xf32> {train.input = "x"}, %w: tensor<8x4xf32> {train.param = "w"},
+                        %v: tensor<8x4xf32> {train.state = "w.momentum"}, %s: tensor<3xf32> {train.stat = "mean"})
+    -> (tensor<f32> {train.loss}, tensor<8x4xf32> {train.updates = 1 : i64},
+        tensor<8x4xf32> {train.updates = 2 : i64}) {
+  %b = train.exp %w {layer = "copy"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %y = train.matmul %x, %b {layer = "y"} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %l = train.dot_loss %y, %y {layer = "l"} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<f32>
+  %p = train.matmul %x t, %y {layer = "y", role = "dw"} : (tensor<2x8xf32>, tensor<2x4xf32>) -> tensor<8x4xf32>
+  %d = train.mul %p, %b {layer = "copy", role = "dw"} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %n, %u = train.sgd %w, %d, %v lr 0.1 momentum 0.9 {layer = "w", role = "update"}
+      : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
+  func.return %l, %n, %u : tensor<f32>, tensor<8x4xf32>, tensor<8x4xf32>
+}""",
+    ).parse_module()
+    module.verify()
+    for float_bytes, width in ((None, 4), (2, 2)):
+        peak = peak_of_module(module, float_bytes)
+        assert peak is not None
+        # At %d: w; %p and %d; v; x and the loss (%y was read for the last time before); %b and the statistics.
+        weights = 32 * width
+        activations = (16 + 1) * width
+        assert peak.memory.at == 4
+        assert peak.kinds == {
+            "weights": weights,
+            "gradients": 2 * weights,
+            "optimizer": weights,
+            "activations": activations,
+            "buffers": weights + 3 * width,
+        }
+        assert peak.gradient_bytes == weights
+
+
+@pytest.mark.parametrize("backend", ["cycle", "roofline", "maestro"])
+def test_weights_gradients_and_states_of_adamw_take_sixteen_bytes_a_parameter(backend: str) -> None:
+    hardware = {"cycle": "igo-large", "roofline": "rtx2080ti", "maestro": "nvdla"}[backend]
+    report = compile_source(ADAMW, backend=backend, hardware=hardware, overrides={"memory.element_bytes": 4})
+    parameters = 64 * 100 + 100 + 100 * 5 + 5
+    memory = kinds_of(report)
+    # The number of steps, before and after, is a state too.
+    assert [memory[kind] for kind in ("weights", "gradients", "optimizer")] == [
+        4 * parameters,
+        4 * parameters,
+        8 * parameters + 8,
+    ]
+    assert report.memory is not None
+    assert report.memory.gradient_bytes == 4 * parameters
+
+
+@pytest.mark.parametrize("source", ["mlp", "lenet", "gpt2", "lstm_lm", "resnet18"])
+def test_backends_agree_and_kinds_add_up(source: str) -> None:
+    reports = [
+        compile_file(
+            f"samples:{source}", backend=backend, hardware=hardware, opt_level=0, overrides={"memory.element_bytes": 2}
+        )
+        for backend, hardware in (("cycle", "igo-large"), ("roofline", "rtx2080ti"))
+    ]
+    assert kinds_of(reports[0]) == kinds_of(reports[1])
+    assert reports[0].memory == reports[1].memory
+
+
+def test_a_step_that_takes_too_much_is_refused_by_a_backend_that_derives_it() -> None:
+    limit = {"dram.capacity_mib": 0.1}
+    for backend, hardware in (("cycle", "igo-large"), ("roofline", "rtx2080ti")):
+        with pytest.raises(CapacityError, match=r"the step takes up to 0\.1 MiB, .* too little"):
+            compile_source(ADAMW, backend=backend, hardware=hardware, overrides={**limit, "memory.element_bytes": 4})
+    assert compile_source(ADAMW, backend="roofline", inference=True, overrides=limit).totals.peak_bytes
+
+
+def test_a_forward_pass_has_no_gradients() -> None:
+    memory = kinds_of(compile_source(ADAMW, backend="roofline", inference=True))
+    assert (memory["gradients"], memory["optimizer"]) == (0, 0)
+
+
+def test_parameters_in_parts_take_half_on_two_devices() -> None:
+    source = ADAMW.replace(", 5)", ", 6)")
+    whole, parts = (
+        kinds_of(compile_source(source, devices=2, parallel="dp", zero=zero, overrides={"memory.element_bytes": 4}))
+        for zero in (False, True)
+    )
+    assert whole["weights"] == 2 * (parts["weights"] or 0)
+    assert (whole["optimizer"] or 0) - 8 == 2 * ((parts["optimizer"] or 0) - 8)
+
+
+def test_it_is_unknown_for_tables() -> None:
+    report = compile_source("Layer,M,N,K\nfc1,10,20,30\n", format="csv")
+    assert report.totals.memory == dict.fromkeys(MEMORY_KINDS)
