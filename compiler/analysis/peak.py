@@ -86,13 +86,14 @@ class _Values:
     """What the values of a function are for."""
 
     def __init__(self, func: FuncOp):
-        block, ending = func.body.block, func.body.block.last_op
+        block = func.body.block
+        ended = () if block.last_op is None else block.last_op.operands
         named = {a.index: a for a in arguments_of(func)}
         self.parameters = {block.args[i] for i, a in named.items() if a.kind is ArgumentKind.PARAM}
         self.updates: dict[SSAValue, MemoryKind] = {}
         returned: list[SSAValue] = []
-        for result in results_of(func) if ending is not None else ():
-            value = ending.operands[result.index]
+        for result in results_of(func):
+            value = ended[result.index]
             if result.updates is not None and result.updates in named:
                 self.updates[value] = _ARGUMENTS[named[result.updates].kind]
             elif result.gradient is not None:
