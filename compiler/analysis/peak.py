@@ -71,9 +71,9 @@ def peak_of(func: FuncOp, float_bytes: int | None) -> Peak:
     tensors, sizes = tensors_of(func, float_bytes), Sizes(float_bytes)
     memory = memory_of_tensors(tensors)
     kinds: dict[MemoryKind, int] = dict.fromkeys(MEMORY_KINDS, 0)
-    arguments = {a.index: _ARGUMENTS[a.kind] for a in arguments_of(func)}
+    arguments = {a.index: a.kind for a in arguments_of(func)}
     for index, argument in enumerate(func.body.block.args):
-        kinds[arguments.get(index, "activations")] += sizes.bytes_of(argument)
+        kinds[_ARGUMENTS[arguments.get(index, ArgumentKind.INPUT)]] += sizes.bytes_of(argument)
     kinds["buffers"] += tensors.resident - sum(kinds.values())  # the constants
     roles = _Values(func)
     makers = {tensors.buffer_of[v]: v for op in tensors.ops for v in op.results if v in tensors.buffer_of}
