@@ -135,11 +135,12 @@ def test_a_step_that_fits_is_never_slower_than_one_that_streams(
     """The same loads on demand and the same copies: the fewer steps stream, the earlier the iteration ends."""
     trace = trace_of(iteration)
     plan = residency(trace, np.array([0]), data.draw(st.booleans()))
-    few = np.array(data.draw(st.lists(st.booleans(), min_size=trace.steps, max_size=trace.steps)), dtype=np.bool_)
-    more = few | np.array(data.draw(st.lists(st.booleans(), min_size=trace.steps, max_size=trace.steps)), dtype=np.bool_)
+    some = st.lists(st.booleans(), min_size=trace.steps, max_size=trace.steps)
+    few, others = (np.array(data.draw(some), dtype=np.bool_) for _ in range(2))
     # nothing is loaded ahead in a cache of no bytes
     times = [
-        timeline(replace(plan, streams=streams[:, None]), throughput * TERA, GIGA) for streams in (few, more, more | True)
+        timeline(replace(plan, streams=streams[:, None]), throughput * TERA, GIGA)
+        for streams in (few, few | others, few | True)
     ]
     totals = [float(found.total[0]) for found in times]
     assert totals == sorted(totals)

@@ -1,14 +1,14 @@
 """
 The timeline of an iteration: a clock for computation, and one for the bus to memory, which serves in order.
 
-A step that streams computes beside its transfers, tile by tile, and ends when both have. A step that fits does no
-worse (`overlap`): it computes beside its own loads and ends when it has computed and all its inputs have landed, and its
-writes leave as they are made, without the step waiting for them. In the study's model it does (`overlap` false): it
-loads, computes when all its inputs have landed, and then queues its writes. Prefetches issued at a step queue behind its
-own loads. What is stalled is billed to the step that waits, the bus's tail to the last one.
+A step that streams computes beside its transfers, tile by tile, and ends when both have. A step that fits does no worse
+(`overlap`): it computes beside its own loads and ends when it has computed and all its inputs have landed, and its
+writes leave as they are made, without the step waiting for them. In the study's model (`overlap` false) it loads,
+computes when all its inputs have landed, and then queues its writes. Prefetches issued at a step queue behind its own
+loads. What is stalled is billed to the step that waits, the bus's tail to the last one.
 
-With `overlap`, of two plans that stream or load on demand the same, the one in which more steps fit is never slower:
-each step takes the same transfers in the same order, waits for no more of them, and so nothing on either clock is later.
+With `overlap`, of two plans with the same loads on demand and the same writes, the one in which fewer steps stream is
+never slower: each step has the same transfers in the same order and waits for no more of them.
 """
 
 from __future__ import annotations
