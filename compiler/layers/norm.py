@@ -7,8 +7,9 @@ means). Without scale and shift gamma is 1 and beta 0.
 
 Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters. Mean and variance come of one pass over
 x (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983), a second one
-normalises; so do the two means of dx and dx itself, over dy and x. The sums of the parameters take one pass. What one
-statistic covers is neighbours in memory in layer normalisation; in batch normalisation it is spread over all of x.
+normalises; so do the two means of dx and dx itself, over dy and x. The sums of the parameters take one pass; in batch
+normalisation they are those of dx, which then takes one pass, too (`lower-to-npu`). What one statistic covers is
+neighbours in memory in layer normalisation; in batch normalisation it is spread over all of x.
 """
 
 from collections.abc import Sequence
@@ -44,6 +45,7 @@ from npuc.dialects.provenance import Role
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.norm import (
     BatchNormDwOp,
+    BatchNormDxFromSumsOp,
     BatchNormDxOp,
     BatchNormOp,
     EmaOp,
@@ -131,6 +133,20 @@ class BatchNormDxLayer(NormLayer[BatchNormDxOp]):
         z = (x - columns(mean, x)) / columns(deviation, x)
         centred = dy - columns(dy.mean(axis=axes), x) - z * columns((dy * z).mean(axis=axes), x)
         return (centred * columns((gamma[0] if gamma else 1) / deviation, x),)
+
+
+class BatchNormDxFromSumsLayer(NormLayer[BatchNormDxFromSumsOp]):
+    """The gradient of the input where the sums are known: one pass."""
+
+    op = BatchNormDxFromSumsOp
+
+    def evaluate(self, op: BatchNormDxFromSumsOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, x, gamma, mean, var, dgamma, dbeta = arrays
+        count = x.dtype.type(prod(x.shape) // x.shape[1])
+        deviation = (var + op.eps.value.data) ** 0.5
+        z = (x - columns(mean, x)) / columns(deviation, x)
+        centred = dy - columns(dbeta / count, x) - z * columns(dgamma / count, x)
+        return (centred * columns(gamma / deviation, x),)
 
 
 class BatchNormDwLayer(NormLayer[BatchNormDwOp]):
@@ -266,6 +282,7 @@ def layer_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, axes: int = 1, bias
 LAYERS = (
     BatchNormLayer(),
     BatchNormDxLayer(),
+    BatchNormDxFromSumsLayer(),
     BatchNormDwLayer(),
     EmaLayer(),
     LayerNormLayer(),
