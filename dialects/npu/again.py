@@ -87,5 +87,5 @@ def check_again(again: Again, operands: Sequence[SSAValue], reads: Sequence[int]
             raise VerifyException(f"groups is {again.groups}, expected a divisor of the {whole} elements of in{number}")
         if reads is not None and reads[number] != whole:
             raise VerifyException(
-                f"in{number} is read again, but only {reads[number]} of its elements are read at first"
+                f"in{number} is read again, but only {reads[number]} of its {whole} elements are read"
             )
