@@ -203,10 +203,3 @@ def _uses(value: SSAValue) -> Iterator[tuple[Operation, int]]:
             yield from _uses(use.operation.results[0])
         else:
             yield use.operation, use.index
-
-
-def _size(value: SSAValue) -> int:
-    size = 1
-    for extent in shape_of(value):
-        size *= extent
-    return size

@@ -91,8 +91,16 @@ def _work_op(op: TrainOp) -> Operation:
     work = layer.work(op)
     if layer.kind is Kind.DATA:
         return MoveOp(kind, op.operands, types, params, reads=_reads(op, work.reads), writes=work.writes)
-    counts = {"reads": work.reads, "writes": work.writes}
-    return VectorOp(kind, op.operands, types, params, ops=work.vector_ops, again=work.again, **counts)
+    return VectorOp(
+        kind,
+        op.operands,
+        types,
+        params,
+        ops=work.vector_ops,
+        reads=work.reads,
+        writes=work.writes,
+        again=work.again,
+    )
 
 
 def _is_constant(value: SSAValue) -> bool:

@@ -1,6 +1,6 @@
 """What vector work reads twice: equal to the best of all walks over its elements, and to the rows of whole steps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -22,7 +22,9 @@ Group = dict[int, list[int]]
 """The elements of each operand that belong to a group, by the operand's number."""
 
 
-def walk(groups: list[Group], twice: set[int], beside: dict[int, int], width: list[int]) -> Iterator[tuple[int, int]]:
+def walk(
+    groups: list[Group], twice: set[int], beside: dict[int, int], width: Sequence[int]
+) -> Iterator[tuple[int, int]]:
     """
     Bytes read, and the most bytes of SPM that are taken, of each way to run through the groups, element by element.
 
@@ -49,7 +51,7 @@ def walk(groups: list[Group], twice: set[int], beside: dict[int, int], width: li
 
 
 @st.composite
-def works(draw: st.DrawFn) -> tuple[str, list[Group], set[int], dict[int, int], list[int]]:
+def works(draw: st.DrawFn) -> tuple[str, list[Group], set[int], dict[int, int], Sequence[int]]:
     """A program of one operation; its operands by group, those read twice, the sizes of those of all groups, widths."""
     groups, size = draw(st.integers(1, 4)), draw(st.integers(1, 12))
     roles = [*draw(st.lists(st.sampled_from(("twice", "once", "beside")), max_size=3)), "twice"]
@@ -106,7 +108,7 @@ NETS: dict[str, tuple[tuple[int, ...], str, int]] = {
 """Shape, call, and the number of groups."""
 
 
-def step(name: str, kib: float, **keys: Any) -> Report:
+def step(name: str, kib: float, pipeline: str | None = None) -> Report:
     shape, call, _ = NETS[name]
     text = f"""network net() {{
       input z: f32[{", ".join(map(str, shape))}]
@@ -116,7 +118,7 @@ def step(name: str, kib: float, **keys: Any) -> Report:
       optimizer sgd(lr=0.1)
     }}"""
     overrides = {"memory.spm_kib": kib, "memory.element_bytes": 2}
-    return compile_source(text, hardware="igo-small", overrides=overrides, **keys)
+    return compile_source(text, hardware="igo-small", overrides=overrides, pipeline=pipeline)
 
 
 def moved(row: OpRow) -> int:

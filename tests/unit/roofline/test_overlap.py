@@ -73,7 +73,9 @@ def test_the_study_s_conventions_do_not_overlap(keys: dict[str, Any]) -> None:
         return compile_source(CHAIN, backend="roofline", hardware="rtx2080ti", overrides=keys | more)
 
     assert found({}).totals == found({"roofline.overlap": False}).totals
-    assert found({}).hardware["roofline"]["overlap"] is False  # type: ignore[index]
+    settings = found({}).hardware["roofline"]
+    assert isinstance(settings, dict)
+    assert settings["overlap"] is False
     assert (found({"roofline.overlap": True}).totals.seconds or 0) < (found({}).totals.seconds or 0)
 
 
