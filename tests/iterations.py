@@ -207,8 +207,8 @@ class Walk:
                     found[number, tensor] = at
         return found
 
-    def seconds(self, throughput: float, bandwidth: float) -> float:
-        """The time of the iteration, with operations and bytes a second."""
+    def seconds(self, throughput: float, bandwidth: float, overlap: bool = True) -> float:
+        """The time of the iteration, with operations and bytes a second; `overlap`: also within steps that fit."""
         compute = [step.ops / throughput for step in self.iteration.steps]
         issued, writes = self.issued(compute, bandwidth), self.writes()
         now = bus = 0.0
@@ -223,12 +223,13 @@ class Walk:
                 now = max(start + work, bus if demanded + written else 0.0)
             else:
                 ready = [landed[number, tensor] for tensor in self.misses[number] if (number, tensor) in issued]
-                now = max([start, bus if demanded else 0.0, *ready]) + work
+                landing = max([start, bus if demanded else 0.0, *ready])
+                now = max(start + work, landing) if overlap else landing + work
             ahead = [(use, tensor) for (use, tensor), at in issued.items() if at == number]
             ahead.sort(key=lambda load: self._rank(load[1]), reverse=True)
             for use, tensor in sorted(ahead, key=lambda load: load[0]):
                 bus = max(bus, start) + self._size(tensor) / bandwidth
                 landed[use, tensor] = bus
             if written and not self.streams[number]:
-                bus = max(bus, now) + written / bandwidth
+                bus = max(bus, start if overlap else now) + written / bandwidth
         return max(now, bus)

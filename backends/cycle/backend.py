@@ -137,7 +137,7 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
             return contract_row(op, machine, index, op in held, shares.get(op))
         if isinstance(op, InterleaveOp):
             return interleave_row(op, machine, index)
-        return stream_row(op, machine, index)
+        return stream_row(op, machine, index, stays[op].room if op in stays else 0)
 
     return _rows(ops, kind_of, price)
 

@@ -1,33 +1,33 @@
 """
 What operations without matrix work cost: vector work, moves, windows as matrices.
 
-Each runs by itself, in series with the matrix work, and streams through SPM: its operands come from DRAM once and its
-results go there once. With double buffering the vector unit works while data moves, so the time is the larger of
-ops / lanes and the transfer; without it their sum. A value that is an operand twice is read once, one that is in SPM
-already not at all.
+Each runs by itself, in series with the matrix work, and streams through SPM: its operands come from DRAM once, those
+that it needs twice a second time where they do not stay in between, and its results go there once
+(`analysis/streaming.py`). With double buffering the vector unit works while data moves, so the time is the larger of
+ops / lanes and the transfer; without it their sum. A value that is in SPM already is not read at all.
 """
 
-from collections.abc import Sequence
-from math import prod
-from typing import cast
+from xdsl.ir import Operation
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
-
-from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.epilogue import stream_cycles, vector_cycles
 from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.streaming import streamed
 from npuc.compiler.report import Kind, OpRow, Scalar, TensorBytes
 from npuc.dialects.npu import TensorWorkOp, VectorOp
 from npuc.dialects.npu.resident import Holder, not_moved
 from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
 
-def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
-    """The row of an operation that streams: kind `vector` for vector work, `data` for pure movement."""
-    reads, writes = (op.reads, op.writes) if isinstance(op, TensorWorkOp) else (None, None)
-    tensors = _moved("in", op.operands, reads, machine, write=False)
-    tensors |= _moved("out", op.results, writes, machine, write=True)
+def stream_row(op: Operation, machine: Machine, index: int, taken: int = 0) -> OpRow:
+    """
+    The row of an operation that streams: kind `vector` for vector work, `data` for pure movement.
+
+    `taken` are the bytes of SPM that values take which stay there from one operation to the next.
+    """
+    resident = op.resident.names if isinstance(op, Holder) else ()
+    moving = streamed(op, machine, resident, taken)
+    tensors = {name: TensorBytes(size, 0) for name, size in moving.reads.items()}
+    tensors |= {name: TensorBytes(0, size) for name, size in moving.writes.items()}
     still = not_moved(op) if isinstance(op, Holder) else frozenset[str]()
     kept = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in still)
     tensors |= dict.fromkeys(still, TensorBytes(0, 0))
@@ -48,6 +48,9 @@ def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
     }
     if still:
         native["not_moved_bytes"] = kept
+    if moving.again:
+        native |= {"read_twice": [*moving.again], "read_twice_bytes": sum(moving.again.values())}
+        native["group_bytes"] = moving.group
     return OpRow(
         index=index,
         name=layer_of(op),
@@ -77,24 +80,3 @@ def stream_row(op: Operation, machine: Machine, index: int) -> OpRow:
 def _what(op: Operation) -> str:
     """What the operation computes: the name of the train operation whose meaning it has."""
     return op.kind if isinstance(op, TensorWorkOp) else op.name.removeprefix("npu.")
-
-
-def _moved(
-    name: str, values: Sequence[SSAValue], counts: Sequence[int] | None, machine: Machine, *, write: bool
-) -> dict[str, TensorBytes]:
-    """The bytes of each operand or result: of its elements, or of as many as the operation says."""
-    result: dict[str, TensorBytes] = {}
-    seen: set[SSAValue] = set()
-    for number, value in enumerate(values):
-        type_: Attribute = value.type
-        if value in seen:
-            continue
-        seen.add(value)
-        elements = counts[number] if counts is not None else _elements(type_)
-        moved = elements * element_bytes(type_, machine.element_bytes)
-        result[f"{name}{number}"] = TensorBytes(0, moved) if write else TensorBytes(moved, 0)
-    return result
-
-
-def _elements(type_: Attribute) -> int:
-    return prod(cast("TensorType[Attribute]", type_).get_shape())

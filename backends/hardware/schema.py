@@ -236,6 +236,7 @@ _ALL = (
     Key("roofline.sgd", Flag(), "whether the update is part of the iteration"),
     Key("roofline.order", Text(("dfs", "listed")), "order of the layers"),
     Key("roofline.plan", Text(("best", "single")), "best plan of any smaller capacity, or of this one"),
+    Key("roofline.overlap", Flag(), "whether a step that fits computes while it loads and writes, as one that streams"),
     Key("roofline.policy", Text(("belady", "optimal")), "replacement policy"),
     Key("roofline.compat", Text(("none", "prototype")), "reproduce the reference's oddities"),
     Key("roofline.backward", Text(("needed", "table")), "backward of a layer: what is needed, or as published"),

@@ -20,6 +20,7 @@ PROFILES: dict[str, dict[str, Value]] = {
         "roofline.sgd": True,
         "roofline.order": "dfs",
         "roofline.plan": "best",
+        "roofline.overlap": True,
         "roofline.policy": "belady",
         "roofline.backward": "needed",
         "roofline.loss": "layer",
@@ -34,6 +35,7 @@ PROFILES: dict[str, dict[str, Value]] = {
         "roofline.sgd": False,
         "roofline.order": "dfs",
         "roofline.plan": "single",
+        "roofline.overlap": False,
         "roofline.policy": "belady",
         "roofline.backward": "table",
         "roofline.loss": "free",
@@ -42,6 +44,8 @@ PROFILES: dict[str, dict[str, Value]] = {
     },
 }
 """What a profile sets; a key that the hardware description has itself wins."""
+PROTOTYPE: dict[str, Value] = {"roofline.overlap": False}
+"""What `roofline.compat = "prototype"` sets besides, in any profile, as the reference data have it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Options:
     The machine and the model's choices: cache in bytes, 10^12 operations and 10^9 bytes a second.
 
     `retain`: what is kept after a step that does not fit; `best`: the best plan of any capacity up to this one;
-    `optimal`: the plan is that of the integer program.
+    `overlap`: steps that fit compute beside their transfers; `optimal`: the plan is that of the integer program.
     """
 
     capacity: int
@@ -58,6 +62,7 @@ class Options:
     gb_per_s: float
     retain: bool
     best: bool
+    overlap: bool
     optimal: bool
     bound: bool
     conventions: Conventions
@@ -75,7 +80,8 @@ class Options:
 def resolved(hardware: Hardware) -> Hardware:
     """The description with what its profile sets where it says nothing itself."""
     profile = PROFILES[str(hardware.get("roofline.profile") or "default")]
-    values = {**profile, **hardware.values}
+    compat = hardware.get("roofline.compat") or profile["roofline.compat"]
+    values = {**profile, **(PROTOTYPE if compat == "prototype" else {}), **hardware.values}
     return Hardware({path: values[path] for path in KEYS if path in values})
 
 
@@ -103,6 +109,7 @@ def read_options(hardware: Hardware) -> Options:
         gb_per_s=hardware.require("dram.gb_per_s", float, backend=NAME),
         retain=value("roofline.oversize") == "retain",
         best=plan == "best" and policy == "belady",
+        overlap=bool(value("roofline.overlap")),
         optimal=policy == "optimal",
         bound=bool(value("roofline.bound")),
         conventions=conventions,

@@ -53,16 +53,16 @@ class Planner:
         if options.optimal and trace.slots:
             for capacity in capacities:
                 plan = self.nearness(options.conventions).best(capacity)
-                yield plan, timeline(plan, options.tflops, options.gb_per_s)
+                yield plan, _times(plan, options)
             return
         bypass = np.zeros(len(sizes), dtype=np.bool_)
         if options.best and trace.slots:
             ladder = self._ladder(trace, options, int(sizes.max()))
-            choice = choose(ladder, sizes, options.tflops, options.gb_per_s)
+            choice = choose(ladder, sizes, options.tflops, options.gb_per_s, overlap=options.overlap)
             sizes, bypass = choice.capacity, choice.bypass
         for chunk in in_chunks(trace, len(sizes)):
             plan = residency(trace, sizes[chunk], options.retain, bypass[chunk])
-            yield plan, timeline(plan, options.tflops, options.gb_per_s)
+            yield plan, _times(plan, options)
 
     def _ladder(self, trace: Trace, options: Options, most: int) -> Ladder:
         """The ladder up to a capacity, kept for other machines."""
@@ -72,3 +72,8 @@ class Planner:
             ladder = ladder_of(trace, most, retain=options.retain)
             self.ladders[key] = (most, ladder)
         return ladder
+
+
+def _times(plan: Plan, options: Options) -> Timeline:
+    """The timeline of a plan on a machine."""
+    return timeline(plan, options.tflops, options.gb_per_s, overlap=options.overlap)

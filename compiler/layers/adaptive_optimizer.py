@@ -7,7 +7,7 @@ Work in vector operations an element: rmsprop 9, centred 5 more, with momentum 2
 
 import numpy as np
 
-from npuc.compiler.layers.base import Array, OpT, PerElementLayer
+from npuc.compiler.layers.base import Again, Array, OpT, PerElementLayer
 from npuc.compiler.layers.optimizer import decayed
 from npuc.dialects.train.adaptive_optimizer import (
     AdadeltaOp,
@@ -134,7 +134,12 @@ class NadamLayer(_UpdateLayer[NadamOp]):
 
 
 class LambLayer(_UpdateLayer[LambOp]):
-    """LAMB: Adam's step, as long as a share of the parameter."""
+    """
+    LAMB: Adam's step, as long as a share of the parameter.
+
+    The lengths of parameter and step are known after a pass over both; a second one reads the parameter and the moments
+    that the first has left, of the operands' sizes.
+    """
 
     op = LambOp
     steps = 17
@@ -151,6 +156,9 @@ class LambLayer(_UpdateLayer[LambOp]):
         size, length = float(np.linalg.norm(w)), float(np.linalg.norm(change))
         ratio = size / length if size and length else 1.0
         return w - real(op.lr.value.data * ratio) * change, m, s
+
+    def again_of(self, op: LambOp) -> Again | None:
+        return Again((0, 2, 3))
 
 
 class LionLayer(_UpdateLayer[LionOp]):

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy.typing as npt
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npuc.dialects.npu.again import Again
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import Param, TrainOp, decode
@@ -43,13 +44,15 @@ class Work:
     What executing an operation once takes.
 
     `macs` multiply-accumulates in matrix products, `vector_ops` elementary operations on elements; `reads` and
-    `writes` are the elements moved for each operand and result, None where each is moved whole.
+    `writes` are the elements moved for each operand and result, None where each is moved whole. `again` is what is
+    read twice, unless it stays in scratchpad in between.
     """
 
     macs: int = 0
     vector_ops: int = 0
     reads: tuple[int, ...] | None = None
     writes: tuple[int, ...] | None = None
+    again: Again | None = None
 
 
 class Combine(StrEnum):
@@ -158,8 +161,13 @@ class PerElementLayer(Layer[OpT]):
         """The steps of one operation, where its properties change them."""
         return self.steps
 
+    def again_of(self, op: OpT) -> Again | None:
+        """What an operation reads a second time; None where one pass is enough."""
+        return None
+
     def work(self, op: OpT) -> Work:
-        return Work(vector_ops=self.steps_of(op) * max(map(elements, (*op.operands, *op.results))))
+        count = max(map(elements, (*op.operands, *op.results)))
+        return Work(vector_ops=self.steps_of(op) * count, again=self.again_of(op))
 
 
 Gradients: TypeAlias = Sequence[SSAValue | None]
@@ -180,6 +188,16 @@ def elements(value: SSAValue) -> int:
 def result_elements(op: Operation, index: int = 0) -> int:
     """The number of elements of a result."""
     return elements(op.results[index])
+
+
+def slabs(value: SSAValue, axes: Sequence[int]) -> int:
+    """
+    The number of pieces of a tensor, neighbours in memory, that have all positions along some axes.
+
+    Elements lie in the order of the axes, so these are the positions on the axes before the first of them.
+    """
+    shape = shape_of(value)
+    return prod(shape[: min((axis % len(shape) for axis in axes), default=0)])
 
 
 def broadcast_cuts(op: TrainOp) -> list[Cut]:

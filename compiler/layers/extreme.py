@@ -1,6 +1,6 @@
 """
 The largest and smallest elements over axes, and their places: one vector operation an element of x, backward two (find
-the extreme, share dy).
+the extreme, share dy) in two passes over x, as its share depends on how many there are.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import OptInt, OptInts, Value, normal_axis
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, elements
+from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, PerElementLayer, elements, slabs
 from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.reduction import finished, over_axes
 from npuc.compiler.layers.shape import view
@@ -53,6 +53,11 @@ class ExtremeGradLayer(PerElementLayer[ExtremeGradOp]):
         axes = tuple(i for i, (size, kept) in enumerate(zip(x.shape, y.shape, strict=True)) if size != kept)
         shares = np.maximum(chosen.sum(axis=axes, keepdims=True), 1).astype(dy.dtype)
         return (np.where(chosen, dy / shares, 0),)
+
+    def again_of(self, op: ExtremeGradOp) -> Again | None:
+        sizes = zip(shape_of(op.x), shape_of(op.y), strict=True)
+        axes = [axis for axis, (size, kept) in enumerate(sizes) if size != kept]
+        return Again((1,), slabs(op.x, axes)) if axes else None
 
 
 class PlaceLayer(PerElementLayer[ArgmaxOp | ArgminOp]):

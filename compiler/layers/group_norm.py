@@ -2,7 +2,7 @@
 Group and instance normalisation: y = gamma (x - mean) / sqrt(var + eps) + beta, statistics of groups of channels.
 
 The derivatives are those of layer normalisation, with a group of channels of an image in place of a row. Work: 4
-vector operations an element forward, 4 for dx and 4 for the parameters.
+vector operations an element forward, 4 for dx and 4 for the parameters; two passes over a group as there over a row.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value, channels_of, check_not_negative, rank_at_least
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients
+from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, elements
 from npuc.compiler.layers.cuts import row_cuts
-from npuc.compiler.layers.norm import NormLayer, norm_vjp, scale_and_shift
+from npuc.compiler.layers.norm import NormLayer, norm_vjp, scale_and_shift, twice_backward, twice_forward
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.group_norm import GroupNormDwOp, GroupNormDxOp, GroupNormOp
 
@@ -53,6 +53,9 @@ class GroupNormLayer(NormLayer[GroupNormOp]):
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, GroupNormDxOp, GroupNormDwOp)
 
+    def again_of(self, op: GroupNormOp) -> Again | None:
+        return twice_forward(op, elements(op.mean))
+
     def cuts(self, op: GroupNormOp) -> Sequence[Cut]:
         images, groups = row_cuts(op, 1), int(op.groups.value.data)
         channels = Cut((1, *(0,) * len(op.affine)), (1, 1, 1), ("groups",))
@@ -63,6 +66,9 @@ class GroupNormDxLayer(NormLayer[GroupNormDxOp]):
     """The gradient of the input."""
 
     op = GroupNormDxOp
+
+    def again_of(self, op: GroupNormDxOp) -> Again | None:
+        return twice_backward(op, elements(op.mean))
 
     def evaluate(self, op: GroupNormDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, *gamma, mean, var = arrays

@@ -2,7 +2,8 @@
 Losses of classes.
 
 Work in vector operations: cross entropy 5 a logit forward and 2 backward, label smoothing 1 more each; nll_loss one a
-row, forward (which reads one score a row) and backward.
+row, forward (which reads one score a row) and backward. The backward of cross entropy computes the softmax of the
+logits again, in two passes over a row (`softmax`); forward one pass is enough.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import OptInt, Value, check_share, check_word
 from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import (
+    Again,
     Array,
     Cut,
     Emit,
@@ -133,6 +135,9 @@ class CrossEntropyGradLayer(PerElementLayer[CrossEntropyGradOp]):
 
     def steps_of(self, op: CrossEntropyGradOp) -> int:
         return 2 + _smooths(op)
+
+    def again_of(self, op: CrossEntropyGradOp) -> Again | None:
+        return Again((0,), elements(op.labels))
 
 
 def _smooths(op: CrossEntropyBase) -> bool:

@@ -5,7 +5,11 @@ With z = (x - mean) / sqrt(var + eps) and g = dy: dbeta = sum g, dgamma = sum g 
 mean(g) - z mean(g z)), sums and means over what one statistic covers (layer normalisation takes gamma inside the
 means). Without scale and shift gamma is 1 and beta 0.
 
-Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters.
+Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters. Mean and variance come of one pass over
+x (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983), a second one
+normalises; so do the two means of dx and dx itself, over dy and x. The sums of the parameters take one pass; in batch
+normalisation they are those of dx, which then takes one pass, too (`lower-to-npu`). What one statistic covers is
+neighbours in memory in layer normalisation; in batch normalisation it is spread over all of x.
 """
 
 from collections.abc import Sequence
@@ -23,13 +27,25 @@ from npuc.compiler.layers.arguments import (
     check_share,
     rank_at_least,
 )
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, OpT, PerElementLayer, broadcast_cuts, derivative
+from npuc.compiler.layers.base import (
+    Again,
+    Array,
+    Cut,
+    Emit,
+    Gradients,
+    OpT,
+    PerElementLayer,
+    broadcast_cuts,
+    derivative,
+    elements,
+)
 from npuc.compiler.layers.channels import columns, normalized, over_channels
 from npuc.compiler.layers.cuts import channel_cuts, row_cuts
 from npuc.dialects.provenance import Role
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.norm import (
     BatchNormDwOp,
+    BatchNormDxFromSumsOp,
     BatchNormDxOp,
     BatchNormOp,
     EmaOp,
@@ -47,6 +63,16 @@ class NormLayer(PerElementLayer[OpT]):
     """Four vector operations an element of the normalised tensor."""
 
     steps = 4
+
+
+def twice_forward(op: NormBase, groups: int) -> Again:
+    """x is read for its statistics and again to be normalised; scale and shift are of all groups."""
+    return Again((0,), groups, tuple(range(1, len(op.operands))))
+
+
+def twice_backward(op: NormDxBase, groups: int) -> Again:
+    """dy and x are read for two means and again for dx; the scale is of all groups, the statistics of one each."""
+    return Again((0, 1), groups, (2,) if op.gamma is not None else ())
 
 
 def norm_vjp(
@@ -85,6 +111,9 @@ class BatchNormLayer(NormLayer[BatchNormOp]):
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, BatchNormDxOp, BatchNormDwOp)
 
+    def again_of(self, op: BatchNormOp) -> Again | None:
+        return twice_forward(op, 1)
+
     def cuts(self, op: BatchNormOp) -> Sequence[Cut]:
         return channel_cuts(op, but=(0, *range(2, len(shape_of(op.x)))))
 
@@ -94,6 +123,9 @@ class BatchNormDxLayer(NormLayer[BatchNormDxOp]):
 
     op = BatchNormDxOp
 
+    def again_of(self, op: BatchNormDxOp) -> Again | None:
+        return Again((0, 1), 1, tuple(range(2, len(op.operands))))
+
     def evaluate(self, op: BatchNormDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, *gamma, mean, var = arrays
         axes = over_channels(x)
@@ -101,6 +133,20 @@ class BatchNormDxLayer(NormLayer[BatchNormDxOp]):
         z = (x - columns(mean, x)) / columns(deviation, x)
         centred = dy - columns(dy.mean(axis=axes), x) - z * columns((dy * z).mean(axis=axes), x)
         return (centred * columns((gamma[0] if gamma else 1) / deviation, x),)
+
+
+class BatchNormDxFromSumsLayer(NormLayer[BatchNormDxFromSumsOp]):
+    """The gradient of the input where the sums are known: one pass."""
+
+    op = BatchNormDxFromSumsOp
+
+    def evaluate(self, op: BatchNormDxFromSumsOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, x, gamma, mean, var, dgamma, dbeta = arrays
+        count = x.dtype.type(prod(x.shape) // x.shape[1])
+        deviation = (var + op.eps.value.data) ** 0.5
+        z = (x - columns(mean, x)) / columns(deviation, x)
+        centred = dy - columns(dbeta / count, x) - z * columns(dgamma / count, x)
+        return (centred * columns(gamma / deviation, x),)
 
 
 class BatchNormDwLayer(NormLayer[BatchNormDwOp]):
@@ -147,6 +193,9 @@ class LayerNormLayer(NormLayer[LayerNormOp]):
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, LayerNormDxOp, LayerNormDwOp)
 
+    def again_of(self, op: LayerNormOp) -> Again | None:
+        return twice_forward(op, elements(op.mean))
+
     def cuts(self, op: LayerNormOp) -> Sequence[Cut]:
         return row_cuts(op, len(shape_of(op.mean)))
 
@@ -155,6 +204,9 @@ class LayerNormDxLayer(NormLayer[LayerNormDxOp]):
     """The gradient of the input."""
 
     op = LayerNormDxOp
+
+    def again_of(self, op: LayerNormDxOp) -> Again | None:
+        return twice_backward(op, elements(op.mean))
 
     def evaluate(self, op: LayerNormDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, gamma, mean, var = arrays
@@ -230,6 +282,7 @@ def layer_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, axes: int = 1, bias
 LAYERS = (
     BatchNormLayer(),
     BatchNormDxLayer(),
+    BatchNormDxFromSumsLayer(),
     BatchNormDwLayer(),
     EmaLayer(),
     LayerNormLayer(),

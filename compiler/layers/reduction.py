@@ -3,7 +3,8 @@ Reductions over axes, and running sums.
 
 Vector operations an element of x: 1 for a sum, product or running sum, 4 for a variance (the mean, subtract, square,
 add); backward 4 for a product (the products of all elements before and behind, multiplied with each other and with
-dy), 3 for a variance (the mean, subtract, scale).
+dy), 3 for a variance (the mean, subtract, scale). Backward x is read twice: for the mean, or for the product of its
+elements that are not 0 and how many are, and for the result.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptInts, Value, normal_axes, normal_axis
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, derivative, elements
+from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, PerElementLayer, derivative, elements, slabs
 from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.shape import shaped, view
 from npuc.dialects.tensors import shape_of, tensor_type
@@ -69,6 +70,9 @@ class ProdGradLayer(PerElementLayer[ProdGradOp]):
         others = (before * behind).reshape(moved.shape).transpose(np.argsort([*kept, *axes]))
         return (dy * others,)
 
+    def again_of(self, op: ProdGradOp) -> Again | None:
+        return Again((1,), slabs(op.x, ints(op.axes)))
+
 
 class VarLayer(PerElementLayer[VarOp]):
     """The sum of squared distances from the mean by n - correction."""
@@ -101,6 +105,9 @@ class VarGradLayer(PerElementLayer[VarGradOp]):
         dy, x = arrays
         far = x - x.mean(axis=ints(op.axes), keepdims=True)
         return (far * (dy * (2 / _freedom(op, x))),)
+
+    def again_of(self, op: VarGradOp) -> Again | None:
+        return Again((1,), slabs(op.x, ints(op.axes)))
 
 
 def _freedom(op: VarOp | VarGradOp, x: Array) -> Any:

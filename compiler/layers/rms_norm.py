@@ -2,7 +2,8 @@
 Normalisation by the root of the mean square: y = gamma x / sqrt(mean(x^2) + eps) over the last axes.
 
 With z = x / sqrt(mean(x^2) + eps) and g = gamma dy: dgamma = sum dy z, dx = (g - z mean(g z)) / sqrt(mean(x^2) + eps).
-Work: 4 vector operations an element forward, 4 for dx and 4 for the scale, as for the other normalisations.
+Work: 4 vector operations an element forward, 4 for dx and 4 for the scale, as for the other normalisations; two passes
+over a row forward and for dx, which needs mean(g z) first.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, check_not_negative
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, derivative
+from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, derivative, elements
 from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.norm import NormLayer, last_axes, scale_and_shift
 from npuc.dialects.tensors import shape_of
@@ -43,6 +44,9 @@ class RmsNormLayer(NormLayer[RmsNormOp]):
         dx = emit(derivative(RmsNormDxOp, op, g, op.x, op.square, *gamma)).dx if needs[0] else None
         return [dx, *(emit(derivative(RmsNormDwOp, op, g, op.x, op.square)).dgamma if n else None for n in needs[1:])]
 
+    def again_of(self, op: RmsNormOp) -> Again | None:
+        return Again((0,), elements(op.square), tuple(range(1, len(op.operands))))
+
     def cuts(self, op: RmsNormOp) -> Sequence[Cut]:
         return row_cuts(op, len(shape_of(op.square)))
 
@@ -51,6 +55,9 @@ class RmsNormDxLayer(NormLayer[RmsNormDxOp]):
     """The gradient of the input."""
 
     op = RmsNormDxOp
+
+    def again_of(self, op: RmsNormDxOp) -> Again | None:
+        return Again((0, 1), elements(op.square), tuple(range(3, len(op.operands))))
 
     def evaluate(self, op: RmsNormDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, square, *gamma = arrays

@@ -1,25 +1,44 @@
 """
 Softmax and its logarithm: 5 vector operations an element forward (max, subtract, exp, sum, divide) and 5 backward.
+
+Two passes over a row: the first for its maximum and its sum together (M. Milakov, N. Gimelshein, "Online normalizer
+calculation for softmax", 2018), or backward for the sum along it, the second for the results. Rows along another axis
+than the last lie between each other in memory; together they are read twice, or stay.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, normal_axis
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, OpT, PerElementLayer, derivative
+from npuc.compiler.layers.base import (
+    Again,
+    Array,
+    Cut,
+    Emit,
+    Gradients,
+    OpT,
+    PerElementLayer,
+    derivative,
+    slabs,
+)
 from npuc.compiler.layers.cuts import same_axes
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.softmax import LogSoftmaxGradOp, LogSoftmaxOp, SoftmaxGradOp, SoftmaxOp
 
 
 class _SoftmaxLayer(PerElementLayer[OpT]):
-    """Five vector operations an element."""
+    """Five vector operations an element; `twice` are the operands that both passes read."""
 
     steps = 5
+    twice: ClassVar[tuple[int, ...]] = (0,)
+
+    def again_of(self, op: OpT) -> Again | None:
+        assert isinstance(op, SoftmaxOp | LogSoftmaxOp | SoftmaxGradOp | LogSoftmaxGradOp)
+        return Again(self.twice, slabs(op.operands[0], (int(op.axis.value.data),)))
 
 
 class SoftmaxLayer(_SoftmaxLayer[SoftmaxOp]):
@@ -44,6 +63,7 @@ class SoftmaxGradLayer(_SoftmaxLayer[SoftmaxGradOp]):
     """y (dy - sum(dy y)) along the axis; the Jacobian is never built."""
 
     op = SoftmaxGradOp
+    twice = (0, 1)
 
     def evaluate(self, op: SoftmaxGradOp, *arrays: Array) -> tuple[Array, ...]:
         dy, y = arrays

@@ -7,11 +7,12 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.cores import core_count, parts
 from npuc.compiler.analysis.cuts import cuts_of
-from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.search import best_schedule
+from npuc.compiler.analysis.streaming import streamed
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.layers import get_layer, get_op_class
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
@@ -158,10 +159,7 @@ class Fusing:
 
     def _stream(self, op: VectorOp) -> tuple[int, int]:
         """Cycles and bytes of vector work by itself."""
-        moved = 0
-        for values, counts in ((op.operands, op.reads), (op.results, op.writes)):
-            each = {v: _size(v) if counts is None else counts[n] for n, v in reversed(list(enumerate(values)))}
-            moved += sum(count * element_bytes(v.type, self.machine.element_bytes) for v, count in each.items())
+        moved = streamed(op, self.machine).moved()
         return stream_cycles(op.ops, moved, self.machine), moved
 
 
@@ -205,10 +203,3 @@ def _uses(value: SSAValue) -> Iterator[tuple[Operation, int]]:
             yield from _uses(use.operation.results[0])
         else:
             yield use.operation, use.index
-
-
-def _size(value: SSAValue) -> int:
-    size = 1
-    for extent in shape_of(value):
-        size *= extent
-    return size

@@ -1,18 +1,19 @@
 """Which values of a block stay in SPM from one operation to the next, by what that is worth."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.epilogue import room_bytes, stream_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.program_prices import Price
 from npuc.compiler.analysis.staying import best_staying, moves_once, staying_price, staying_room
+from npuc.compiler.analysis.streaming import streamed
 from npuc.compiler.errors import UsageError
 from npuc.compiler.layers import get_layer, get_op_class
 from npuc.compiler.verify import location_of
@@ -222,8 +223,9 @@ class Staying:
 
     def _row(self, op: Operation, resident: Resident, still: frozenset[str], beside: int) -> Row | None:
         if isinstance(op, VectorOp):
-            fits = op.fused or self._room(op, resident) + beside <= self.machine.spm_bytes
-            return Row(stream_price(op, self.machine, still)) if fits else None
+            taken = self._room(op, resident) + beside
+            fits = op.fused or taken <= self.machine.spm_bytes
+            return Row(stream_price(op, self.machine, still, resident.names, taken)) if fits else None
         if isinstance(op, ContractOp) and op.schedule_attr is not None and op not in self.fused:
             return self._contract(op, still, frozenset(resident.names) - still, beside)
         return Row(Price(0, 0, 0.0)) if beside == 0 or self._room(op, resident) + beside <= self._budget(op) else None
@@ -267,18 +269,17 @@ class Staying:
                     op.schedule = row.schedule
 
 
-def stream_price(op: VectorOp, machine: Machine, still: frozenset[str]) -> Price:
-    """The price of vector work by itself; nothing moves of the operands and results `still`."""
-    moved = kept = 0
-    sides: Sequence[tuple[Mapping[str, SSAValue], Sequence[int] | None]] = (
-        (op.named_operands(), op.reads),
-        (op.named_results(), op.writes),
-    )
-    for values, counts in sides:
-        for name, value in values.items():
-            count = elements_of(value) if counts is None else counts[int(name.lstrip("inout"))]
-            size = count * element_bytes(value.type, machine.element_bytes)
-            moved, kept = (moved, kept + size) if name in still else (moved + size, kept)
+def stream_price(
+    op: VectorOp, machine: Machine, still: frozenset[str], whole: Sequence[str] = (), taken: int = 0
+) -> Price:
+    """
+    The price of vector work by itself; nothing moves of the operands and results `still`.
+
+    Those of `whole` are in SPM, before or after it, and take `taken` bytes with what else stays there.
+    """
+    moving = streamed(op, machine, whole, taken)
+    moved = moving.moved(still)
+    kept = moving.moved() - moved
     joules = None if machine.energy is None else machine.energy.joules(0, 2 * moved + kept, moved)
     return Price(stream_cycles(op.ops, moved, machine), moved, joules)
 

@@ -8,6 +8,7 @@ The pass `lower-to-npu`: from tensor operations to the work of an NPU.
 Matrix products and convolutions become `npu.contract`, natively or, with `conv=im2col`, through an explicit matrix of
 windows. The rest becomes `npu.vector`, `npu.move`, `npu.view` or `npu.constant`, with its work from the layer table;
 what is computed from constants alone is a constant, and a move does not read a constant that it can write by itself.
+Batch normalisation's dX takes the sums that its dW has (`_known_sums.py`).
 An addition of the same layer to a product, which is a bias or the sum of a shared weight's gradients, becomes the
 start of the product's sum. What devices do together (`dist`) stays as it is.
 """
@@ -26,6 +27,7 @@ from xdsl.rewriter import Rewriter
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Emit, Kind, elements
 from npuc.compiler.transforms._im2col import lower_by_im2col
+from npuc.compiler.transforms._known_sums import use_known_sums
 from npuc.dialects.alike import likeness
 from npuc.dialects.dist import DistOp
 from npuc.dialects.npu import ConstantOp, ContractOp, MoveOp, VectorOp, ViewOp
@@ -89,7 +91,16 @@ def _work_op(op: TrainOp) -> Operation:
     work = layer.work(op)
     if layer.kind is Kind.DATA:
         return MoveOp(kind, op.operands, types, params, reads=_reads(op, work.reads), writes=work.writes)
-    return VectorOp(kind, op.operands, types, params, ops=work.vector_ops, reads=work.reads, writes=work.writes)
+    return VectorOp(
+        kind,
+        op.operands,
+        types,
+        params,
+        ops=work.vector_ops,
+        reads=work.reads,
+        writes=work.writes,
+        again=work.again,
+    )
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -228,6 +239,7 @@ class LowerToNpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lowering = _Lowering(self.conv)
         for func in training_functions(op):
+            use_known_sums(func)
             operations = list(func.body.block.ops)
             held = {inner: _hold(inner) for inner in operations if len(inner.operands) > _MANY}
             for inner in operations:

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from npuc.dialects.npu.again import Again, AgainAttr
 from npuc.dialects.npu.apply import ApplyOp
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
@@ -13,6 +14,8 @@ from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp,
 
 __all__ = [
     "NPU",
+    "Again",
+    "AgainAttr",
     "ApplyOp",
     "AsBlockOp",
     "AsTensorOp",
@@ -69,5 +72,5 @@ NPU = Dialect(
         StreamsOp,
         YieldOp,
     ],
-    [NestAttr, ScheduleAttr, ResidentAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
+    [NestAttr, ScheduleAttr, ResidentAttr, AgainAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
 )

@@ -4,6 +4,7 @@ Work that is not a contraction: `npu.vector`, `npu.move`, `npu.view` and `npu.co
 Each keeps the meaning of one train operation: `kind` is its name without `train.`, `params` its properties.
 
     %y = npu.vector relu(%x) ops 48 {layer = "relu1"} : (tensor<6x8xf32>) -> tensor<6x8xf32>
+    %p = npu.vector softmax(%x) <{axis = -1 : i64}> ops 240 again [0] groups 6 : (tensor<6x8xf32>) -> tensor<6x8xf32>
     %t = npu.move slice(%x) <{axis = 1 : i64, start = 0 : i64}> reads [24] : (tensor<6x8xf32>) -> tensor<6x4xf32>
     %v = npu.view reshape(%x) : (tensor<6x8xf32>) -> tensor<48xf32>
     %c = npu.constant constant() <{value = 1.0 : f64}> : () -> tensor<8xf32>
@@ -34,6 +35,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
+from npuc.dialects.npu.again import Again, AgainAttr, check_again, parse_again
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.finish import block_elements, unfinished
 from npuc.dialects.npu.footprint import footprint
@@ -179,7 +181,7 @@ def counts_attr(counts: Sequence[int] | None) -> DenseArrayBase | None:
 @irdl_op_definition
 class VectorOp(Holder, TensorWorkOp):
     """
-    Elementwise and reduction work: `ops` vector operations.
+    Elementwise and reduction work: `ops` vector operations; `again`: operands that it reads twice.
 
     The mark `fused` says that it runs on each block as its producer finishes it: one operand, of the shape of every
     result, is an output of the `npu.contract` that stands right before it, with nothing but other fused operations
@@ -193,6 +195,7 @@ class VectorOp(Holder, TensorWorkOp):
     ops_attr = prop_def(IntegerAttr, prop_name="ops")
     reads_attr = opt_prop_def(DenseArrayBase, prop_name="reads")
     writes_attr = opt_prop_def(DenseArrayBase, prop_name="writes")
+    again_attr = opt_prop_def(AgainAttr, prop_name="again")
     fused_attr = opt_prop_def(UnitAttr, prop_name="fused")
     resident_attr = opt_prop_def(ResidentAttr, prop_name="resident")
 
@@ -208,6 +211,7 @@ class VectorOp(Holder, TensorWorkOp):
         ops: int,
         reads: Sequence[int] | None = None,
         writes: Sequence[int] | None = None,
+        again: Again | None = None,
         fused: bool = False,
     ):
         super().__init__(
@@ -218,6 +222,7 @@ class VectorOp(Holder, TensorWorkOp):
             ops=IntegerAttr(ops, i64),
             reads=counts_attr(reads),
             writes=counts_attr(writes),
+            again=None if again is None else AgainAttr(again),
             fused=_UNIT if fused else None,
         )
 
@@ -225,6 +230,11 @@ class VectorOp(Holder, TensorWorkOp):
     def ops(self) -> int:
         """The number of vector operations."""
         return self.ops_attr.value.data
+
+    @property
+    def again(self) -> Again | None:
+        """The operands that it reads a second time, unless they stay in SPM in between; None where one pass does."""
+        return None if self.again_attr is None else self.again_attr.data
 
     @property
     def fused(self) -> bool:
@@ -270,6 +280,10 @@ class VectorOp(Holder, TensorWorkOp):
             raise VerifyException(f"ops is {self.ops}, expected at least 0")
         if self.fused and (self.reads is not None or self.writes is not None):
             raise VerifyException("a fused operation moves its tensors block by block: it says no reads and writes")
+        if self.again is not None:
+            check_again(self.again, self.operands, self.reads)
+        if self.fused and self.again is not None:
+            raise VerifyException("a fused operation sees each block once: it reads nothing again")
         if self.fused:
             _check_fused(self)
         if self.resident_attr is not None:
@@ -293,6 +307,9 @@ class VectorOp(Holder, TensorWorkOp):
         parser.parse_keyword("ops")
         properties["ops"] = IntegerAttr(parser.parse_integer(allow_boolean=False), i64)
         super()._parse_cost(parser, properties)
+        again = parse_again(parser)
+        if again is not None:
+            properties["again"] = AgainAttr(again)
         if parser.parse_optional_keyword("fused"):
             properties["fused"] = _UNIT
         stays = resident_attr(parse_resident(parser))
@@ -302,6 +319,8 @@ class VectorOp(Holder, TensorWorkOp):
     def _print_cost(self, printer: Printer) -> None:
         printer.print_string(f" ops {self.ops}")
         super()._print_cost(printer)
+        if self.again is not None:
+            printer.print_string(f" {self.again}")
         if self.fused:
             printer.print_string(" fused")
         if self.resident_attr is not None:

@@ -157,6 +157,45 @@ class BatchNormDxOp(NormDxBase):
 
 
 @irdl_op_definition
+class BatchNormDxFromSumsOp(TrainOp):
+    """
+    `train.batch_norm_dx_from_sums %dy, %x, %gamma, %mean, %var, %dgamma, %dbeta`: the gradient of the input by the
+    gradients of the parameters, which are the sums that it needs.
+    """
+
+    name = "train.batch_norm_dx_from_sums"
+
+    dy = operand_def(TensorType)
+    x = operand_def(TensorType)
+    gamma = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    var = operand_def(TensorType)
+    dgamma = operand_def(TensorType)
+    dbeta = operand_def(TensorType)
+    eps = prop_def(FloatAttr, default_value=EPS)
+    dx = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(
+        dy: Tensor,
+        x: Tensor,
+        gamma: Tensor,
+        mean: Tensor,
+        var: Tensor,
+        dgamma: Tensor,
+        dbeta: Tensor,
+        eps: float = 1e-5,
+    ) -> Types:
+        """dy has x's type, the others one value a channel."""
+        channel = float_channel_type(x)
+        check_dx(dy, x, (gamma, mean, var), channel, channel)
+        check_type("gradient of the scale", dgamma, channel)
+        check_type("gradient of the shift", dbeta, channel)
+        return (x,)
+
+
+@irdl_op_definition
 class BatchNormDwOp(NormDwBase):
     """
     `%dgamma, %dbeta = train.batch_norm_dw %dy, %x, %mean, %var`: the gradients of batch normalisation's parameters.

@@ -1,5 +1,7 @@
 """An iteration under a cache: the plans of many capacities equal a plain walk; invariants of any plan."""
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,13 +29,13 @@ capacities = st.lists(st.integers(0, 250), min_size=1, max_size=5)
 
 
 @settings(max_examples=200, deadline=None)
-@given(random_iterations, capacities, st.booleans(), st.booleans(), st.sampled_from((1.0, 4.0)))
+@given(random_iterations, capacities, st.booleans(), st.booleans(), st.booleans(), st.sampled_from((1.0, 4.0)))
 def test_plans_and_times_are_those_of_a_plain_walk(
-    iteration: Iteration, sizes: list[int], retain: bool, bypass: bool, throughput: float
+    iteration: Iteration, sizes: list[int], retain: bool, bypass: bool, overlap: bool, throughput: float
 ) -> None:
     trace = trace_of(iteration)
     plan = residency(trace, np.array(sizes), retain, bypass)
-    total = timeline(plan, throughput * TERA, GIGA).total
+    total = timeline(plan, throughput * TERA, GIGA, overlap=overlap).total
     for lane, capacity in enumerate(sizes):
         walk = Walk(iteration, capacity, retain, bypass)
         assert plan.streams[:, lane].tolist() == walk.streams
@@ -44,14 +46,14 @@ def test_plans_and_times_are_those_of_a_plain_walk(
         assert found == walk.stays
         written = [(int(trace.step[slot]), int(trace.tensor[slot])) for slot in np.flatnonzero(plan.offload[:, lane])]
         assert sorted(written) == sorted((n, tensor) for n, some in enumerate(walk.writes()) for tensor in some)
-        assert total[lane] == pytest.approx(walk.seconds(throughput, 1.0), rel=1e-12, abs=1e-12)
+        assert total[lane] == pytest.approx(walk.seconds(throughput, 1.0, overlap), rel=1e-12, abs=1e-12)
 
 
-def check_plan(trace: Trace, plan: Plan, tflops: float, gb_per_s: float) -> None:
+def check_plan(trace: Trace, plan: Plan, tflops: float, gb_per_s: float, *, overlap: bool) -> None:
     """What holds for every plan, of one lane."""
     iteration, found = trace.iteration, intervals_of(trace)
     capacity, moved = int(plan.capacity[0]), int(plan.bytes_in[0] + plan.bytes_out[0])
-    times = timeline(plan, tflops, gb_per_s)
+    times = timeline(plan, tflops, gb_per_s, overlap=overlap)
     compute, least = iteration.ops / (tflops * 1e12), moved / (gb_per_s * 1e9)
     assert times.total[0] >= max(compute, least) * (1 - 1e-9)
     bound = time_bound(found, capacity, tflops, gb_per_s)
@@ -73,11 +75,13 @@ def check_plan(trace: Trace, plan: Plan, tflops: float, gb_per_s: float) -> None
 
 
 @settings(max_examples=100, deadline=None)
-@given(random_iterations, st.integers(0, 250), st.booleans(), st.booleans(), st.sampled_from((0.1, 1.0, 30.0)))
-def test_invariants(iteration: Iteration, capacity: int, retain: bool, bypass: bool, throughput: float) -> None:
+@given(random_iterations, st.integers(0, 250), *[st.booleans()] * 3, st.sampled_from((0.1, 1.0, 30.0)))
+def test_invariants(
+    iteration: Iteration, capacity: int, retain: bool, bypass: bool, overlap: bool, throughput: float
+) -> None:
     trace = trace_of(iteration)
     plan = residency(trace, np.array([capacity]), retain, bypass)
-    check_plan(trace, plan, throughput * TERA, GIGA)
+    check_plan(trace, plan, throughput * TERA, GIGA, overlap=overlap)
     again = residency(trace, np.array([capacity]), retain, bypass)
     assert (again.kept == plan.kept).all()
     assert (again.offload == plan.offload).all()
@@ -123,6 +127,37 @@ def test_the_best_plan_never_gets_worse_with_capacity(
         before = (now[0], now[1] * (1 + 2e-12))
 
 
+@settings(max_examples=150, deadline=None)
+@given(random_iterations, st.data(), st.sampled_from((0.1, 1.0, 30.0)))
+def test_a_step_that_fits_is_never_slower_than_one_that_streams(
+    iteration: Iteration, data: st.DataObject, throughput: float
+) -> None:
+    """The same loads on demand and the same copies: the fewer steps stream, the earlier the iteration ends."""
+    trace = trace_of(iteration)
+    plan = residency(trace, np.array([0]), data.draw(st.booleans()))
+    some = st.lists(st.booleans(), min_size=trace.steps, max_size=trace.steps)
+    few, others = (np.array(data.draw(some), dtype=np.bool_) for _ in range(2))
+    # nothing is loaded ahead in a cache of no bytes
+    times = [
+        timeline(replace(plan, streams=streams[:, None]), throughput * TERA, GIGA)
+        for streams in (few, few | others, few | True)
+    ]
+    totals = [float(found.total[0]) for found in times]
+    assert totals == sorted(totals)
+    for found, after in pairwise(times):
+        assert (found.end <= after.end).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_iterations, st.integers(0, 250), st.sampled_from((0.1, 1.0, 30.0)))
+def test_overlapping_never_takes_longer(iteration: Iteration, capacity: int, throughput: float) -> None:
+    """A step whose loads are beside its work ends no later than one that loads and then works."""
+    plan = residency(trace_of(iteration), np.array([capacity]))
+    beside, behind = (timeline(plan, throughput * TERA, GIGA, overlap=overlap) for overlap in (True, False))
+    assert (beside.end <= behind.end * (1 + 1e-12)).all()
+    assert beside.total[0] <= behind.total[0] * (1 + 1e-12)
+
+
 @st.composite
 def networks(draw: st.DrawFn) -> str:
     """A few layers, some of which read the result of an earlier one, or share a weight."""
@@ -159,6 +194,7 @@ def number(report: Report, name: str) -> float:
 POLICIES: list[dict[str, Any]] = [
     {"roofline.policy": "optimal"},
     {},
+    {"roofline.overlap": False},
     {"roofline.plan": "single"},
     {"roofline.plan": "single", "roofline.oversize": "flush"},
     {"roofline.profile": "thesis"},
@@ -184,10 +220,11 @@ def test_reports_of_networks(text: str, sizes: list[float]) -> None:
         assert number(report, "tile_bound_bytes") <= number(report, "traffic_bound_bytes") <= moved(report)
         assert number(report, "time_ratio") >= 1 - 1e-9
         found.append(report)
-    optimal, best, *others = (found[i : i + len(sizes)] for i in range(0, len(found), len(sizes)))
+    optimal, best, behind, *others = (found[i : i + len(sizes)] for i in range(0, len(found), len(sizes)))
     for lane in range(len(sizes)):
         assert moved(optimal[lane]) == optimal[lane].native["traffic_bound_bytes"]
-        assert moved(optimal[lane]) <= min(moved(plans[lane]) for plans in (best, *others[:2]))
+        assert moved(optimal[lane]) <= min(moved(plans[lane]) for plans in (best, behind, *others[:2]))
     assert moved(optimal[-1]) <= moved(optimal[0])
-    assert moved(best[-1]) <= moved(best[0])
-    assert (best[-1].totals.seconds or 0.0) <= (best[0].totals.seconds or 0.0) * (1 + 1e-12)
+    for plans in (best, behind):
+        assert moved(plans[-1]) <= moved(plans[0])
+        assert (plans[-1].totals.seconds or 0.0) <= (plans[0].totals.seconds or 0.0) * (1 + 1e-12)

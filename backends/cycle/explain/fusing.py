@@ -69,5 +69,21 @@ def work_facts(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]
     elif machine is not None:
         stays = any(key in row.native for key in ("resident_in", "resident_out"))
         but = ", but for what stays in scratchpad" if stays else ""
-        yield "schedule", f"runs by itself and streams: operands come from DRAM once, results go there once{but}"
+        twice = row.native.get("read_twice")
+        if isinstance(twice, list):
+            verb = "comes" if len(twice) == 1 else "come"
+            names = ", ".join(map(str, twice))
+            yield "schedule", f"runs by itself and streams: {names} {verb} from DRAM twice, all else moves once{but}"
+            yield from _read_twice(row, machine)
+        else:
+            yield "schedule", f"runs by itself and streams: operands come from DRAM once, results go there once{but}"
         yield from staying(row)
+
+
+def _read_twice(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Why operands come twice, and how much would have to stay in scratchpad so that they do not."""
+    moved, needed = row.native["read_twice_bytes"], row.native["group_bytes"]
+    beside = " beside what stays there" if row.native.get("passing_bytes") else ""
+    yield "", f"once for the statistics, once for the result: {moved:,} bytes more"
+    yield "", f"to come once, {needed:,} bytes would have to stay in scratchpad: what one group of statistics needs"
+    yield "", f"{machine.spm_bytes * machine.cores:,} may be used{beside}"

@@ -27,6 +27,8 @@ FEWEST_RUNGS = (16, 6)
 COARSE_RUNGS = 2
 COARSE_OCTAVES = 24
 """The ladder begins there, and where a row of each tensor of a step fits: no smaller cache is planned for."""
+AHEAD_RUNGS = 8
+"""Rungs an octave above the capacity in which everything fits: there a larger cache has room to load further ahead."""
 ENTRIES = 1 << 23
 """The most accesses times capacities that are looked at in one go, for the sake of memory."""
 
@@ -74,16 +76,30 @@ def everything(trace: Trace) -> int:
     return int((trace.footprint + change.cumsum()[:-1]).max(initial=0))
 
 
+def everything_ahead(trace: Trace) -> int:
+    """The capacity in bytes from which on there is room, beside all that stays, to load all else however far ahead."""
+    return everything(trace) + int(trace.size[trace.read & (trace.previous < 0)].sum())
+
+
 def rungs_of(trace: Trace, most: int) -> Ints:
-    """The rungs of a network's ladder up to a capacity, in bytes, ascending; at least one."""
-    top, floor = everything(trace), least_rows(trace.iteration)[0]
+    """
+    The rungs of a network's ladder up to a capacity, in bytes, ascending; at least one.
+
+    The highest are those in which everything fits and, above it, those that leave room to load ahead.
+    """
+    top, floor, ahead = everything(trace), least_rows(trace.iteration)[0], everything_ahead(trace)
     fine, octaves = next(((rungs, far) for slots, rungs, far in RUNGS if trace.slots <= slots), FEWEST_RUNGS)
     rungs = {floor, top}
     for octave in range(max(top.bit_length() - COARSE_OCTAVES, 0), top.bit_length()):
         low = 1 << octave
         count = fine if 2 * low > top >> octaves else COARSE_RUNGS
         rungs.update(low + low * i // count for i in range(count))
-    return np.array(sorted(rung for rung in rungs if floor <= rung <= min(most, top)) or [most], dtype=np.int64)
+    rungs = {rung for rung in rungs if rung <= top} | {ahead}
+    for octave in range(max(top.bit_length() - 1, 0), ahead.bit_length()):
+        low = 1 << octave
+        above = (low + low * i // AHEAD_RUNGS for i in range(AHEAD_RUNGS))
+        rungs.update(rung for rung in above if top < rung < ahead)
+    return np.array(sorted(rung for rung in rungs if floor <= rung <= most) or [most], dtype=np.int64)
 
 
 def ladder_of(trace: Trace, most: int, *, retain: bool) -> Ladder:
@@ -100,10 +116,15 @@ def ladder_of(trace: Trace, most: int, *, retain: bool) -> Ladder:
     return Ladder(rungs, rules, plans)
 
 
-def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float) -> Choice:
-    """The best plans for capacities in bytes on a machine: never more bytes, nor more time, with more capacity."""
+def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float, *, overlap: bool = True) -> Choice:
+    """
+    The best plans for capacities in bytes on a machine: never more bytes, nor more time, with more capacity.
+
+    `overlap` as for `timeline`.
+    """
     moved = ladder.moved
-    seconds = np.concatenate([timeline(plan, tflops, gb_per_s).total for plan in ladder.plans]).reshape(moved.shape)
+    times = [timeline(plan, tflops, gb_per_s, overlap=overlap).total for plan in ladder.plans]
+    seconds = np.concatenate(times).reshape(moved.shape)
     chosen: list[tuple[int, int]] = []
     for rung in range(len(ladder.rungs)):
         own = [(rule, rung) for rule in range(len(ladder.rules))]

@@ -1,9 +1,14 @@
 """
 The timeline of an iteration: a clock for computation, and one for the bus to memory, which serves in order.
 
-A step that fits loads on demand what was not prefetched, computes when all its inputs have landed, and then queues its
-writes; prefetches issued at a step queue behind its own loads. A step that streams computes beside its transfers and
-ends when both have. What is stalled is billed to the step that waits, the bus's tail to the last one.
+A step that streams computes beside its transfers, tile by tile, and ends when both have. A step that fits does no worse
+(`overlap`): it computes beside its own loads and ends when it has computed and all its inputs have landed, and its
+writes leave as they are made, without the step waiting for them. In the study's model (`overlap` false) it loads,
+computes when all its inputs have landed, and then queues its writes. Prefetches issued at a step queue behind its own
+loads. What is stalled is billed to the step that waits, the bus's tail to the last one.
+
+With `overlap`, of two plans with the same loads on demand and the same writes, the one in which fewer steps stream is
+never slower: each step has the same transfers in the same order and waits for no more of them.
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ from npuc.compiler.analysis.iteration.trace import Bools, Ints
 class Timeline:
     """
     When each step starts, has its inputs, and ends, in seconds: rows are steps, columns lanes.
+
+    A step that streams has its inputs when it starts, tile by tile.
 
     `total` is the iteration's time, which the bus may end; a lane each.
     """
@@ -53,8 +60,12 @@ class _Bus:
         self.free = np.where(seconds > 0, np.maximum(self.free, at) + seconds, self.free)
 
 
-def timeline(plan: Plan, tflops: float, gb_per_s: float) -> Timeline:
-    """The timeline of a plan on a machine of so many 10^12 operations and 10^9 bytes a second, in all its lanes."""
+def timeline(plan: Plan, tflops: float, gb_per_s: float, *, overlap: bool = True) -> Timeline:
+    """
+    The timeline of a plan on a machine of so many 10^12 operations and 10^9 bytes a second, in all its lanes.
+
+    `overlap`: a step that fits computes while it loads and writes, as one that streams does.
+    """
     trace, lanes = plan.trace, len(plan.capacity)
     ops = np.array([step.ops for step in trace.iteration.steps], dtype=np.float64)
     compute = ops / (tflops * 1e12)
@@ -76,22 +87,24 @@ def timeline(plan: Plan, tflops: float, gb_per_s: float) -> Timeline:
         for slot in range(first[step], first[step + 1]):
             if slot in bus.landed:
                 np.maximum(ready[step], bus.landed.pop(slot), out=ready[step])
+        # when a step that fits ends: beside its loads, or behind them
+        fits = np.maximum(now + compute[step], ready[step]) if overlap else ready[step] + compute[step]
         if streaming.any():
             moved = np.where(streaming, written[step], 0.0)
             bus.queue(now, moved)
             busy = demanded[step] + moved > 0
             done = np.maximum(now + compute[step], np.where(busy, bus.free, now))
             ready[step] = np.where(streaming, now, ready[step])
-            end[step] = np.where(streaming, done, ready[step] + compute[step])
+            end[step] = np.where(streaming, done, fits)
         else:
-            end[step] = ready[step] + compute[step]
+            end[step] = fits
         for load in loads[step]:
             free = np.where(load.lanes, np.maximum(bus.free, now) + load.seconds, bus.free)
             landed = bus.landed.get(load.slot)
             bus.landed[load.slot] = np.where(load.lanes, free, 0.0 if landed is None else landed)
             bus.free = free
+        bus.queue(now if overlap else end[step], np.where(streaming, 0.0, written[step]))
         now = end[step]
-        bus.queue(now, np.where(streaming, 0.0, written[step]))
     return Timeline(start, ready, end, np.maximum(now, bus.free))
 
 

@@ -22,7 +22,7 @@ WHOLE = {
     *("border_pad_dx", "index_select_dx", "gather_dx", "embedding_dw"),
     *("softmax_grad", "log_softmax_grad", "max_pool_grad", "avg_pool_grad"),
     *("upsample_nearest_grad", "upsample_bilinear_grad", "roi_align_grad", "local_response_norm_grad"),
-    *("batch_norm_dx", "batch_norm_dw", "layer_norm_dx", "layer_norm_dw"),
+    *("batch_norm_dx", "batch_norm_dx_from_sums", "batch_norm_dw", "layer_norm_dx", "layer_norm_dw"),
     *("channel_var_dx", "normalize_dx", "normalize_dstats"),
     *("group_norm_dx", "group_norm_dw", "rms_norm_dx", "rms_norm_dw"),
     *("cross_entropy_grad", "nll_loss_grad", "mse_grad", "l1_loss_grad", "smooth_l1_loss_grad", "huber_loss_grad"),

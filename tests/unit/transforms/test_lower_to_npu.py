@@ -140,3 +140,22 @@ def test_the_merged_product_keeps_the_place_of_the_layer() -> None:
     net.input("unused", 1)
     ops = lower(net, net.call("linear", net.input("x", 3, 4), 2, layer="fc"))
     assert location_text(contracts(ops)["fc", "forward"]) == "net.dsl:1:1"
+
+
+def test_batch_norm_s_dx_takes_the_sums_of_its_dw_where_they_are_computed() -> None:
+    """dW first, and its results among the operands of dX; without parameters with a gradient dX reads twice."""
+
+    def backward(affine: bool) -> list[VectorOp]:
+        net = Net()
+        y = net.call("batch_norm", net.call("relu", net.param("w", 4, 3, 5, 5)), affine=affine)
+        ops = lower(net, y)
+        return [op for op in ops if isinstance(op, VectorOp) and op.kind.startswith("batch_norm_d")]
+
+    dw, dx = backward(affine=True)
+    assert (dw.kind, dx.kind) == ("batch_norm_dw", "batch_norm_dx_from_sums")
+    assert list(dx.operands)[5:] == list(dw.results)
+    assert dw.again is None
+    assert dx.again is None
+    (alone,) = backward(affine=False)
+    assert alone.kind == "batch_norm_dx"
+    assert str(alone.again) == "again [0, 1] groups 1 beside [2, 3]"

@@ -644,3 +644,39 @@ func.func @f(%a: !npu.block<2x4xf32>) {
 }
 
 // CHECK: its results must have the types of the blocks whose place they take, one for one
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>) {
+  %y = npu.vector softmax(%x) ops 1 again [1] groups 6 : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  func.return
+}
+
+// CHECK: found 'again [1] groups 6', expected numbers of operands, each once and below 1, and one or more that are read again
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>) {
+  %y = npu.vector softmax(%x) ops 1 again [0] groups 6 beside [0] : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  func.return
+}
+
+// CHECK: found 'again [0] groups 6 beside [0]', expected numbers of operands, each once
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>) {
+  %y = npu.vector softmax(%x) ops 1 again [0] groups 5 : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  func.return
+}
+
+// CHECK: groups is 5, expected a divisor of the 48 elements of in0
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>) {
+  %y = npu.vector softmax(%x) ops 1 reads [12] again [0] groups 6 : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  func.return
+}
+
+// CHECK: in0 is read again, but only 12 of its 48 elements are read

@@ -8,6 +8,7 @@ func.func @work(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> 
   %z = npu.vector add(%y, %b) ops 24 fused {layer = "fc1"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
   %h = npu.vector relu(%z) ops 24 fused {layer = "relu1"} : (tensor<6x4xf32>) -> tensor<6x4xf32>
   %s = npu.vector reduce(%h) <{axes = array<i64: 0>}> ops 20 reads [24] writes [4] {role = "dw"} : (tensor<6x4xf32>) -> (tensor<4xf32>)
+  %p = npu.vector layer_norm_dx(%h, %y, %b) ops 96 again [0, 1] groups 6 beside [2] {role = "dx"} : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
   func.return %h : tensor<6x4xf32>
 }
 
@@ -16,6 +17,7 @@ func.func @work(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> 
 // CHECK-NEXT:   %z = npu.vector add(%y, %b) ops 24 fused {layer = "fc1"} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
 // CHECK-NEXT:   %h = npu.vector relu(%z) ops 24 fused {layer = "relu1"} : (tensor<6x4xf32>) -> tensor<6x4xf32>
 // CHECK-NEXT:   %s = npu.vector reduce(%h) <{axes = array<i64: 0>}> ops 20 reads [24] writes [4] {role = "dw"} : (tensor<6x4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:   %p = npu.vector layer_norm_dx(%h, %y, %b) ops 96 again [0, 1] groups 6 beside [2] {role = "dx"} : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>
 // CHECK-NEXT:   func.return %h : tensor<6x4xf32>
 // CHECK-NEXT: }
 

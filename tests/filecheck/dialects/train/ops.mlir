@@ -79,6 +79,8 @@ func.func @operations(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %row: tensor<3xf
   // CHECK: %r35 = train.normalize %x, %c, %c, %c, %c : (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8x8xf32>
   %r36 = train.batch_norm_dx %x, %x, %c, %c, %c : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8x8xf32>
   // CHECK: %r36 = train.batch_norm_dx %x, %x, %c, %c, %c : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8x8xf32>
+  %r36s = train.batch_norm_dx_from_sums %x, %x, %c, %c, %c, %c, %c eps 0.5 : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8x8xf32>
+  // CHECK: %r36s = train.batch_norm_dx_from_sums %x, %x, %c, %c, %c, %c, %c eps 0.5 : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8x8xf32>
   %r37, %s37 = train.batch_norm_dw %x, %x, %c, %c : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   // CHECK: %r37, %s37 = train.batch_norm_dw %x, %x, %c, %c : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   %r38 = train.ema %c, %c momentum 0.01 scale 1.5 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
