@@ -67,7 +67,7 @@ class Price:
 
 def _times(array: Array, runtime: Callable[[Array], int]) -> Times:
     """The parts of a runtime, found by taking away one bound of the machine after another."""
-    near = replace(array, offchip_bw=UNLIMITED)
+    near = replace(array, offchip_bw=UNLIMITED, offchip_cycles=1)
     late = replace(near, noc_bw=UNLIMITED)
     free = replace(late, noc_latency=min(1, array.noc_latency))
     all_of_it, on_chip, without_width, least = (runtime(machine) for machine in (array, near, late, free))

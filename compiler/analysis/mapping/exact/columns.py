@@ -71,7 +71,7 @@ def _times(run: LevelRun, array: Array) -> dict[str, Floats]:
     groups, total = Groups.of(run.entry, count), run.by_entry(np.ones(len(run.entry)))
     moved = steps.brought["I"] + steps.brought["W"] + steps.brought["O"]
     most = np.maximum(moved, steps.left)
-    delay = np.maximum(run.delay, np.ceil(most / array.offchip_bw))
+    delay = np.maximum(run.delay, np.ceil(most * array.offchip_cycles / array.offchip_bw))
     table = {"runtime_cycles": run.by_entry(delay)}
     need = most / run.compute
     table["noc_bw_req_peak"] = table["offchip_bw_req"] = groups.most(need)
