@@ -40,13 +40,18 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Found:
-    """The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost."""
+    """
+    The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
+
+    `default_fits`: whether the machine's buffers hold the default mapping, which is no candidate where they do not.
+    """
 
     default: Cost | None
     best: Cost
     mapping: MappingAttr
     evaluations: int
     curve: tuple[tuple[int, float], ...]
+    default_fits: bool = True
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,11 @@ class Result:
     def utilization(self, row: MappedRow) -> float:
         """The share of the array's peak under the best mapping."""
         return row.macs / (self.of(row).best.cycles * self.peak)
+
+    @property
+    def unfit(self) -> tuple[int, int]:
+        """Of how many contractions the buffers do not hold the default mapping, and how many there are."""
+        return sum(not self.of(row).default_fits for row in self.rows), len(self.rows)
 
     def total(self, *, default: bool) -> Cost | None:
         """The program's cycles and energy, buffers the largest need; None where a default mapping cannot be run."""
@@ -166,6 +176,7 @@ def to_json(result: Result, version: str) -> str:
         "contractions": [
             {
                 "default": _cost(found.default),
+                "default_fits": found.default_fits,
                 "best": _cost(found.best),
                 "ratio": result.ratio(found),
                 "mapping": mapping_text(found.mapping),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 UNITS: dict[Objective, str] = {"time": "cycles", "energy": "MACs' worth", "edp": "cycle x MAC"}
+TOO_LARGE = {False: "*", True: ""}
+"""The mark of a default mapping that the machine's buffers do not hold."""
 PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
@@ -80,7 +82,7 @@ def _cells(result: Result, rows: list[MappedRow], scale: float) -> tuple[str, ..
         layers[0] + (f" (+{len(layers) - 1})" if len(layers) > 1 else ""),
         "/".join(dict.fromkeys(row.phase for row in rows)),
         f"{_times(rows):,}",
-        "" if found.default is None else f"{times * found.default.of(objective):,.{digits}f}",
+        "" if found.default is None else f"{times * found.default.of(objective):,.{digits}f}{TOO_LARGE[found.default_fits]}",
         f"{times * found.best.of(objective):,.{digits}f}",
         "" if ratio is None else f"{ratio:,.2f}",
         f"{100 * result.utilization(first):.1f}",
@@ -111,6 +113,9 @@ def _summary(result: Result) -> Iterator[tuple[str, str]]:
         yield "verdict", "The default mapping cannot be run on every contraction, so that there is nothing to compare."
         return
     yield "default", _total(default, result)
+    unfit, count = result.unfit
+    if unfit:
+        yield "*", f"The machine's buffers do not hold the default mappings of {unfit:,} of {count:,} contractions."
     objective = result.settings.objective
     names = {"time": "The time", "energy": "The energy", "edp": "Energy x delay"}
     ratio = default.of(objective) / best.of(objective)

@@ -13,14 +13,13 @@ from typing import Protocol
 
 import numpy as np
 
-from npuc.backends.hardware import Hardware
-from npuc.backends.maestro.evaluate import evaluate
+from npuc.backends.maestro.evaluate import evaluate_on
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.convert import to_clusters
 from npuc.compiler.analysis.mapping.coverage import coverage
-from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of_statement
+from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of, contraction_of_statement
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.directives import mapping_for
@@ -28,6 +27,7 @@ from npuc.compiler.analysis.mapping.named.templates import TEMPLATES
 from npuc.compiler.analysis.mapping.parity import analyse
 from npuc.compiler.analysis.mapping.search.candidates import Candidates
 from npuc.compiler.analysis.mapping.search.directives import as_directives, directive_space
+from npuc.compiler.analysis.mapping.search.room import Room
 from npuc.compiler.analysis.mapping.search.run import Cost, Costs, exact_cost, exact_costs
 from npuc.compiler.analysis.mapping.search.space import MapSpace, space_of
 from npuc.dialects.mapping import ClusterLevel, Clusters, Mapping, MappingAttr, Problem, TileLoop, shared_mapping
@@ -40,6 +40,11 @@ class Task(Protocol):
     @property
     def space(self) -> MapSpace:
         """What mappers choose from."""
+        ...
+
+    @property
+    def room(self) -> Room:
+        """What the machine's buffers hold of it."""
         ...
 
     def costs(self, candidates: Candidates) -> Costs:
@@ -61,7 +66,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class ExactTask:
-    """A contraction in cluster form; `works` are its statements."""
+    """A contraction in cluster form; `works` are its statements. The machine is told in the contraction's elements."""
 
     nest: Nest
     has: MappingAttr | None
@@ -72,6 +77,11 @@ class ExactTask:
     def works(self) -> tuple[Contraction, ...]:
         """The statements, one after another."""
         return tuple(contraction_of_statement(self.nest, one) for one in self.nest.statements)
+
+    @property
+    def room(self) -> Room:
+        """The machine's buffers."""
+        return Room(self.works, self.machine.l1_size, self.machine.l2_size)
 
     def costs(self, candidates: Candidates) -> Costs:
         """Exact costs."""
@@ -114,12 +124,17 @@ class ParityTask:
     problem: Problem
     has: Mapping | None
     machine: MappedMachine
-    hardware: Hardware
     space: MapSpace
+
+    @property
+    def room(self) -> Room:
+        """The machine's buffers."""
+        return Room((contraction_of(self.problem),), self.machine.l1_size, self.machine.l2_size)
 
     def costs(self, candidates: Candidates) -> Costs:
         """MAESTRO's costs; NaN for what it rejects, and what it has do more MACs a cycle than there are."""
-        table = evaluate(self.problem, as_directives(self.problem, candidates), self.hardware)
+        written = as_directives(self.problem, candidates)
+        table = evaluate_on(self.problem, written, self.machine.array, self.machine.mode)
         cycles = table["runtime_cycles"]
         cycles = np.where(cycles * self.machine.peak >= self.problem.macs, cycles, np.nan)
         return Costs(cycles, table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"])
@@ -161,8 +176,8 @@ def exact_task(
 
 
 def parity_task(
-    problem: Problem, has: Mapping | None, machine: MappedMachine, hardware: Hardware, levels: int, *, divisors: bool
+    problem: Problem, has: Mapping | None, machine: MappedMachine, levels: int, *, divisors: bool
 ) -> ParityTask:
     """The search by directives."""
     space = directive_space(problem, machine.array.num_pes, levels, divisors=divisors)
-    return ParityTask(problem, has, machine, hardware, space)
+    return ParityTask(problem, has, machine, space)

@@ -73,6 +73,11 @@ class Limits:
             fine &= True if size is None else need <= size
         return fine
 
+    def holds(self, cost: Cost) -> bool:
+        """Whether the buffers hold one mapping."""
+        needs = ((cost.l1, self.l1), (cost.l2, self.l2))
+        return all(size is None or need <= size for need, size in needs)
+
 
 Evaluate: TypeAlias = Callable[[Candidates], Costs]
 
