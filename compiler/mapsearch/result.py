@@ -43,7 +43,8 @@ class Found:
     """
     The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
 
-    `default_fits`: whether the machine's buffers hold the default mapping, which is no candidate where they do not.
+    `default_fits`: whether the default mapping was a candidate, as it is where the buffers hold it. `fits`: whether they
+    hold the best one, as they do but where directives cannot say any that they hold.
     """
 
     default: Cost | None
@@ -52,6 +53,7 @@ class Found:
     evaluations: int
     curve: tuple[tuple[int, float], ...]
     default_fits: bool = True
+    fits: bool = True
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,16 @@ class Result:
     def utilization(self, row: MappedRow) -> float:
         """The share of the array's peak under the best mapping."""
         return row.macs / (self.of(row).best.cycles * self.peak)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is to be told of what was found."""
+        layers = [f"{row.layer} ({row.phase})" for row in self.rows if not self.of(row).fits]
+        if not layers:
+            return []
+        more = f" and {len(layers) - 1:,} more" if len(layers) > 1 else ""
+        need = "directives keep whole windows in an element, for which the machine's buffers have no room"
+        return [f"{layers[0]}{more}: {need}: the search is among those with the smallest tiles"]
 
     @property
     def unfit(self) -> tuple[int, int]:
@@ -178,6 +190,7 @@ def to_json(result: Result, version: str) -> str:
                 "default": _cost(found.default),
                 "default_fits": found.default_fits,
                 "best": _cost(found.best),
+                "fits": found.fits,
                 "ratio": result.ratio(found),
                 "mapping": mapping_text(found.mapping),
                 "evaluations": found.evaluations,

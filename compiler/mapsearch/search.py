@@ -117,6 +117,7 @@ class Search:
 
     def _find(self, task: Task, op: ContractOp, advance: Callable[[int], None]) -> Found:
         own, limits = self.settings, Limits(task.room.l1, task.room.l2)
+        machine = self.machine.for_contraction(op)
         best = Best(own.objective, limits)
         for mapping, cost in task.known():
             best.add_known(mapping, cost)
@@ -134,8 +135,15 @@ class Search:
             )
         attribute = task.attribute(best.found)
         default = task.default()
-        fits = default is not None and limits.holds(default)
-        return Found(default, best.cost, attribute, best.evaluations, tuple(best.curve), default_fits=fits)
+        return Found(
+            default,
+            best.cost,
+            attribute,
+            best.evaluations,
+            tuple(best.curve),
+            default_fits=default is not None and limits.holds(default),
+            fits=Limits(machine.l1_size, machine.l2_size).holds(best.cost),
+        )
 
 
 def _named(op: ContractOp) -> str:

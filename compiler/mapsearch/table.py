@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from npuc.compiler.analysis.mapping.search.run import Cost, Objective
-from npuc.compiler.mapsearch.result import MappedRow, Result, mapping_text
+from npuc.compiler.mapsearch.result import Found, MappedRow, Result, mapping_text
 from npuc.compiler.report.layers import MOST_LINES
 from npuc.dialects.mapping import Clusters, MappingAttr
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 UNITS: dict[Objective, str] = {"time": "cycles", "energy": "MACs' worth", "edp": "cycle x MAC"}
-TOO_LARGE = {False: "*", True: ""}
+TOO_LARGE = "*"
 """The mark of a default mapping that the machine's buffers do not hold."""
 PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
@@ -82,12 +82,19 @@ def _cells(result: Result, rows: list[MappedRow], scale: float) -> tuple[str, ..
         layers[0] + (f" (+{len(layers) - 1})" if len(layers) > 1 else ""),
         "/".join(dict.fromkeys(row.phase for row in rows)),
         f"{_times(rows):,}",
-        "" if found.default is None else f"{times * found.default.of(objective):,.{digits}f}{TOO_LARGE[found.default_fits]}",
+        _default_cell(found, times, objective, digits),
         f"{times * found.best.of(objective):,.{digits}f}",
         "" if ratio is None else f"{ratio:,.2f}",
         f"{100 * result.utilization(first):.1f}",
         short_text(found.mapping),
     )
+
+
+def _default_cell(found: Found, times: float, objective: Objective, digits: int) -> str:
+    """The cost of the default mapping, marked where the buffers do not hold it."""
+    if found.default is None:
+        return ""
+    return f"{times * found.default.of(objective):,.{digits}f}{'' if found.default_fits else TOO_LARGE}"
 
 
 def short_text(mapping: MappingAttr) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +27,7 @@ from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.directives import mapping_for
 from npuc.compiler.analysis.mapping.named.templates import TEMPLATES
 from npuc.compiler.analysis.mapping.parity import analyse
-from npuc.compiler.analysis.mapping.search.candidates import Candidates
+from npuc.compiler.analysis.mapping.search.candidates import Candidates, smallest
 from npuc.compiler.analysis.mapping.search.directives import as_directives, directive_space
 from npuc.compiler.analysis.mapping.search.room import Room
 from npuc.compiler.analysis.mapping.search.run import Cost, Costs, exact_cost, exact_costs
@@ -126,10 +128,17 @@ class ParityTask:
     machine: MappedMachine
     space: MapSpace
 
-    @property
+    @cached_property
     def room(self) -> Room:
-        """The machine's buffers."""
-        return Room((contraction_of(self.problem),), self.machine.l1_size, self.machine.l2_size)
+        """
+        The machine's buffers, or room for the smallest tiles that directives can say where that is more.
+
+        Directives keep whole windows in an element, for which many a machine has no room.
+        """
+        least = self.costs(smallest(self.space)).row(0)
+        sizes = ((self.machine.l1_size, least.l1), (self.machine.l2_size, least.l2))
+        l1, l2 = (None if size is None else max(size, int(need) if isfinite(need) else 0) for size, need in sizes)
+        return Room((contraction_of(self.problem),), l1, l2)
 
     def costs(self, candidates: Candidates) -> Costs:
         """MAESTRO's costs; NaN for what it rejects, and what it has do more MACs a cycle than there are."""
