@@ -141,8 +141,8 @@ class Search:
             attribute,
             best.evaluations,
             tuple(best.curve),
-            default_fits=default is not None and limits.holds(default),
-            fits=Limits(machine.l1_size, machine.l2_size).holds(best.cost),
+            default_fits=default is not None and bool(limits.fit(default.costs, own.objective)[0]),
+            fits=bool(Limits(machine.l1_size, machine.l2_size).fit(best.cost.costs, own.objective)[0]),
         )
 
 

@@ -87,7 +87,7 @@ class ExactTask:
 
     def costs(self, candidates: Candidates) -> Costs:
         """Exact costs."""
-        return exact_costs(self.works, candidates, self.machine.array)
+        return exact_costs(self.works, candidates, self.machine.array, self.machine.l1_size)
 
     def known(self) -> Iterator[tuple[Clusters, Cost]]:
         """The mapping that the nest has, named ones, and the one with the smallest tiles."""
@@ -96,12 +96,12 @@ class ExactTask:
         found += [named_clusters(template, self.nest, self.nest.statements[0], pes) for template in TEMPLATES]
         found.append(Clusters((ClusterLevel(pes, tuple(TileLoop(dim, 1, 1) for dim in self.nest.sizes)),)))
         for one in dict.fromkeys(one for one in found if one is not None):
-            yield one, exact_cost(self.works, one, self.machine.array)
+            yield one, exact_cost(self.works, one, self.machine.array, self.machine.l1_size)
 
     def default(self) -> Cost | None:
         """The exact cost of the mapping that the nest has."""
         own = self._own()
-        return None if own is None else exact_cost(self.works, own, self.machine.array)
+        return None if own is None else exact_cost(self.works, own, self.machine.array, self.machine.l1_size)
 
     def _own(self) -> Clusters | None:
         """The mapping that the nest has, in cluster form, if it has one and the machine is large enough."""

@@ -28,10 +28,22 @@ from npuc.compiler.analysis.mapping.parity import Array
 
 def evaluate_exact(work: Contraction, levels: list[LevelTiles], array: Array) -> dict[str, Floats]:
     """The columns of legal mappings, given by their levels."""
+    return columns_of(work, levels, run_exact(work, levels, array), array)
+
+
+def run_exact(work: Contraction, levels: list[LevelTiles], array: Array) -> LevelRun:
+    """Run legal mappings, given by their levels, on a whole contraction."""
     count = len(levels[0])
-    given = np.repeat(np.array([[float(size)] for _, size in work.dims]), count, axis=1)
-    run = run_level(work, levels, 0, np.arange(count), given, array)
-    table = _traffic(work, levels, run, given) | _times(run, array)
+    return run_level(work, levels, 0, np.arange(count), _whole(work, count), array)
+
+
+def _whole(work: Contraction, count: int) -> Floats:
+    return np.repeat(np.array([[float(size)] for _, size in work.dims]), count, axis=1)
+
+
+def columns_of(work: Contraction, levels: list[LevelTiles], run: LevelRun, array: Array) -> dict[str, Floats]:
+    """The columns of mappings that were run."""
+    table = _traffic(work, levels, run, _whole(work, len(levels[0]))) | _times(run, array)
     l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["arithmetic_intensity"] = table["num_macs"] / table["loaded"]
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
