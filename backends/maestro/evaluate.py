@@ -56,7 +56,7 @@ def evaluate(
     L levels from the top, at most 4, up to D directives each, outermost first; `dim` is a position in the order of
     `problem["dims"]`, -1 fills a level. `hardware` is a preset's name, a file, a mapping of keys or a `Hardware`;
     what it does not say is MAESTRO's default, `maestro.mode` being `parity`. Bandwidth off chip is that of
-    `maestro.offchip_bw`, else of `dram.gb_per_s` where the clock and `memory.element_bytes` say what that is in elements.
+    `maestro.offchip_bw`, else of `dram.gb_per_s` where the clock and `memory.element_bytes` tell it in elements.
 
     NaN is a mapping that is refused: sizes below 1, R or S cut over time; in mode parity what MAESTRO dies of, in mode
     exact what does not compute everything exactly once or has no cluster form. Memory does not grow with B, but for

@@ -93,7 +93,7 @@ class MappedMachine:
         return "maestro.l2_size" if self.spm_bytes is None else "memory.spm_kib"
 
     def for_contraction(self, op: ContractOp) -> MappedMachine:
-        """The machine with its buffer and memory in elements of a contraction, the widest of what it reads and makes."""
+        """The machine with its buffer and memory in elements of a contraction, of the widest type among its tensors."""
         width = max(contract_widths(op, self.element_bytes)[: len(op.nest.ins) + len(op.nest.outs)])
         size = self.l2_size if self.spm_bytes is None else int(self.spm_bytes / width)
         return replace(self, array=array_of(self.hardware, width), l2_size=size)

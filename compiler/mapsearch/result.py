@@ -43,8 +43,8 @@ class Found:
     """
     The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
 
-    `default_fits`: whether the default mapping was a candidate, as it is where the buffers hold it. `fits`: whether they
-    hold the best one, as they do but where directives cannot say any that they hold.
+    `default_fits`: whether the default mapping was a candidate, as it is where the machine can run it. `fits`: whether
+    the buffers hold the best one, as they do but where directives cannot say any that they hold.
     """
 
     default: Cost | None
@@ -118,7 +118,7 @@ class Result:
 
     @property
     def unfit(self) -> tuple[int, int]:
-        """Of how many contractions the buffers do not hold the default mapping, and how many there are."""
+        """Of how many contractions the machine cannot run the default mapping, and how many there are."""
         return sum(not self.of(row).default_fits for row in self.rows), len(self.rows)
 
     def total(self, *, default: bool) -> Cost | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNITS: dict[Objective, str] = {"time": "cycles", "energy": "MACs' worth", "edp": "cycle x MAC"}
 TOO_LARGE = "*"
-"""The mark of a default mapping that the machine's buffers do not hold."""
+"""The mark of a default mapping that the machine cannot run as it costs."""
 PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
@@ -91,7 +91,7 @@ def _cells(result: Result, rows: list[MappedRow], scale: float) -> tuple[str, ..
 
 
 def _default_cell(found: Found, times: float, objective: Objective, digits: int) -> str:
-    """The cost of the default mapping, marked where the buffers do not hold it."""
+    """The cost of the default mapping, marked where the machine cannot run it so."""
     if found.default is None:
         return ""
     return f"{times * found.default.of(objective):,.{digits}f}{'' if found.default_fits else TOO_LARGE}"
@@ -122,7 +122,8 @@ def _summary(result: Result) -> Iterator[tuple[str, str]]:
     yield "default", _total(default, result)
     unfit, count = result.unfit
     if unfit:
-        yield "*", f"The machine's buffers do not hold the default mappings of {unfit:,} of {count:,} contractions."
+        text = f"The default mappings of {unfit:,} of {count:,} contractions do not fit into the machine's buffers,"
+        yield "*", f"{text} or bring more than its network carries in their time."
     objective = result.settings.objective
     names = {"time": "The time", "energy": "The energy", "edp": "Energy x delay"}
     ratio = default.of(objective) / best.of(objective)

@@ -69,7 +69,9 @@ def smallest(space: MapSpace) -> Candidates:
     """The mapping with the smallest tiles, of which nothing is spread."""
     least = np.array([[1.0 if at in space.cut else float(size)] for at, (_, size) in enumerate(space.dims)])
     order = np.arange(len(space.dims))[:, None]
-    return Candidates(np.array(space.fanouts[:1]).T, tuple(level_tiles(least, least, order) for _ in range(space.levels)))
+    return Candidates(
+        np.array(space.fanouts[:1]).T, tuple(level_tiles(least, least, order) for _ in range(space.levels))
+    )
 
 
 class Mapper(Protocol):

@@ -129,9 +129,7 @@ def exact_costs(
     return Costs(cycles, energy, l1, l2, carried, held)
 
 
-def exact_cost(
-    works: tuple[Contraction, ...], mapping: Clusters, array: Array, l1_size: int | None = None
-) -> Cost:
+def exact_cost(works: tuple[Contraction, ...], mapping: Clusters, array: Array, l1_size: int | None = None) -> Cost:
     """What one mapping costs exactly; `l1_size` as of `exact_costs`."""
     fanouts = np.array([[level.fanout] for level in mapping.levels])
     return exact_costs(works, Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping]))), array, l1_size).row(0)
