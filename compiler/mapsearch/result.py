@@ -121,10 +121,16 @@ class Result:
         """Of how many contractions the machine cannot run the default mapping, and how many there are."""
         return sum(not self.of(row).default_fits for row in self.rows), len(self.rows)
 
-    def total(self, *, default: bool) -> Cost | None:
-        """The program's cycles and energy, buffers the largest need; None where a default mapping cannot be run."""
+    def total(self, *, default: bool, comparable: bool = False) -> Cost | None:
+        """
+        The program's cycles and energy, buffers the largest need; None where a contraction has no default mapping.
+
+        With `comparable` of those contractions alone whose default mapping the machine can run.
+        """
         costs: list[tuple[int, Cost]] = []
         for row in self.rows:
+            if comparable and not self.of(row).default_fits:
+                continue
             cost = self.of(row).default if default else self.of(row).best
             if cost is None:
                 return None

@@ -124,14 +124,20 @@ def _summary(result: Result) -> Iterator[tuple[str, str]]:
     if unfit:
         text = f"The default mappings of {unfit:,} of {count:,} contractions do not fit into the machine's buffers,"
         yield "*", f"{text} or bring more than its network carries in their time."
+    yield "verdict", _verdict(result, count - unfit)
+
+
+def _verdict(result: Result, fitting: int) -> str:
+    """How the default mappings compare with the best ones, in those contractions in which the machine can run them."""
+    default, best = (result.total(default=which, comparable=True) for which in (True, False))
+    if not fitting or default is None or best is None:
+        return "The machine can run none of the default mappings, so that there is nothing to compare."
     objective = result.settings.objective
     names = {"time": "The time", "energy": "The energy", "edp": "Energy x delay"}
     ratio = default.of(objective) / best.of(objective)
     others = [f"{name} {_change(getattr(default, field), getattr(best, field))}" for name, field in _OTHERS[objective]]
-    yield (
-        "verdict",
-        f"{names[objective]} of the default mappings is {ratio:,.2f} times the best ones'; {', '.join(others)}.",
-    )
+    among = "" if fitting == len(result.rows) else f" in the {fitting:,} contractions where the machine can run them"
+    return f"{names[objective]} of the default mappings is {ratio:,.2f} times the best ones'{among}; {', '.join(others)}."
 
 
 _OTHERS: dict[Objective, tuple[tuple[str, str], ...]] = {
