@@ -128,8 +128,13 @@ class ParityTask:
     machine: MappedMachine
     space: MapSpace
 
-    @cached_property
+    @property
     def room(self) -> Room:
+        """The machine's buffers, or room for the smallest tiles that directives can say where that is more."""
+        return self._room
+
+    @cached_property
+    def _room(self) -> Room:
         """
         The machine's buffers, or room for the smallest tiles that directives can say where that is more.
 
@@ -168,7 +173,8 @@ class ParityTask:
         except Unmappable:
             return None
         names = ("runtime_cycles", "energy_total_mac_units", "l1_size_req", "l2_size_req")
-        return Cost(*(np.nan if row[name] is None else float(row[name] or 0) for name in names))
+        cycles, energy, l1, l2 = (np.nan if row[name] is None else float(row[name] or 0) for name in names)
+        return Cost(cycles, energy, l1, l2)
 
     def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
         """By directives."""

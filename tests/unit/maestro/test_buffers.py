@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
+import numpy as np
 import pytest
 
 from npuc.backends.base import get_backend
@@ -13,9 +14,11 @@ from npuc.backends.maestro import evaluate
 from npuc.backends.maestro.machine import OFFCHIP_BW, array_of, mapped_machine
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, contraction_of_statement
+from npuc.compiler.analysis.mapping.search.run import Objective
 from npuc.compiler.driver import lowered_module
 from npuc.compiler.mapsearch.result import Settings
 from npuc.compiler.mapsearch.search import Search
+from npuc.compiler.options import CompileOptions
 from npuc.compiler.source import open_source
 from npuc.dialects.mapping import Clusters
 from npuc.dialects.npu import ContractOp
@@ -48,10 +51,10 @@ def test_presets_have_their_published_sizes(name: str) -> None:
     assert rows is None or cols is None or rows * cols == array.num_pes
 
 
-def best_mappings(network: str, preset: str, objective: str) -> Iterator[tuple[ContractOp, Clusters]]:
-    keys = {"hardware": preset}
-    module, hardware = lowered_module(open_source(network), get_backend("maestro"), keys, lambda text: None, [])  # type: ignore[arg-type]
-    settings = Settings(objective, "random", 60, 0, 2, 1, "divisors")  # type: ignore[arg-type]
+def best_mappings(network: str, preset: str, objective: Objective) -> Iterator[tuple[ContractOp, Clusters]]:
+    keys: CompileOptions = {"hardware": preset}
+    module, hardware = lowered_module(open_source(network), get_backend("maestro"), keys, lambda text: None, [])
+    settings = Settings(objective, "random", 60, 0, 2, 1, "divisors")
     found = Search(module, hardware, settings)
     result = found.run("net", "net.dsl", lambda count: None)
     assert all(one.fits for one in result.found)
@@ -82,7 +85,7 @@ def two_tiles(work: Contraction, sizes: dict[str, int]) -> int:
         ("samples:vgg_a", "eyeriss", "energy"),
     ],
 )
-def test_best_mappings_fit_into_the_machine(network: str, preset: str, objective: str) -> None:
+def test_best_mappings_fit_into_the_machine(network: str, preset: str, objective: Objective) -> None:
     pes, l1, l2, _ = MACHINES[preset]
     for op, mapping in best_mappings(network, preset, objective):
         assert mapping.processing_elements <= pes
@@ -100,7 +103,7 @@ def test_the_shared_buffer_is_the_scratchpad_in_elements_of_the_contraction() ->
     keys = {"maestro.num_pes": 64, "memory.spm_kib": 0.5}
     report = compile_source(NET, backend="maestro", hardware=keys)
     assert report.totals.cycles
-    need = {row.native["l2_size_req"] for row in report.ops if row.kind == "matrix"}
+    need = [row.native["l2_size_req"] for row in report.ops if row.kind == "matrix"]
     largest = next(row.native["l2_size_req"] for row in report.ops if row.phase == "forward" and row.kind == "matrix")
     assert isinstance(largest, int)
     assert all(isinstance(size, int) and size > 128 for size in need)
@@ -131,19 +134,15 @@ def test_bandwidth_off_chip_is_that_of_the_memory() -> None:
 @pytest.mark.parametrize("mode", ["exact", "parity"])
 def test_a_bandwidth_that_is_not_whole_lies_between_its_neighbours(mode: str) -> None:
     problem = {"type": "GEMM", "dims": {"M": 8, "N": 8, "K": 8}}
-    ones = [[[1, 1, 1]]]
-    mapping = {"dim": [[[0, 1, 2]]], "size": ones, "offset": ones, "spatial": [[[True, False, False]]]}
-    mapping["cluster"] = [[]]  # type: ignore[assignment]
+    ones = np.ones((1, 1, 3), int)
+    spatial = np.array([[[True, False, False]]])
+    whole = {"dim": [[[0, 1, 2]]], "size": ones, "offset": ones, "spatial": spatial, "cluster": np.ones((1, 0), int)}
 
-    def cycles(**keys: float) -> float:
-        machine = {"num_pes": 4, "noc_bw": 100, "mode": mode, **keys}
-        clock = {"clock_mhz": 1000, "memory.element_bytes": 1, "dram.gb_per_s": 1.5}
-        import numpy as np
-
-        arrays = {name: np.array(values, int if name != "spatial" else bool) for name, values in mapping.items()}
-        arrays["cluster"] = arrays["cluster"].reshape(1, 0)
-        table = evaluate(problem, arrays, clock | {f"maestro.{key}": value for key, value in machine.items()})
-        return float(table["runtime_cycles"][0])
+    def cycles(**keys: int) -> float:
+        machine = {"maestro.num_pes": 4, "maestro.noc_bw": 100, "maestro.mode": mode}
+        memory = {"clock_mhz": 1000, "memory.element_bytes": 1, "dram.gb_per_s": 1.5}
+        written = {f"maestro.{key}": value for key, value in keys.items()}
+        return float(evaluate(problem, whole, {**machine, **memory, **written})["runtime_cycles"][0])
 
     slow, between, fast = cycles(offchip_bw=1), cycles(), cycles(offchip_bw=2)
     assert slow >= between >= fast

@@ -87,11 +87,13 @@ def run_level(
     streams: dict[Role, Floats]
     if inside.below is None:
         received = {role: total(steps.received[role]) for role in INPUTS}
-        streams, streams_out = {role: total(steps.brought[role]) for role in ROLES}, total(steps.left) + final
+        streams = {role: total(steps.brought[role]) for role in ROLES}
+        streams_out = total(steps.left) + final
     else:
         below = inside.below
         received = {role: total(below.received[role][node]) for role in INPUTS}
-        streams, streams_out = {role: total(below.streams[role][node]) for role in ROLES}, total(below.out[node])
+        streams = {role: total(below.streams[role][node]) for role in ROLES}
+        streams_out = total(below.out[node])
     part = inside.taking_part[node]
     return LevelRun(e, nodes, steps, entry, compute, into, out, delay, part, final, received, streams, streams_out)
 

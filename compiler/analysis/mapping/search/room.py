@@ -30,7 +30,11 @@ class Room:
 
     def need(self, sizes: Floats) -> Floats:
         """What tiles of these sizes, [dimension, mapping], take of a buffer."""
-        return np.max([2 * sum(tile(work, role, sizes) for role in ROLES) for work in self.works], axis=0)
+        most = np.zeros(sizes.shape[1:])
+        for work in self.works:
+            three = sum((tile(work, role, sizes) for role in ROLES), start=np.zeros(sizes.shape[1:]))
+            most = np.maximum(most, 2 * three)
+        return most
 
 
 @dataclass(frozen=True)

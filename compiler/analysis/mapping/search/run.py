@@ -50,8 +50,9 @@ class Costs:
 
     def row(self, row: int) -> Cost:
         """The costs of one candidate."""
-        numbers = (float(values[row]) for values in (self.cycles, self.energy, self.l1, self.l2))
-        return Cost(*numbers, *(one is None or bool(one[row]) for one in (self.carried, self.held)))
+        cycles, energy, l1, l2 = (float(values[row]) for values in (self.cycles, self.energy, self.l1, self.l2))
+        carried, held = (one is None or bool(one[row]) for one in (self.carried, self.held))
+        return Cost(cycles, energy, l1, l2, carried, held)
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ class Cost:
     @property
     def costs(self) -> Costs:
         """The same as the costs of one candidate."""
-        numbers = (np.array([value]) for value in (self.cycles, self.energy, self.l1, self.l2))
-        return Costs(*numbers, np.array([self.carried]), np.array([self.held]))
+        cycles, energy, l1, l2 = (np.array([value]) for value in (self.cycles, self.energy, self.l1, self.l2))
+        return Costs(cycles, energy, l1, l2, np.array([self.carried]), np.array([self.held]))
 
 
 @dataclass(frozen=True)
