@@ -137,7 +137,8 @@ def _verdict(result: Result, fitting: int) -> str:
     ratio = default.of(objective) / best.of(objective)
     others = [f"{name} {_change(getattr(default, field), getattr(best, field))}" for name, field in _OTHERS[objective]]
     among = "" if fitting == len(result.rows) else f" in the {fitting:,} contractions where the machine can run them"
-    return f"{names[objective]} of the default mappings is {ratio:,.2f} times the best ones'{among}; {', '.join(others)}."
+    text = f"{names[objective]} of the default mappings is {ratio:,.2f} times the best ones'"
+    return f"{text}{among}; {', '.join(others)}."
 
 
 _OTHERS: dict[Objective, tuple[tuple[str, str], ...]] = {
