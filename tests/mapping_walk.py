@@ -154,3 +154,28 @@ def _compute(
         if role in INPUTS:
             stays = kept(work, role, before, current) if before else frozenset[tuple[int, ...]]()
             seen.received[role] += sum(len(one - stays) for one in own)
+
+
+def streamed(
+    work: Contraction, mapping: Clusters, array: Array, depth: int = 0, given: Box | None = None
+) -> tuple[dict[Role, int], int]:
+    """
+    What the innermost levels bring of each tensor and take away.
+
+    Sub-clusters that differ in nothing that indexes a tensor take the same of it, the first of them as much as any.
+    """
+    if depth + 1 == len(mapping.levels):
+        seen = run(work, mapping, array, depth, given)
+        return {role: sum(brought[role] for brought in seen.brought) for role in ROLES}, sum(seen.left)
+    total, out = dict.fromkeys(ROLES, 0), 0
+    for step in steps_of(work, mapping, depth, given or {dim: (0, size) for dim, size in work.dims}):
+        taken: set[tuple[Role, tuple[tuple[int, int], ...]]] = set()
+        for box in step.boxes:
+            inside, left = streamed(work, mapping, array, depth + 1, box)
+            for role in ROLES:
+                part = role, tuple(box[dim] for dim in work.coupled(role))
+                if part not in taken:
+                    taken.add(part)
+                    total[role] += inside[role]
+                    out += left if role == "O" else 0
+    return total, out

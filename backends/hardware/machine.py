@@ -61,7 +61,9 @@ class Hardware:
     def summary(self) -> str:
         """The machine in a line: what it computes with, its memory, its bandwidth."""
         rows, cols = self.get("array.rows", int), self.get("array.cols", int)
-        parts = [f"{rows} x {cols} {self.get('array.dataflow', str)}" if rows and cols else ""]
+        count = self.get("maestro.num_pes", int)
+        alone = f"{count:,} elements" if count else ""
+        parts = [f"{rows} x {cols} {self.get('array.dataflow', str)}" if rows and cols else alone]
         for key, unit in (
             ("clock_mhz", "MHz"),
             ("compute.tflops", "TFLOPS"),

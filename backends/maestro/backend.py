@@ -99,18 +99,19 @@ class _Scorer:
         """Append the rows of a contraction."""
         statements = op.nest.statements
         self.together += len(statements) > 1 or isinstance(op.parent_op(), InterleaveOp)
+        machine = self.machine.for_contraction(op)
         for number in range(len(statements)):
-            key = (op.nest, op.mapping_attr, number)
+            key = (op.nest, op.mapping_attr, number, machine.array)
             if key not in self.known:
-                self.known[key] = price_statement(op, number, self.machine)
+                self.known[key] = price_statement(op, number, machine)
             price = self.known[key]
             for remark in price.remarks:
                 self.remarks.setdefault(remark.partition(":")[0], []).append(f"{layer_of(op)}{_rest(remark)}")
-            for buffer, (need, size) in buffer_need(op.nest, price.columns, self.machine).items():
-                what = f"its mapping needs more than maestro.{buffer}_size"
+            for key_of_size, (need, size) in buffer_need(price.columns, machine).items():
+                what = f"its mapping needs more than {key_of_size}, which a search (npuc map) never takes"
                 text = f"{layer_of(op)} needs {need:,} elements of {size:,}"
                 self.remarks.setdefault(what, []).append(text)
-            self.rows.append(contract_row(op, len(self.rows), number, price, self.machine))
+            self.rows.append(contract_row(op, len(self.rows), number, price, machine))
 
     def warnings(self) -> list[str]:
         """What is to be told, mistakes of one kind as one sentence with the first layer."""
@@ -125,7 +126,7 @@ class _Scorer:
 
 def price_statement(op: ContractOp, number: int, machine: MappedMachine) -> Price:
     """
-    The price of a statement of a contraction, by its number.
+    The price of a statement of a contraction, by its number, on a machine that is told in its elements.
 
     Raises `SourceError` without a mapping and for one that cannot be analysed, `CapacityError` for a machine that is
     too small.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npuc.backends.hardware import Hardware, load_hardware
-from npuc.backends.maestro.machine import array_of, mode_of
+from npuc.backends.maestro.machine import Mode, array_of, mode_of
 from npuc.compiler.analysis.mapping.batch.arrays import Mappings, read_levels
 from npuc.compiler.analysis.mapping.batch.build import mapping_arrays as build_arrays
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
@@ -55,7 +55,8 @@ def evaluate(
     has integer arrays `dim`, `size`, `offset` and boolean `spatial`, all [B, L, D], and integer `cluster` [B, L - 1]:
     L levels from the top, at most 4, up to D directives each, outermost first; `dim` is a position in the order of
     `problem["dims"]`, -1 fills a level. `hardware` is a preset's name, a file, a mapping of keys or a `Hardware`;
-    what it does not say is MAESTRO's default, `maestro.mode` being `parity`.
+    what it does not say is MAESTRO's default, `maestro.mode` being `parity`. Bandwidth off chip is that of
+    `maestro.offchip_bw`, else of `dram.gb_per_s` where the clock and `memory.element_bytes` tell it in elements.
 
     NaN is a mapping that is refused: sizes below 1, R or S cut over time; in mode parity what MAESTRO dies of, in mode
     exact what does not compute everything exactly once or has no cluster form. Memory does not grow with B, but for
@@ -64,7 +65,11 @@ def evaluate(
     layer, order = _problem(problem)
     rows = _mappings(mappings, layer, order)
     machine = hardware if isinstance(hardware, Hardware) else load_hardware(hardware)
-    array, mode = array_of(machine), mode_of(machine, "parity")
+    return evaluate_on(layer, rows, array_of(machine), mode_of(machine, "parity"))
+
+
+def evaluate_on(layer: Problem, rows: Mappings, array: Array, mode: Mode) -> dict[str, Floats]:
+    """`evaluate` of what has been read."""
     table = {name: np.full(len(rows), np.nan) for name in COLUMNS}
     part = _parity if mode == "parity" else _exact
     for start in range(0, len(rows), BATCH):

@@ -17,6 +17,7 @@ from npuc.dialects.npu.nest import Statement
 
 def explain_text(op: ContractOp, number: int, row: OpRow, machine: MappedMachine) -> str:
     """The lines on a statement of a contraction, by its number, that has this row."""
+    machine = machine.for_contraction(op)
     price = price_statement(op, number, machine)
     sizes = ", ".join(f"{dim} {size}" for dim, size in op.nest.dims)
     statement = op.nest.statements[number]
@@ -53,7 +54,7 @@ def _time_lines(row: OpRow, price: Price, machine: MappedMachine) -> Iterator[st
         ("steps with nothing to wait for", times.free),
         (f"the network brings {array.noc_bw:,} elements a cycle", times.noc),
         (f"its latency of {array.noc_latency:,} cycles", times.latency),
-        (f"off chip come {array.offchip_bw:,} elements a cycle", times.offchip),
+        (f"off chip come {_rate(array.offchip_bw, array.offchip_cycles)} elements a cycle", times.offchip),
     )
     for what, part in parts:
         if part and cycles:
@@ -63,6 +64,10 @@ def _time_lines(row: OpRow, price: Price, machine: MappedMachine) -> Iterator[st
     busy = price.columns["avg_utilized_pes"]
     if busy is not None:
         yield f"elements  {busy:,.1f} of {array.num_pes:,} are at work in a mean step"
+
+
+def _rate(elements: int, cycles: int) -> str:
+    return f"{elements:,}" if cycles == 1 else f"{elements / cycles:,.2f}"
 
 
 def _access_lines(statement: Statement, found: Columns) -> Iterator[str]:

@@ -1,12 +1,22 @@
-"""What a hardware description asks of the maestro backend."""
+"""
+What a hardware description asks of the maestro backend.
+
+MAESTRO counts elements; a description may say its shared buffer and its memory in bytes. Where the keys of `maestro` do
+not write them, `memory.spm_kib` is the shared buffer and `dram.gb_per_s` (with `clock_mhz`) the bandwidth off chip, in
+elements of `memory.element_bytes`, or without it of the widest type that a contraction has.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from npuc.backends.hardware import Hardware
+from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.machine import as_written
 from npuc.compiler.analysis.mapping.parity import Array
+from npuc.dialects.npu import ContractOp
 
 NAME = "maestro"
 UNLIMITED = (1 << 31) - 1
@@ -16,16 +26,31 @@ OFFCHIP_BW = 70_000
 Mode = Literal["parity", "exact"]
 
 
-def array_of(hardware: Hardware) -> Array:
-    """The machine; keys that are missing are MAESTRO's defaults. Raises `UsageError` without `maestro.num_pes`."""
+def array_of(hardware: Hardware, width: int | None = None) -> Array:
+    """
+    The machine, for elements of `width` bytes, else of `memory.element_bytes`.
+
+    What the description does not say is MAESTRO's default. Raises `UsageError` without `maestro.num_pes`.
+    """
     latency = hardware.get("maestro.noc_hop_latency", int)
+    offchip = Fraction(hardware.get("maestro.offchip_bw", int) or _offchip_of_dram(hardware, width) or OFFCHIP_BW)
     return Array(
         num_pes=hardware.require("maestro.num_pes", int, backend=NAME),
         noc_bw=hardware.get("maestro.noc_bw", int) or UNLIMITED,
         noc_latency=1 if latency is None else latency,
-        offchip_bw=hardware.get("maestro.offchip_bw", int) or OFFCHIP_BW,
+        offchip_bw=offchip.numerator,
         lanes=hardware.get("maestro.num_simd_lanes", int) or 1,
+        offchip_cycles=offchip.denominator,
     )
+
+
+def _offchip_of_dram(hardware: Hardware, width: int | None) -> Fraction | None:
+    """Elements that DRAM moves in a cycle; None where its bandwidth, the clock or the size of an element is unknown."""
+    gb_per_s, clock_mhz = hardware.get("dram.gb_per_s", float), hardware.get("clock_mhz", float)
+    size = width or hardware.get("memory.element_bytes", int)
+    if gb_per_s is None or clock_mhz is None or size is None:
+        return None
+    return as_written(gb_per_s) * 1000 / as_written(clock_mhz) / size
 
 
 def mode_of(hardware: Hardware, otherwise: Mode) -> Mode:
@@ -39,9 +64,11 @@ class MappedMachine:
     """
     An array of processing elements and what prices are in: `element_bytes` in bytes, `mac_pj` in picojoules.
 
-    `l1_size` and `l2_size` are buffers in elements. None is what the description does not say.
+    `l1_size` and `l2_size` are buffers in elements, `spm_bytes` the shared buffer where `l2_size` is not written. None
+    is what the description does not say.
     """
 
+    hardware: Hardware
     array: Array
     mode: Mode
     clock_mhz: float | None
@@ -49,6 +76,7 @@ class MappedMachine:
     mac_pj: float | None
     l1_size: int | None
     l2_size: int | None
+    spm_bytes: Fraction | None = None
 
     @property
     def peak(self) -> int:
@@ -59,15 +87,31 @@ class MappedMachine:
         """The time of cycles."""
         return None if self.clock_mhz is None else cycles / (self.clock_mhz * 1e6)
 
+    @property
+    def l2_key(self) -> str:
+        """The key that says how large the shared buffer is."""
+        return "maestro.l2_size" if self.spm_bytes is None else "memory.spm_kib"
+
+    def for_contraction(self, op: ContractOp) -> MappedMachine:
+        """The machine with its buffer and memory in elements of a contraction, of the widest type among its tensors."""
+        width = max(contract_widths(op, self.element_bytes)[: len(op.nest.ins) + len(op.nest.outs)])
+        size = self.l2_size if self.spm_bytes is None else int(self.spm_bytes / width)
+        return replace(self, array=array_of(self.hardware, width), l2_size=size)
+
 
 def mapped_machine(hardware: Hardware) -> MappedMachine:
     """The machine that a description means. Raises `UsageError` where it has no processing elements."""
+    size, spm = hardware.get("memory.element_bytes", int), hardware.get("memory.spm_kib", float)
+    written = hardware.get("maestro.l2_size", int)
+    spm_bytes = None if written is not None or spm is None else as_written(spm) * 1024
     return MappedMachine(
+        hardware=hardware,
         array=array_of(hardware),
         mode=mode_of(hardware, "exact"),
         clock_mhz=hardware.get("clock_mhz", float),
-        element_bytes=hardware.get("memory.element_bytes", int),
+        element_bytes=size,
         mac_pj=hardware.get("energy.mac_pj", float),
         l1_size=hardware.get("maestro.l1_size", int),
-        l2_size=hardware.get("maestro.l2_size", int),
+        l2_size=int(spm_bytes / size) if spm_bytes is not None and size is not None else written,
+        spm_bytes=spm_bytes,
     )

@@ -11,11 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import isfinite
 
+import numpy as np
+
 from npuc.backends.maestro.machine import UNLIMITED, MappedMachine
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.coverage import coverage
+from npuc.compiler.analysis.mapping.exact.again import brought_again
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
-from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
+from npuc.compiler.analysis.mapping.exact.columns import columns_of, evaluate_exact, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.parity import Array, analyse
@@ -23,6 +26,7 @@ from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu.nest import Nest, Statement
 
 Columns = dict[str, int | float | None]
+TOO_FAST = "its clusters bring and send more than they keep and the network carries in its time"
 _RATIOS = (
     "throughput_macs_per_cycle",
     "noc_bw_req_avg",
@@ -67,7 +71,7 @@ class Price:
 
 def _times(array: Array, runtime: Callable[[Array], int]) -> Times:
     """The parts of a runtime, found by taking away one bound of the machine after another."""
-    near = replace(array, offchip_bw=UNLIMITED)
+    near = replace(array, offchip_bw=UNLIMITED, offchip_cycles=1)
     late = replace(near, noc_bw=UNLIMITED)
     free = replace(late, noc_latency=min(1, array.noc_latency))
     all_of_it, on_chip, without_width, least = (runtime(machine) for machine in (array, near, late, free))
@@ -95,10 +99,14 @@ def price_clusters(nest: Nest, statement: Statement, mapping: Clusters, machine:
         raise Unmappable(message, fits=False)
     work = contraction_of_statement(nest, statement)
     levels = cluster_arrays(work, [mapping])
-    table = evaluate_exact(work, levels, array)
+    run = run_exact(work, levels, array)
+    table = columns_of(work, levels, run, array)
+    inside = np.array([mapping.processing_elements // mapping.levels[0].fanout])
+    network = int(brought_again(work, levels, run, array, inside, machine.l1_size).network[0])
     times = _times(array, lambda machine: int(evaluate_exact(work, levels, machine)["runtime_cycles"][0]))
     found: Columns = {name: _number(name, float(values[0])) for name, values in table.items()}
-    return Price(found | {"num_levels": len(mapping.levels)}, times)
+    remarks = (f"{TOO_FAST}: {network:,} cycles of transfers",) if network > table["runtime_cycles"][0] else ()
+    return Price(found | {"num_levels": len(mapping.levels)}, times, remarks)
 
 
 def _number(name: str, value: float) -> int | float | None:

@@ -9,7 +9,6 @@ from npuc.backends.maestro.price import Columns, Price
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp, VectorOp
-from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
 STATEMENT = "statement"
@@ -70,11 +69,14 @@ def _room(found: Columns, machine: MappedMachine) -> int | None:
     return None if machine.element_bytes is None or room is None else int(room * machine.element_bytes)
 
 
-def buffer_need(nest: Nest, found: Columns, machine: MappedMachine) -> dict[str, tuple[int, int]]:
-    """Buffers that are too small: what a mapping needs and what the machine has, in elements."""
-    needs = {"l1": (found["l1_size_req"], machine.l1_size), "l2": (found["l2_size_req"], machine.l2_size)}
+def buffer_need(found: Columns, machine: MappedMachine) -> dict[str, tuple[int, int]]:
+    """Buffers that are too small, by the key that says their size: what a mapping needs, what there is, in elements."""
+    needs = {
+        "maestro.l1_size": (found["l1_size_req"], machine.l1_size),
+        machine.l2_key: (found["l2_size_req"], machine.l2_size),
+    }
     return {
-        name: (int(need), size)
-        for name, (need, size) in needs.items()
+        key: (int(need), size)
+        for key, (need, size) in needs.items()
         if need is not None and size is not None and need > size
     }

@@ -201,6 +201,8 @@ def _search(source: str, options: CompileOptions, settings: Settings, *, quiet: 
         start = time.monotonic()
         with progress("map", len(found.distinct) * settings.budget, bar=not quiet) as (advance, _):
             result = found.run(network_name(module), opened.shown, advance)
+        for warning in result.warnings:
+            say(f"warning: {warning}")
         seconds, count = time.monotonic() - start, sum(one.evaluations for one in result.found)
         say(
             f"{count:,} mappings of {len(result.found):,} distinct contractions in {seconds:.1f} s, "

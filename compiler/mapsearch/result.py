@@ -40,13 +40,20 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Found:
-    """The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost."""
+    """
+    The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
+
+    `default_fits`: whether the default mapping was a candidate, as it is where the machine can run it. `fits`: whether
+    the buffers hold the best one, as they do but where directives cannot say any that they hold.
+    """
 
     default: Cost | None
     best: Cost
     mapping: MappingAttr
     evaluations: int
     curve: tuple[tuple[int, float], ...]
+    default_fits: bool = True
+    fits: bool = True
 
 
 @dataclass(frozen=True)
@@ -99,10 +106,31 @@ class Result:
         """The share of the array's peak under the best mapping."""
         return row.macs / (self.of(row).best.cycles * self.peak)
 
-    def total(self, *, default: bool) -> Cost | None:
-        """The program's cycles and energy, buffers the largest need; None where a default mapping cannot be run."""
+    @property
+    def warnings(self) -> list[str]:
+        """What is to be told of what was found."""
+        layers = [f"{row.layer} ({row.phase})" for row in self.rows if not self.of(row).fits]
+        if not layers:
+            return []
+        more = f" and {len(layers) - 1:,} more" if len(layers) > 1 else ""
+        need = "directives keep whole windows in an element, for which the machine's buffers have no room"
+        return [f"{layers[0]}{more}: {need}: the search is among those with the smallest tiles"]
+
+    @property
+    def unfit(self) -> tuple[int, int]:
+        """Of how many contractions the machine cannot run the default mapping, and how many there are."""
+        return sum(not self.of(row).default_fits for row in self.rows), len(self.rows)
+
+    def total(self, *, default: bool, comparable: bool = False) -> Cost | None:
+        """
+        The program's cycles and energy, buffers the largest need; None where a contraction has no default mapping.
+
+        With `comparable` of those contractions alone whose default mapping the machine can run.
+        """
         costs: list[tuple[int, Cost]] = []
         for row in self.rows:
+            if comparable and not self.of(row).default_fits:
+                continue
             cost = self.of(row).default if default else self.of(row).best
             if cost is None:
                 return None
@@ -166,7 +194,9 @@ def to_json(result: Result, version: str) -> str:
         "contractions": [
             {
                 "default": _cost(found.default),
+                "default_fits": found.default_fits,
                 "best": _cost(found.best),
+                "fits": found.fits,
                 "ratio": result.ratio(found),
                 "mapping": mapping_text(found.mapping),
                 "evaluations": found.evaluations,

@@ -9,7 +9,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.hardware import Hardware
-from npuc.backends.maestro.machine import mapped_machine
+from npuc.backends.maestro.machine import MappedMachine, mapped_machine
 from npuc.compiler.analysis.mapping.convert import to_maestro
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.analysis.mapping.search.candidates import Mapper
@@ -39,6 +39,11 @@ class Search:
     settings: Settings
 
     @cached_property
+    def machine(self) -> MappedMachine:
+        """The machine of all contractions."""
+        return mapped_machine(self.hardware)
+
+    @cached_property
     def contracts(self) -> list[ContractOp]:
         """All contractions, in program order."""
         return [op for op in self.module.walk() if isinstance(op, ContractOp)]
@@ -58,10 +63,11 @@ class Search:
 
     def _key(self, op: ContractOp) -> Hashable:
         works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
-        return works, op.mapping_attr
+        machine = self.machine.for_contraction(op)
+        return works, op.mapping_attr, machine.l2_size, machine.array
 
     def _task(self, op: ContractOp) -> Task:
-        machine = mapped_machine(self.hardware)
+        machine = self.machine.for_contraction(op)
         own, divisors = self.settings, self.settings.tiles == "divisors"
         if machine.mode == "exact":
             return exact_task(op.nest, op.mapping_attr, machine, own.levels, own.parallel, divisors=divisors)
@@ -78,7 +84,7 @@ class Search:
                 location=location_of(op),
                 hint="--mode exact maps any contraction",
             )
-        return parity_task(problem, has, machine, self.hardware, own.levels, divisors=divisors)
+        return parity_task(problem, has, machine, own.levels, divisors=divisors)
 
     def _require_small(self, task: Task, op: ContractOp) -> None:
         own = self.settings
@@ -98,7 +104,7 @@ class Search:
 
         `advance` is told how many candidates were evaluated. Raises `CapacityError` where none fits the buffers.
         """
-        machine = mapped_machine(self.hardware)
+        machine = self.machine
         numbers = {key: number for number, key in enumerate(self.distinct)}
         found = tuple(self._find(task, op, advance) for task, op in self.distinct.values())
         rows: list[MappedRow] = []
@@ -110,22 +116,34 @@ class Search:
         return Result(title, source, self.hardware.name, machine.mode, machine.peak, self.settings, tuple(rows), found)
 
     def _find(self, task: Task, op: ContractOp, advance: Callable[[int], None]) -> Found:
-        machine, own = mapped_machine(self.hardware), self.settings
-        best = Best(own.objective, Limits(machine.l1_size, machine.l2_size))
+        own, limits = self.settings, Limits(task.room.l1, task.room.l2)
+        machine = self.machine.for_contraction(op)
+        best = Best(own.objective, limits)
         for mapping, cost in task.known():
             best.add_known(mapping, cost)
         mapper: Mapper = (
-            ExhaustiveMapper(task.space) if own.mapper == "exhaustive" else RandomMapper(task.space, own.seed)
+            ExhaustiveMapper(task.space)
+            if own.mapper == "exhaustive"
+            else RandomMapper(task.space, own.seed, task.room)
         )
         search(mapper, task.costs, best, own.budget, advance)
         if best.cost is None or best.found is None:
             raise CapacityError(
                 f"{_named(op)}: none of {best.evaluations:,} mappings fits the machine's buffers",
                 location=location_of(op),
-                hint="a larger maestro.l1_size or maestro.l2_size, or a larger --budget",
+                hint=f"a larger maestro.l1_size or {self.machine.l2_key}, or a larger --budget",
             )
         attribute = task.attribute(best.found)
-        return Found(task.default(), best.cost, attribute, best.evaluations, tuple(best.curve))
+        default = task.default()
+        return Found(
+            default,
+            best.cost,
+            attribute,
+            best.evaluations,
+            tuple(best.curve),
+            default_fits=default is not None and bool(limits.fit(default.costs, own.objective)[0]),
+            fits=bool(Limits(machine.l1_size, machine.l2_size).fit(best.cost.costs, own.objective)[0]),
+        )
 
 
 def _named(op: ContractOp) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from npuc.compiler.analysis.mapping.search.run import Cost, Objective
-from npuc.compiler.mapsearch.result import MappedRow, Result, mapping_text
+from npuc.compiler.mapsearch.result import Found, MappedRow, Result, mapping_text
 from npuc.compiler.report.layers import MOST_LINES
 from npuc.dialects.mapping import Clusters, MappingAttr
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 UNITS: dict[Objective, str] = {"time": "cycles", "energy": "MACs' worth", "edp": "cycle x MAC"}
+TOO_LARGE = "*"
+"""The mark of a default mapping that the machine cannot run as it costs."""
 PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
@@ -80,12 +82,19 @@ def _cells(result: Result, rows: list[MappedRow], scale: float) -> tuple[str, ..
         layers[0] + (f" (+{len(layers) - 1})" if len(layers) > 1 else ""),
         "/".join(dict.fromkeys(row.phase for row in rows)),
         f"{_times(rows):,}",
-        "" if found.default is None else f"{times * found.default.of(objective):,.{digits}f}",
+        _default_cell(found, times, objective, digits),
         f"{times * found.best.of(objective):,.{digits}f}",
         "" if ratio is None else f"{ratio:,.2f}",
         f"{100 * result.utilization(first):.1f}",
         short_text(found.mapping),
     )
+
+
+def _default_cell(found: Found, times: float, objective: Objective, digits: int) -> str:
+    """The cost of the default mapping, marked where the machine cannot run it so."""
+    if found.default is None:
+        return ""
+    return f"{times * found.default.of(objective):,.{digits}f}{'' if found.default_fits else TOO_LARGE}"
 
 
 def short_text(mapping: MappingAttr) -> str:
@@ -111,14 +120,25 @@ def _summary(result: Result) -> Iterator[tuple[str, str]]:
         yield "verdict", "The default mapping cannot be run on every contraction, so that there is nothing to compare."
         return
     yield "default", _total(default, result)
+    unfit, count = result.unfit
+    if unfit:
+        text = f"The default mappings of {unfit:,} of {count:,} contractions do not fit into the machine's buffers,"
+        yield "*", f"{text} or bring more than its network carries in their time."
+    yield "verdict", _verdict(result, count - unfit)
+
+
+def _verdict(result: Result, fitting: int) -> str:
+    """How the default mappings compare with the best ones, in those contractions in which the machine can run them."""
+    default, best = (result.total(default=which, comparable=True) for which in (True, False))
+    if not fitting or default is None or best is None:
+        return "The machine can run none of the default mappings, so that there is nothing to compare."
     objective = result.settings.objective
     names = {"time": "The time", "energy": "The energy", "edp": "Energy x delay"}
     ratio = default.of(objective) / best.of(objective)
     others = [f"{name} {_change(getattr(default, field), getattr(best, field))}" for name, field in _OTHERS[objective]]
-    yield (
-        "verdict",
-        f"{names[objective]} of the default mappings is {ratio:,.2f} times the best ones'; {', '.join(others)}.",
-    )
+    among = "" if fitting == len(result.rows) else f" in the {fitting:,} contractions where the machine can run them"
+    text = f"{names[objective]} of the default mappings is {ratio:,.2f} times the best ones'"
+    return f"{text}{among}; {', '.join(others)}."
 
 
 _OTHERS: dict[Objective, tuple[tuple[str, str], ...]] = {

@@ -9,25 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
 from typing import Protocol
 
 import numpy as np
 
-from npuc.backends.hardware import Hardware
-from npuc.backends.maestro.evaluate import evaluate
+from npuc.backends.maestro.evaluate import evaluate_on
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.convert import to_clusters
 from npuc.compiler.analysis.mapping.coverage import coverage
-from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of_statement
+from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of, contraction_of_statement
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.directives import mapping_for
 from npuc.compiler.analysis.mapping.named.templates import TEMPLATES
 from npuc.compiler.analysis.mapping.parity import analyse
-from npuc.compiler.analysis.mapping.search.candidates import Candidates
+from npuc.compiler.analysis.mapping.search.candidates import Candidates, smallest
 from npuc.compiler.analysis.mapping.search.directives import as_directives, directive_space
+from npuc.compiler.analysis.mapping.search.room import Room
 from npuc.compiler.analysis.mapping.search.run import Cost, Costs, exact_cost, exact_costs
 from npuc.compiler.analysis.mapping.search.space import MapSpace, space_of
 from npuc.dialects.mapping import ClusterLevel, Clusters, Mapping, MappingAttr, Problem, TileLoop, shared_mapping
@@ -40,6 +42,11 @@ class Task(Protocol):
     @property
     def space(self) -> MapSpace:
         """What mappers choose from."""
+        ...
+
+    @property
+    def room(self) -> Room:
+        """What the machine's buffers hold of it."""
         ...
 
     def costs(self, candidates: Candidates) -> Costs:
@@ -61,7 +68,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class ExactTask:
-    """A contraction in cluster form; `works` are its statements."""
+    """A contraction in cluster form; `works` are its statements. The machine is told in the contraction's elements."""
 
     nest: Nest
     has: MappingAttr | None
@@ -73,9 +80,14 @@ class ExactTask:
         """The statements, one after another."""
         return tuple(contraction_of_statement(self.nest, one) for one in self.nest.statements)
 
+    @property
+    def room(self) -> Room:
+        """The machine's buffers."""
+        return Room(self.works, self.machine.l1_size, self.machine.l2_size)
+
     def costs(self, candidates: Candidates) -> Costs:
         """Exact costs."""
-        return exact_costs(self.works, candidates, self.machine.array)
+        return exact_costs(self.works, candidates, self.machine.array, self.machine.l1_size)
 
     def known(self) -> Iterator[tuple[Clusters, Cost]]:
         """The mapping that the nest has, named ones, and the one with the smallest tiles."""
@@ -84,12 +96,12 @@ class ExactTask:
         found += [named_clusters(template, self.nest, self.nest.statements[0], pes) for template in TEMPLATES]
         found.append(Clusters((ClusterLevel(pes, tuple(TileLoop(dim, 1, 1) for dim in self.nest.sizes)),)))
         for one in dict.fromkeys(one for one in found if one is not None):
-            yield one, exact_cost(self.works, one, self.machine.array)
+            yield one, exact_cost(self.works, one, self.machine.array, self.machine.l1_size)
 
     def default(self) -> Cost | None:
         """The exact cost of the mapping that the nest has."""
         own = self._own()
-        return None if own is None else exact_cost(self.works, own, self.machine.array)
+        return None if own is None else exact_cost(self.works, own, self.machine.array, self.machine.l1_size)
 
     def _own(self) -> Clusters | None:
         """The mapping that the nest has, in cluster form, if it has one and the machine is large enough."""
@@ -114,12 +126,29 @@ class ParityTask:
     problem: Problem
     has: Mapping | None
     machine: MappedMachine
-    hardware: Hardware
     space: MapSpace
+
+    @property
+    def room(self) -> Room:
+        """The machine's buffers, or room for the smallest tiles that directives can say where that is more."""
+        return self._room
+
+    @cached_property
+    def _room(self) -> Room:
+        """
+        The machine's buffers, or room for the smallest tiles that directives can say where that is more.
+
+        Directives keep whole windows in an element, for which many a machine has no room.
+        """
+        least = self.costs(smallest(self.space)).row(0)
+        sizes = ((self.machine.l1_size, least.l1), (self.machine.l2_size, least.l2))
+        l1, l2 = (None if size is None else max(size, int(need) if isfinite(need) else 0) for size, need in sizes)
+        return Room((contraction_of(self.problem),), l1, l2)
 
     def costs(self, candidates: Candidates) -> Costs:
         """MAESTRO's costs; NaN for what it rejects, and what it has do more MACs a cycle than there are."""
-        table = evaluate(self.problem, as_directives(self.problem, candidates), self.hardware)
+        written = as_directives(self.problem, candidates)
+        table = evaluate_on(self.problem, written, self.machine.array, self.machine.mode)
         cycles = table["runtime_cycles"]
         cycles = np.where(cycles * self.machine.peak >= self.problem.macs, cycles, np.nan)
         return Costs(cycles, table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"])
@@ -144,7 +173,8 @@ class ParityTask:
         except Unmappable:
             return None
         names = ("runtime_cycles", "energy_total_mac_units", "l1_size_req", "l2_size_req")
-        return Cost(*(np.nan if row[name] is None else float(row[name] or 0) for name in names))
+        cycles, energy, l1, l2 = (np.nan if row[name] is None else float(row[name] or 0) for name in names)
+        return Cost(cycles, energy, l1, l2)
 
     def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
         """By directives."""
@@ -161,8 +191,8 @@ def exact_task(
 
 
 def parity_task(
-    problem: Problem, has: Mapping | None, machine: MappedMachine, hardware: Hardware, levels: int, *, divisors: bool
+    problem: Problem, has: Mapping | None, machine: MappedMachine, levels: int, *, divisors: bool
 ) -> ParityTask:
     """The search by directives."""
     space = directive_space(problem, machine.array.num_pes, levels, divisors=divisors)
-    return ParityTask(problem, has, machine, hardware, space)
+    return ParityTask(problem, has, machine, space)

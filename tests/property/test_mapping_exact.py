@@ -1,6 +1,7 @@
 """Exact mode against a machine that walks every step, and what must hold of any mapping."""
 
 from dataclasses import replace
+from itertools import product
 from math import prod
 from random import Random
 
@@ -8,13 +9,14 @@ import numpy as np
 import pytest
 
 from npuc.compiler.analysis.mapping.columns import COLUMNS
+from npuc.compiler.analysis.mapping.exact.again import brought_again
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
-from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
+from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, TensorAxis, contraction_of
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.dialects.mapping import ClusterLevel, Clusters, Role, TileLoop
 from tests.mapping_batches import draw_layer
-from tests.mapping_walk import cells, run
+from tests.mapping_walk import cells, run, streamed
 
 NAMES: dict[Role, str] = {"I": "input", "W": "filter", "O": "output"}
 
@@ -134,3 +136,39 @@ def test_more_bandwidth_is_never_slower_and_work_takes_its_time() -> None:
             assert exact(work, mappings, more)["runtime_cycles"] <= found["runtime_cycles"]
         later = replace(array, noc_latency=array.noc_latency + 1)
         assert exact(work, mappings, later)["runtime_cycles"] >= found["runtime_cycles"]
+
+
+def least_transfers(work: Contraction, mapping: Clusters, array: Array, l1_size: int) -> tuple[int, bool]:
+    """The cycles of transfers for the best choice of tensors that sub-clusters keep; whether they can keep all."""
+    seen, (again, out) = run(work, mapping, array), streamed(work, mapping, array)
+    once = {role: sum(brought[role] for brought in seen.brought) for role in ROLES}
+    part = {dim: (0, size) for dim, size in work.dims}
+    part |= {loop.dim: (0, loop.spatial) for loop in mapping.levels[0].loops}
+    room = l1_size * prod(level.fanout for level in mapping.levels[1:])
+    size = {role: 2 * len(cells(work, role, part)) for role in ROLES}
+    found: list[int] = []
+    for kept in product((False, True), repeat=len(ROLES)):
+        stays = {role for role, own in zip(ROLES, kept, strict=True) if own}
+        if sum(size[role] for role in stays) > room:
+            continue
+        into = sum(once[role] if role in stays else again[role] for role in ROLES)
+        found.append(-(-max(into, sum(seen.left) if "O" in stays else out) // array.noc_bw))
+    more = {role for role in ROLES if again[role] > once[role] or (role == "O" and out > sum(seen.left))}
+    return max(min(found), -(-sum(seen.left) // array.offchip_bw)), sum(size[role] for role in more) <= room
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_what_clusters_bring_again_is_that_of_a_walk(levels: int) -> None:
+    r = Random(10 + levels)
+    kept = 0
+    for _ in range(40):
+        work, array, l1_size = draw_work(r), draw_array(r), r.choice((6, 20, 100))
+        mapping = draw_clusters(r, work, levels)
+        arrays = cluster_arrays(work, [mapping])
+        inside = np.array([prod(level.fanout for level in mapping.levels[1:])])
+        found = brought_again(work, arrays, run_exact(work, arrays, array), array, inside, l1_size)
+        wanted = least_transfers(work, mapping, array, l1_size)
+        assert (int(found.network[0]), bool(found.held[0])) == wanted, (work, mapping, array)
+        kept += wanted[1]
+    assert levels == 1 or 0 < kept < 40
+    assert levels > 1 or kept == 40

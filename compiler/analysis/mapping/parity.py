@@ -19,13 +19,23 @@ INPUTS: tuple[Role, ...] = ("I", "W")
 
 @dataclass(frozen=True)
 class Array:
-    """The machine: elements, the network's elements a cycle and latency, off-chip elements a cycle, MACs a cycle."""
+    """
+    The machine: elements, the network's elements a cycle and latency, off-chip elements, MACs a cycle.
+
+    Off chip come `offchip_bw` elements in `offchip_cycles` cycles, which need not be a whole number a cycle.
+    """
 
     num_pes: int
     noc_bw: int = (1 << 31) - 1
     noc_latency: int = 1
     offchip_bw: int = 70_000
     lanes: int = 1
+    offchip_cycles: int = 1
+
+    @property
+    def whole_offchip_bw(self) -> int:
+        """Elements a cycle off chip as MAESTRO takes them: whole, at least one."""
+        return max(1, self.offchip_bw // self.offchip_cycles)
 
     def transfer(self, volume: int) -> int:
         """Cycles that a volume takes through the network; -1 for nothing at no latency, as MAESTRO has it."""
@@ -143,7 +153,7 @@ class _Run:
         if number == 0:
             if compute == 0:
                 raise Unmappable("a step of its top level takes no time, by which MAESTRO divides")
-            inputs, bandwidth = room["I"] + room["W"], self.array.offchip_bw
+            inputs, bandwidth = room["I"] + room["W"], self.array.whole_offchip_bw
             delay = max(delay, room["O"] // bandwidth // 2, inputs // bandwidth // 2)
             total.offchip = max(total.offchip, tdiv(room["O"], busy), tdiv(inputs, busy)) // 2
         total.runtime += count * delay

@@ -62,8 +62,10 @@ def test_what_is_written_back_scores_what_the_search_said(npuc: Npuc, objective:
 
 @pytest.mark.parametrize("mode", ["exact", "parity"])
 def test_curves_fall_from_the_default_cost_and_no_mapping_is_worse(npuc: Npuc, mode: str) -> None:
-    data = found(npuc, "--objective", "edp", "--mode", mode)
+    data = found(npuc, "--objective", "edp", "--mode", mode, "--set", "maestro.l1_size=200")
     for one in data["contractions"]:
+        assert one["default_fits"]
+        assert one["fits"]
         counts, costs = zip(*one["curve"], strict=True)
         assert counts[0] == 1
         assert costs[0] == one["default"]["cycles"] * one["default"]["energy_mac_units"]
@@ -142,6 +144,36 @@ def test_buffers_limit_what_is_chosen(npuc: Npuc) -> None:
     assert outcome.status == 3
     assert "a (forward): none of 3" in outcome.err
     assert "fits the machine's buffers" in outcome.err
+
+
+def test_a_default_mapping_that_does_not_fit_is_shown_and_never_taken(npuc: Npuc) -> None:
+    small = found(npuc, "--set", "maestro.l1_size=20")
+    every = found(npuc, "--set", "maestro.l1_size=200")
+    unfit = [one for one in small["contractions"] if not one["default_fits"]]
+    assert 0 < len(unfit) < len(small["contractions"])
+    for one, known in zip(small["contractions"], every["contractions"], strict=True):
+        assert one["default"] == known["default"]
+        assert one["best"]["l1_elements"] <= 20
+        assert one["default_fits"] == (one["default"]["l1_elements"] <= 20)
+    lines = npuc("map", "conv.dsl", *QUICK, "--set", "maestro.l1_size=20", "--rows", "all").out.splitlines()
+    count = sum(not small["contractions"][row["contraction"]]["default_fits"] for row in small["rows"])
+    (mark,) = [line for line in lines if line.startswith("*   ")]
+    assert f"The default mappings of {count} of {len(small['rows'])} contractions do not fit" in mark
+    assert sum("* " in line for line in lines[3:-4]) == len(unfit)
+
+
+def test_directives_that_cannot_fit_are_as_small_as_can_be(npuc: Npuc) -> None:
+    options = ("map", "conv.dsl", "--mode", "parity", "--budget", "300", "--json", "best.json")
+    outcome = npuc(*options)
+    assert outcome.status == 0
+    (warning,) = [line for line in outcome.err.splitlines() if "warning" in line]
+    assert warning.startswith("npuc: warning: a (forward) and 1 more: directives keep whole windows in an element")
+    data = json.loads(Path("best.json").read_text())
+    sizes = {data["contractions"][row["contraction"]]["best"]["l1_elements"]: row for row in data["rows"]}
+    assert max(sizes) == 2 * (9 + 9 + 9)
+    wide = [row for row in data["rows"] if not data["contractions"][row["contraction"]]["fits"]]
+    assert [(row["layer"], row["phase"]) for row in wide] == [("a", "forward"), ("b", "forward")]
+    assert npuc(*options, "--set", "maestro.l1_size=54").err.count("warning") == 0
 
 
 def test_exhaustive_is_no_worse_than_random_and_refuses_what_is_too_large(npuc: Npuc) -> None:

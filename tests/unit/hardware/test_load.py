@@ -19,8 +19,10 @@ NAMES = [
     "i9-10980xe",
     "igo-large",
     "igo-small",
+    "maestro-example",
     "nvdla",
     "rtx2080ti",
+    "rtx2080ti-card",
     "rx6900xt",
 ]
 
@@ -55,6 +57,15 @@ def test_numbers_of_the_published_machines() -> None:
     assert machine_from(machine_target(small)).bytes_per_cycle == 22
     assert load_hardware("tpu-v1").get("memory.spm_kib") == 28 * 1024
     assert load_hardware("a100").get("compute.tflops") == 19.45
+
+
+def test_a_graphics_card_as_it_is_and_as_the_table_prints_it() -> None:
+    printed, card = load_hardware("rtx2080ti"), load_hardware("rtx2080ti-card")
+    assert (printed.get("memory.cache_mib"), card.get("memory.cache_mib")) == (55, 5.5)
+    other = ("name", "memory.cache_mib")
+    assert {k: v for k, v in printed.values.items() if k not in other} == {
+        k: v for k, v in card.values.items() if k not in other
+    }
 
 
 def test_defaults_are_told_from_what_is_written() -> None:

@@ -71,7 +71,8 @@ def _times(problem: Problem, run: LevelRun, array: Array) -> dict[str, Floats]:
     total = run.by_entry(np.ones(len(entry)))
     egress, moved = work.egress[steps.node], steps.input + steps.weight
     inputs, outputs = 2 * moved[:count], 2 * egress[:count]
-    offchip = np.maximum(outputs // array.offchip_bw // 2, inputs // array.offchip_bw // 2)
+    bandwidth = array.whole_offchip_bw
+    offchip = np.maximum(outputs // bandwidth // 2, inputs // bandwidth // 2)
     table = {"runtime_cycles": run.by_entry(np.maximum(run.delay, offchip[entry]))}
     # The first step is there in any case: where it takes no time, all of the mapping is irregular.
     at = np.flatnonzero((run.timed > 0) | (np.arange(len(entry)) < count))

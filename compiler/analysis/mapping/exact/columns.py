@@ -28,10 +28,22 @@ from npuc.compiler.analysis.mapping.parity import Array
 
 def evaluate_exact(work: Contraction, levels: list[LevelTiles], array: Array) -> dict[str, Floats]:
     """The columns of legal mappings, given by their levels."""
+    return columns_of(work, levels, run_exact(work, levels, array), array)
+
+
+def run_exact(work: Contraction, levels: list[LevelTiles], array: Array) -> LevelRun:
+    """Run legal mappings, given by their levels, on a whole contraction."""
     count = len(levels[0])
-    given = np.repeat(np.array([[float(size)] for _, size in work.dims]), count, axis=1)
-    run = run_level(work, levels, 0, np.arange(count), given, array)
-    table = _traffic(work, levels, run, given) | _times(run, array)
+    return run_level(work, levels, 0, np.arange(count), _whole(work, count), array)
+
+
+def _whole(work: Contraction, count: int) -> Floats:
+    return np.repeat(np.array([[float(size)] for _, size in work.dims]), count, axis=1)
+
+
+def columns_of(work: Contraction, levels: list[LevelTiles], run: LevelRun, array: Array) -> dict[str, Floats]:
+    """The columns of mappings that were run."""
+    table = _traffic(work, levels, run, _whole(work, len(levels[0]))) | _times(run, array)
     l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["arithmetic_intensity"] = table["num_macs"] / table["loaded"]
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
@@ -71,7 +83,7 @@ def _times(run: LevelRun, array: Array) -> dict[str, Floats]:
     groups, total = Groups.of(run.entry, count), run.by_entry(np.ones(len(run.entry)))
     moved = steps.brought["I"] + steps.brought["W"] + steps.brought["O"]
     most = np.maximum(moved, steps.left)
-    delay = np.maximum(run.delay, np.ceil(most / array.offchip_bw))
+    delay = np.maximum(run.delay, np.ceil(most * array.offchip_cycles / array.offchip_bw))
     table = {"runtime_cycles": run.by_entry(delay)}
     need = most / run.compute
     table["noc_bw_req_peak"] = table["offchip_bw_req"] = groups.most(need)

@@ -14,7 +14,7 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.groups import sum_by
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
-from npuc.compiler.analysis.mapping.exact.contraction import Contraction
+from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
 from npuc.compiler.analysis.mapping.exact.steps import Entries, Nodes, enter, make_nodes
 from npuc.compiler.analysis.mapping.exact.volumes import Turn, any_parts, change, spread_tiles, tile
 from npuc.compiler.analysis.mapping.parity import Array
@@ -40,7 +40,8 @@ class LevelRun:
     A level that was run; the first steps of the entries are the first groups.
 
     `final` is what leaves after the last step; `received` what the buffers of the processing elements receive of each
-    tensor, by entry.
+    tensor, by entry. `streams` are what the innermost levels bring of each tensor, sent once to all that need it, and
+    `streams_out` what they take away.
     """
 
     entries: Entries
@@ -54,6 +55,8 @@ class LevelRun:
     taking_part: Floats
     final: Floats
     received: dict[Role, Floats]
+    streams: dict[Role, Floats]
+    streams_out: Floats
 
     def by_entry(self, values: Floats) -> Floats:
         """The sum over the steps of each entry."""
@@ -75,15 +78,24 @@ def run_level(
     delay = np.maximum(np.maximum(compute, into), out)
     delay[: len(e)] = compute[: len(e)] + into[: len(e)]
     entry = nodes.entry[node]
-    received: dict[Role, Floats]
-    if inside.received is None:
-        received = {role: sum_by(entry, steps.received[role] * steps.count, len(e)) for role in INPUTS}
-    else:
-        found = inside.received
-        received = {role: sum_by(entry, found[role][node] * steps.count, len(e)) for role in INPUTS}
     final = tile(work, "O", e.last)
+
+    def total(values: Floats) -> Floats:
+        return sum_by(entry, values * steps.count, len(e))
+
+    received: dict[Role, Floats]
+    streams: dict[Role, Floats]
+    if inside.below is None:
+        received = {role: total(steps.received[role]) for role in INPUTS}
+        streams = {role: total(steps.brought[role]) for role in ROLES}
+        streams_out = total(steps.left) + final
+    else:
+        below = inside.below
+        received = {role: total(below.received[role][node]) for role in INPUTS}
+        streams = {role: total(below.streams[role][node]) for role in ROLES}
+        streams_out = total(below.out[node])
     part = inside.taking_part[node]
-    return LevelRun(e, nodes, steps, entry, compute, into, out, delay, part, final, received)
+    return LevelRun(e, nodes, steps, entry, compute, into, out, delay, part, final, received, streams, streams_out)
 
 
 def _transfer(array: Array, volume: Floats) -> Floats:
@@ -119,12 +131,21 @@ def _steps(work: Contraction, e: Entries, nodes: Nodes, *, innermost: bool) -> S
 
 
 @dataclass(frozen=True)
+class _Below:
+    """Of each node what the levels inside move: into the elements' buffers, and to and from their networks."""
+
+    received: dict[Role, Floats]
+    streams: dict[Role, Floats]
+    out: Floats
+
+
+@dataclass(frozen=True)
 class _Inside:
-    """Of each node the time of its work, how many elements take part, and what their buffers receive."""
+    """Of each node the time of its work, how many elements take part, and what is moved below, if there is a level."""
 
     compute: Floats
     taking_part: Floats
-    received: dict[Role, Floats] | None
+    below: _Below | None
 
 
 def _inside(
@@ -138,8 +159,9 @@ def _inside(
     spread = any_parts(e).take(nodes.entry, axis=1)
     rank = np.cumsum(spread, axis=0) * spread
     last = nodes.sizes - (parts - 1) * spatial
-    compute, taking_part = np.zeros(len(nodes.entry)), np.zeros(len(nodes.entry))
+    compute, taking_part, out = (np.zeros(len(nodes.entry)) for _ in range(3))
     received: dict[Role, Floats] = {role: np.zeros(len(nodes.entry)) for role in INPUTS}
+    streams: dict[Role, Floats] = {role: np.zeros(len(nodes.entry)) for role in ROLES}
     # Sub-clusters with equal parts of a step are alike: along each spread dimension all but the last have a whole one.
     for choice in combinations((False, True), repeat=int(rank.max(initial=0))):
         is_last = np.zeros(rank.shape, bool)
@@ -147,7 +169,8 @@ def _inside(
             if taken:
                 is_last |= rank == place
         uneven = spread & (last < spatial)
-        copies = np.where(is_last, uneven, np.where(spread, parts - uneven, 1.0)).prod(axis=0)
+        by_dim = np.where(is_last, uneven, np.where(spread, parts - uneven, 1.0))
+        copies = by_dim.prod(axis=0)
         highest = max((place for place, taken in enumerate(choice, 1) if taken), default=0)
         copies = np.where(rank.max(axis=0) < highest, 0.0, copies)
         some = np.flatnonzero(copies > 0)
@@ -160,4 +183,11 @@ def _inside(
         taking_part[some] += copies[some] * run.by_entry(run.taking_part) / steps
         for role in INPUTS:
             received[role][some] += copies[some] * run.received[role]
-    return _Inside(compute, taking_part, received)
+        for role in ROLES:
+            # Sub-clusters that differ in what does not index a tensor take the same of it: the first of them counts.
+            index = np.array([name in work.coupled(role) for name in work.names])[:, None]
+            distinct = np.where(index, by_dim, ~is_last).prod(axis=0)[some]
+            streams[role][some] += distinct * run.streams[role]
+            if role == "O":
+                out[some] += distinct * run.streams_out
+    return _Inside(compute, taking_part, _Below(received, streams, out))

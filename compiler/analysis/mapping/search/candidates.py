@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from npuc.compiler.analysis.mapping.convert import normal
-from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles, level_tiles
+from npuc.compiler.analysis.mapping.search.space import MapSpace
 from npuc.dialects.mapping import ClusterLevel, Clusters, TileLoop
 
 
@@ -61,6 +62,15 @@ def join(parts: Sequence[Candidates]) -> Candidates:
             )
             for same in levels
         ),
+    )
+
+
+def smallest(space: MapSpace) -> Candidates:
+    """The mapping with the smallest tiles, of which nothing is spread."""
+    least = np.array([[1.0 if at in space.cut else float(size)] for at, (_, size) in enumerate(space.dims)])
+    order = np.arange(len(space.dims))[:, None]
+    return Candidates(
+        np.array(space.fanouts[:1]).T, tuple(level_tiles(least, least, order) for _ in range(space.levels))
     )
 
 

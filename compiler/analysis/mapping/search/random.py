@@ -3,6 +3,7 @@ The mapper `random`: mappings drawn from a space, the same ones for a seed howev
 
 The clusters are drawn among those of the space, evenly; at each level the dimensions that are spread, evenly; tiles
 evenly among the divisors of the tile around them, or among all integers evenly by their logarithm; orders evenly.
+Tiles that the buffers have no room for are cut smaller.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import hashlib
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
-from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles, level_tiles
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
 from npuc.compiler.analysis.mapping.search.candidates import Candidates
+from npuc.compiler.analysis.mapping.search.room import Drawn, Room, cut_to_fit
 from npuc.compiler.analysis.mapping.search.space import MapSpace, divisors, widths_of
 
 BLOCK = 2048
@@ -27,10 +29,11 @@ def generator(seed: int, *content: object) -> Generator:
 
 
 class RandomMapper:
-    """Endless candidates of a space."""
+    """Endless candidates of a space; with `room` they are cut to fit into its buffers."""
 
-    def __init__(self, space: MapSpace, seed: int):
+    def __init__(self, space: MapSpace, seed: int, room: Room | None = None):
         self.space = space
+        self._room = room
         self._random = generator(seed, space.dims, space.fanouts, space.parallel, space.divisors, sorted(space.whole))
         self._tables = [_DivisorTable(size) for _, size in space.dims] if space.divisors else []
         self._block, self._next = self._draw(), 0
@@ -50,17 +53,27 @@ class RandomMapper:
         space, random = self.space, self._random
         chosen = random.integers(len(space.fanouts), size=BLOCK)
         fanouts = np.array(space.fanouts)[chosen].T
-        given = np.repeat(np.array([[float(size)] for _, size in space.dims]), BLOCK, axis=1)
-        levels: list[LevelTiles] = []
+        whole = np.repeat(np.array([[float(size)] for _, size in space.dims]), BLOCK, axis=1)
+        tiles: list[Floats] = []
+        widths: list[Floats] = []
+        orders: list[Ints] = []
         for number in range(space.levels):
-            spatial = given.copy()
+            given = tiles[-1] if tiles else whole
+            tiles.append(given.copy())
             for at in space.cut:
-                spatial[at] = self._tile(at, given[at])
-            temporal = np.minimum(spatial * self._widths(fanouts[number]), given)
-            order = random.random(given.shape).argsort(axis=0)
-            levels.append(level_tiles(temporal, spatial, order))
-            given = spatial
-        return Candidates(fanouts, tuple(levels))
+                tiles[-1][at] = self._tile(at, given[at])
+            widths.append(self._widths(fanouts[number]))
+            orders.append(random.random(given.shape).argsort(axis=0))
+        if self._room is not None:
+            least = np.full(whole.shape, np.inf)
+            least[list(space.cut)] = 1.0
+            cut_to_fit(self._room, Drawn(tiles, orders, widths[0], whole, least))
+        around = [whole, *tiles]
+        levels = tuple(
+            level_tiles(np.minimum(tile * width, given), tile, order)
+            for given, tile, width, order in zip(around, tiles, widths, orders, strict=False)
+        )
+        return Candidates(fanouts, levels)
 
     def _tile(self, at: int, given: Floats) -> Floats:
         """A tile of each given one of a dimension."""

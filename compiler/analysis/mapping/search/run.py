@@ -13,8 +13,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from npuc.compiler.analysis.mapping.exact.again import brought_again
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
-from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
+from npuc.compiler.analysis.mapping.exact.columns import columns_of, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.compiler.analysis.mapping.search.candidates import Candidates, Mapper
@@ -28,12 +29,19 @@ BATCH = 2048
 
 @dataclass(frozen=True)
 class Costs:
-    """Of each candidate: cycles, energy in MACs' worth, and elements in the buffers; NaN for what cannot be run."""
+    """
+    Of each candidate: cycles, energy in MACs' worth, and elements in the buffers; NaN for what cannot be run.
+
+    `carried`: whether all transfers can take place in these cycles, those too that the model leaves free, and `held`:
+    whether clusters keep all that their steps bring again (`exact.again`). None: the model says nothing of it.
+    """
 
     cycles: Floats
     energy: Floats
     l1: Floats
     l2: Floats
+    carried: NDArray[np.bool_] | None = None
+    held: NDArray[np.bool_] | None = None
 
     def of(self, objective: Objective) -> Floats:
         """What is minimised."""
@@ -42,21 +50,35 @@ class Costs:
 
     def row(self, row: int) -> Cost:
         """The costs of one candidate."""
-        return Cost(*(float(values[row]) for values in (self.cycles, self.energy, self.l1, self.l2)))
+        cycles, energy, l1, l2 = (float(values[row]) for values in (self.cycles, self.energy, self.l1, self.l2))
+        carried, held = (one is None or bool(one[row]) for one in (self.carried, self.held))
+        return Cost(cycles, energy, l1, l2, carried, held)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one mapping costs: cycles, energy in MACs' worth, elements in a processing element's buffer and in L2."""
+    """
+    What one mapping costs: cycles, energy in MACs' worth, elements in a processing element's buffer and in L2.
+
+    `carried` and `held` are as of `Costs`.
+    """
 
     cycles: float
     energy: float
     l1: float
     l2: float
+    carried: bool = True
+    held: bool = True
 
     def of(self, objective: Objective) -> float:
         """What is minimised."""
         return {"time": self.cycles, "energy": self.energy, "edp": self.cycles * self.energy}[objective]
+
+    @property
+    def costs(self) -> Costs:
+        """The same as the costs of one candidate."""
+        cycles, energy, l1, l2 = (np.array([value]) for value in (self.cycles, self.energy, self.l1, self.l2))
+        return Costs(cycles, energy, l1, l2, np.array([self.carried]), np.array([self.held]))
 
 
 @dataclass(frozen=True)
@@ -66,32 +88,52 @@ class Limits:
     l1: int | None = None
     l2: int | None = None
 
-    def fit(self, costs: Costs) -> NDArray[np.bool_]:
-        """Which candidates can be run and fit."""
+    def fit(self, costs: Costs, objective: Objective) -> NDArray[np.bool_]:
+        """
+        Which candidates can be run on the machine as they cost.
+
+        What clusters bring again and do not keep has no energy in the model, so that where energy counts they keep all.
+        """
         fine = np.isfinite(costs.cycles) & (costs.cycles > 0) & np.isfinite(costs.energy)
         for need, size in ((costs.l1, self.l1), (costs.l2, self.l2)):
             fine &= True if size is None else need <= size
+        for true in (costs.carried, costs.held if objective != "time" else None):
+            fine &= True if true is None else true
         return fine
 
 
 Evaluate: TypeAlias = Callable[[Candidates], Costs]
 
 
-def exact_costs(works: tuple[Contraction, ...], candidates: Candidates, array: Array) -> Costs:
-    """What candidates cost exactly for statements one after another; buffers are as large as any of them needs."""
+def exact_costs(
+    works: tuple[Contraction, ...], candidates: Candidates, array: Array, l1_size: int | None = None
+) -> Costs:
+    """
+    What candidates cost exactly for statements one after another; buffers are as large as any of them needs.
+
+    `l1_size` is what the buffer of a processing element holds, without which clusters keep all that they bring again.
+    """
+    levels, inside = list(candidates.levels), candidates.fanouts[1:].prod(axis=0)
+    tables: list[dict[str, Floats]] = []
+    carried, held = np.ones(len(candidates), bool), np.ones(len(candidates), bool)
     with np.errstate(all="ignore"):
-        tables = [evaluate_exact(work, list(candidates.levels), array) for work in works]
+        for work in works:
+            run = run_exact(work, levels, array)
+            tables.append(columns_of(work, levels, run, array))
+            again = brought_again(work, levels, run, array, inside, l1_size)
+            carried &= again.network <= tables[-1]["runtime_cycles"]
+            held &= again.held
     cycles, energy = (
         np.sum([table[name] for table in tables], axis=0) for name in ("runtime_cycles", "energy_total_mac_units")
     )
     l1, l2 = (np.max([table[name] for table in tables], axis=0) for name in ("l1_size_req", "l2_size_req"))
-    return Costs(cycles, energy, l1, l2)
+    return Costs(cycles, energy, l1, l2, carried, held)
 
 
-def exact_cost(works: tuple[Contraction, ...], mapping: Clusters, array: Array) -> Cost:
-    """What one mapping costs exactly."""
+def exact_cost(works: tuple[Contraction, ...], mapping: Clusters, array: Array, l1_size: int | None = None) -> Cost:
+    """What one mapping costs exactly; `l1_size` as of `exact_costs`."""
     fanouts = np.array([[level.fanout] for level in mapping.levels])
-    return exact_costs(works, Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping]))), array).row(0)
+    return exact_costs(works, Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping]))), array, l1_size).row(0)
 
 
 @dataclass
@@ -112,11 +154,11 @@ class Best:
 
     def add_known(self, mapping: Clusters | Mapping, cost: Cost) -> None:
         """Take a mapping into account that is no candidate of a mapper."""
-        self.add(mapping, Costs(*(np.array([value]) for value in (cost.cycles, cost.energy, cost.l1, cost.l2))))
+        self.add(mapping, cost.costs)
 
     def add(self, batch: Candidates | Clusters | Mapping, costs: Costs) -> Floats:
         """Take candidates into account; returns their costs, infinite where they do not fit."""
-        values = np.where(self.limits.fit(costs), costs.of(self.objective), np.inf)
+        values = np.where(self.limits.fit(costs, self.objective), costs.of(self.objective), np.inf)
         others = costs.of("time" if self.objective == "energy" else "energy")
         running = np.minimum.accumulate(np.minimum(values, self.key[0]))
         fell = np.flatnonzero(running < np.concatenate([[self.key[0]], running[:-1]]))

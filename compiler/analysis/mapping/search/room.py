@@ -1,0 +1,84 @@
+"""
+Mappings that the buffers have room for: what tiles take, and tiles cut smaller until they fit.
+
+A buffer holds two tiles of each tensor, as MAESTRO counts it: that of a step and the next one's. The shared buffer (L2)
+has those of a step of the outermost level, that of a processing element (L1) those of one of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
+from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
+from npuc.compiler.analysis.mapping.exact.volumes import tile
+
+
+@dataclass(frozen=True)
+class Room:
+    """
+    Statements that run one after another in the same buffers, of `l1` and `l2` elements; None: no limit.
+
+    Their dimensions are those of the space that is searched, in its order.
+    """
+
+    works: tuple[Contraction, ...]
+    l1: int | None = None
+    l2: int | None = None
+
+    def need(self, sizes: Floats) -> Floats:
+        """What tiles of these sizes, [dimension, mapping], take of a buffer."""
+        most = np.zeros(sizes.shape[1:])
+        for work in self.works:
+            three = sum((tile(work, role, sizes) for role in ROLES), start=np.zeros(sizes.shape[1:]))
+            most = np.maximum(most, 2 * three)
+        return most
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """
+    Tiles that were drawn, arrays [dimension, mapping]: those of each level's sub-clusters, and the order of its loops.
+
+    `widths` are how many sub-clusters the outermost level spreads a dimension over, `whole` the dimensions, and `least`
+    the tiles to which they may be cut, infinite where not at all.
+    """
+
+    tiles: list[Floats]
+    orders: list[Ints]
+    widths: Floats
+    whole: Floats
+    least: Floats
+
+
+def cut_to_fit(room: Room, drawn: Drawn) -> None:
+    """
+    Cut tiles in place where a buffer has no room for them: dimension by dimension, in the loops' order, until it has.
+
+    The outermost level's tiles become those of the level inside first, so that what divides a tile still does.
+    """
+    tiles, least = drawn.tiles, drawn.least
+    if room.l1 is not None:
+        _cut(room, room.l1, tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
+    if room.l2 is None:
+        return
+    if len(tiles) > 1:
+        inside = np.where(np.isinf(least), np.inf, tiles[1])
+        _cut(room, room.l2, tiles[:1], drawn.widths, drawn.orders[0], drawn, inside)
+    _cut(room, room.l2, tiles, drawn.widths, drawn.orders[0], drawn, least)
+
+
+def _cut(
+    room: Room, size: int, tiles: list[Floats], widths: Floats | float, order: Ints, drawn: Drawn, least: Floats
+) -> None:
+    """Cut tiles of all these levels to the least ones until a step of the first fits."""
+    wide = np.broadcast_to(widths, drawn.whole.shape)
+    rows = np.arange(order.shape[1])
+    for place in range(len(order)):
+        step = np.minimum(tiles[0][:, rows] * wide[:, rows], drawn.whole[:, rows])
+        rows = rows[room.need(step) > size]
+        dim = order[place, rows]
+        for level in tiles:
+            level[dim, rows] = np.minimum(level[dim, rows], least[dim, rows])
