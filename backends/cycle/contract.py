@@ -251,7 +251,7 @@ def _named(op: ContractOp) -> str:
 
 
 def _check_room(op: ContractOp, cost: Cost, machine: Machine, widest: int) -> None:
-    needed = max(cost.spm_bytes, (op.schedule.spm or 0) * widest)
+    needed = max(cost.spm_bytes, op.schedule.spm or 0)
     if needed > machine.spm_bytes:
         raise CapacityError(
             f"the schedule of {_named(op)} takes {needed:,} bytes of SPM, a schedule may use {machine.spm_bytes:,}",

@@ -146,7 +146,7 @@ def _check_room(op: InterleaveOp, together: Together, widths: Widths, machine: M
     taken = 0
     for nest, own, held in zip(together.nests, widths, joint_footprint(together), strict=True):
         taken += sum(width * held[name] for name, width in zip(nest.tensors, own, strict=True))
-    needed = max(taken, (op.spm or 0) * max(width for own in widths for width in own))
+    needed = max(taken, op.spm or 0)
     if needed > machine.spm_bytes:
         raise CapacityError(
             f"the schedules of {_named(op)} take {needed:,} bytes of SPM, a schedule may use {machine.spm_bytes:,}",

@@ -55,7 +55,7 @@ def best_candidate(
 ) -> Found | None:
     """The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`."""
     prices = Prices(nest, machine, objective, widths, fine=fine)
-    budget = machine.spm_bytes // max(widths)
+    budget = machine.spm_bytes // machine.widest(widths)
     ways = _ways(prices, order)
     steps = prices.steps(ways, budget)
     # A few of the most promising steps first, for a limit: what has a bound above it is left out.
@@ -63,9 +63,9 @@ def best_candidate(
     if not len(probed.row) and len(steps.at) <= PROBED:
         return None
     if len(probed.row):
-        limit = min(limit, _exact(prices, ways, probed, int(probed.score.argmin()), budget) * ALIKE)
+        limit = min(limit, _exact(prices, ways, probed, int(probed.score.argmin())) * ALIKE)
     found = prices.candidates(ways, steps, limit, budget)
-    return _best(prices, ways, found, budget) if len(found.row) else None
+    return _best(prices, ways, found) if len(found.row) else None
 
 
 def _ways(prices: Prices, wanted: tuple[str, ...]) -> Ways:
@@ -119,20 +119,20 @@ def _choices(prices: Prices, options: Sequence[tuple[Option, ...]]) -> Iterator[
         yield tuple(own[chosen[number[kind]]] for own, kind in zip(options, alike, strict=True))
 
 
-def _exact(prices: Prices, ways: Ways, found: Candidates, number: int, budget: int) -> float:
+def _exact(prices: Prices, ways: Ways, found: Candidates, number: int) -> float:
     """What a candidate costs: of traffic and energy the price is no estimate."""
     if prices.objective not in ("time", "edp"):
         return float(found.score[number])
-    schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]), budget)
+    schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]), prices.machine.spm_bytes)
     return price_of(prices.nest, schedule, prices.machine, prices.objective, prices.widths)[0]
 
 
-def _best(prices: Prices, ways: Ways, found: Candidates, budget: int) -> Found:
+def _best(prices: Prices, ways: Ways, found: Candidates) -> Found:
     """The best candidate: by score, then time, traffic, room, and their order."""
     score, time, bound, moved, room, at = found.score, found.time, found.bound, found.moved, found.room, found.at
 
     def schedule(number: int) -> Schedule:
-        return prices.schedule(ways, int(found.row[number]), int(at[number]), budget)
+        return prices.schedule(ways, int(found.row[number]), int(at[number]), prices.machine.spm_bytes)
 
     few: Grid = np.arange(len(score))
     if len(score) > TIMED:

@@ -46,7 +46,12 @@ class Problem:
     @property
     def budget(self) -> int:
         """The elements of the widest type that SPM holds."""
-        return self.machine.spm_bytes // max(width for own in self.widths for width in own)
+        return self.machine.spm_bytes // self.widest
+
+    @property
+    def widest(self) -> int:
+        """The bytes of the widest element."""
+        return self.machine.widest(width for own in self.widths for width in own)
 
 
 @lru_cache(maxsize=1024)
@@ -67,8 +72,7 @@ def best_together(problem: Problem, objective: Objective = "time", below: float 
     if fits and not found:
         return None
     if not found:
-        widest = max(width for own in problem.widths for width in own)
-        needed = widest * sum(_fixed_or_least(nest, fixed) for nest, fixed in _pairs(problem))
+        needed = problem.widest * sum(_fixed_or_least(nest, fixed) for nest, fixed in _pairs(problem))
         raise CapacityError(
             f"the smallest tiles of {len(problem.nests)} nests that run in turn need {needed:,} bytes of SPM, "
             f"a schedule may use {problem.machine.spm_bytes:,}"
@@ -146,7 +150,8 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
         if fixed is not None:
             schedules.append(fixed)
             continue
-        part = replace(problem.machine.core(1), spm_bytes=(least[number] + left // free) * max(problem.widths[number]))
+        room = (least[number] + left // free) * problem.machine.widest(problem.widths[number])
+        part = replace(problem.machine.core(1), spm_bytes=room)
         found = best_schedule(nest, part, objective, widths)
         depth = len(found.loops)
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()

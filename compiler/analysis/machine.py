@@ -6,7 +6,7 @@ The module carries them as the dictionary attribute `npu.target`, so that a pass
     builtin.module attributes {npu.target = {rows = 128 : i64, cols = 128 : i64, dataflow = "os", …}} { … }
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -20,8 +20,9 @@ from npuc.compiler.analysis.array import Array, Dataflow, Drain, Fill
 from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.verify import location_of
+from npuc.dialects.npu.widths import TARGET as TARGET
+from npuc.dialects.npu.widths import Widths
 
-TARGET = "npu.target"
 Fact = bool | int | float | str
 Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]
@@ -74,6 +75,15 @@ class Machine:
     def channel(self) -> Fraction:
         """Bytes a cycle of the DRAM channel of all cores."""
         return self.bytes_per_cycle * self.cores
+
+    @property
+    def widths(self) -> Widths:
+        """What it says of elements."""
+        return Widths(self.element_bytes, self.accumulator_bits)
+
+    def widest(self, widths: Iterable[int]) -> int:
+        """The bytes of the widest of elements of so many bytes, and of partial sums."""
+        return max(*widths, self.accumulator_bits // 8)
 
     @property
     def elements(self) -> int:

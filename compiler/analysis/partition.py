@@ -108,7 +108,8 @@ def best_cut(
             found.append(searched(nest, machine, objective, widths, cut))
             continue
         schedule = in_parts(nest, fixed, cut)
-        budget = machine.spm_bytes // max(widths) if schedule.spm is None else schedule.spm
+        widest = machine.widest(widths)
+        budget = (machine.spm_bytes if schedule.spm is None else schedule.spm) // widest
         if next(schedule.problems(nest), None) is None and sum(footprint(nest, schedule).values()) <= budget:
             found.append(schedule)
     return min(found, key=lambda schedule: price_of(nest, schedule, machine, objective, widths))

@@ -11,6 +11,7 @@ schedules can beat, until that is above the best found. All cores or fewer: a ne
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from npuc.compiler.analysis.bounds import lower_bound_bytes
@@ -44,7 +45,7 @@ def best_schedule(
     order: tuple[str, ...] = (),
 ) -> Schedule:
     """
-    The best schedule found for a nest on a machine; its `spm` is what the machine holds of the widest elements.
+    The best schedule found for a nest on a machine; its `spm` is what the machine holds.
 
     `widths` are the bytes of an element of each tensor, in the order of `nest.tensors`; without them all have
     `machine.element_bytes`, or 4. With `order` only schedules count whose groups of dimensions come in the order of
@@ -100,10 +101,11 @@ def _on_core(
     found = min(_found(nest, machine, objective, widths, order), key=lambda f: (f.score, f.moved), default=None)
     if found is not None:
         return found.schedule
+    widest = machine.widest(widths)
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
-    needed = sum(footprint(nest, finest).values()) * max(widths)
+    needed = sum(footprint(nest, finest).values()) * widest
     raise CapacityError(
-        f"the smallest tiles need {needed:,} bytes of SPM ({len(nest.tensors)} blocks of {max(widths)}-byte elements), "
+        f"the smallest tiles need {needed:,} bytes of SPM ({len(nest.tensors)} blocks of {widest}-byte elements), "
         f"a schedule may use {machine.spm_bytes:,}"
     )
 
@@ -138,7 +140,7 @@ def _by_traffic(
         return
     limit = MOST if best is None else best.moved
     edge = max(machine.array.rows, machine.array.cols)
-    budget = machine.spm_bytes // max(widths)
+    budget = machine.spm_bytes // machine.widest(widths)
     for least in (1,) if objective == "traffic" else (1, edge):
         schedule = least_traffic(nest, budget, widths, limit, least)
         # In the smallest tiles computation alone may take longer, and such schedules take long to time.
@@ -146,6 +148,7 @@ def _by_traffic(
             objective == "time" and best is not None and compute(nest, schedule, machine.array).cycles >= best.score
         ):
             continue
+        schedule = replace(schedule, spm=machine.spm_bytes)
         yield Found(schedule, *price_of(nest, schedule, machine, objective, widths))
 
 

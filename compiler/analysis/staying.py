@@ -9,7 +9,7 @@ A tensor that stays afterwards and moves, an operand that is loaded or a result 
 that are visited once, or as a whole before the first operation or after the last.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -21,7 +21,7 @@ from npuc.compiler.analysis.program_prices import Price
 from npuc.compiler.analysis.search import best_schedule
 from npuc.compiler.errors import CapacityError
 from npuc.dialects.npu.finish import unfinished
-from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.footprint import footprint, room_of
 from npuc.dialects.npu.nest import Nest, Schedule
 
 Names = frozenset[str]
@@ -54,9 +54,14 @@ def staying_price(nest: Nest, schedule: Schedule, machine: Machine, widths: tupl
     return Price(timing.cycles, timing.moved, joules)
 
 
-def staying_room(nest: Nest, schedule: Schedule, whole: Collection[str]) -> int:
-    """The elements that the blocks of a schedule take, with the tensors `whole` in SPM whole."""
-    return sum((footprint(nest, schedule) | {name: nest.tensors[name].elements for name in whole}).values())
+def staying_room(nest: Nest, schedule: Schedule, whole: Collection[str], bits: Sequence[int]) -> int:
+    """
+    The bytes that the blocks of a schedule take, with the tensors `whole` in SPM whole.
+
+    `bits` are those of an element in SPM of each tensor, in the order of `nest.tensors`.
+    """
+    held = footprint(nest, schedule) | {name: nest.tensors[name].elements for name in whole}
+    return sum(room_of(held, nest, bits).values())
 
 
 def moves_once(nest: Nest, schedule: Schedule, names: Collection[str]) -> bool:
@@ -80,15 +85,18 @@ def best_staying(
     The tensors `still` and `once` are in SPM whole, nothing moves of the first, the others move once. `beside` are the
     bytes that something else takes in SPM. The schedule promises the SPM of the machine.
     """
-    room = (machine.spm_bytes - beside) // max(widths)
+    widest = machine.widest(widths)
+    room = (machine.spm_bytes - beside) // widest
     left = room - sum(nest.tensors[name].elements for name in still | once)
     if left <= 0:
         return None
     found: list[tuple[Price, Schedule]] = []
     plain = best_schedule(nest, machine, objective, widths)
-    fits = staying_room(nest, plain, still | once) <= room and moves_once(nest, plain, once)
+    fits = staying_room(nest, plain, still | once, (8 * widest,) * len(widths)) <= room * widest and moves_once(
+        nest, plain, once
+    )
     for schedule in (*((plain,) if fits else ()), *_schedules(nest, machine, objective, widths, still, once, left)):
-        promised = replace(schedule, spm=machine.spm_bytes // max(widths))
+        promised = replace(schedule, spm=machine.spm_bytes)
         found.append((staying_price(nest, promised, machine, widths, still), promised))
     if not found:
         return None
@@ -111,7 +119,7 @@ def _schedules(
         moving = moving_widths(nest, widths, free)
         if not any(moving):  # Only the array's work counts.
             moving = (1,) * len(widths)
-        return best_schedule(nest, replace(machine, spm_bytes=elements * max(moving)), objective, moving)
+        return best_schedule(nest, replace(machine, spm_bytes=elements * machine.widest(moving)), objective, moving)
 
     try:
         found = _kept(best(still), still, 0)

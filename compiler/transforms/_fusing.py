@@ -16,9 +16,9 @@ from npuc.compiler.errors import CapacityError
 from npuc.compiler.layers import get_layer, get_op_class
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.finish import unfinished
-from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.footprint import block_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.vector import Fused, fused_room, fused_with
+from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.provenance import is_recomputed, repeat_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.signature import Writes, writes_of
@@ -136,15 +136,12 @@ class Fusing:
         work = epilogues(contract, fused, machine, len(fused))
         wide = tuple(max(1, w) for w in fused_widths(nest, widths, work))
         wide = tuple(map(max, zip(wide, widths, strict=True)))
-        sizes = dict(zip(nest.tensors, widths, strict=True))
-        for schedule in (now, *_searched(nest, machine, wide, max(widths), {f.output for f in fused})):
+        bits = contract.held_bits(machine.widths)
+        for schedule in (now, *_searched(nest, machine, wide, {f.output for f in fused})):
             if any(unfinished(nest, schedule, f.output) is not None for f in fused):
                 continue
-            blocks = footprint(nest, schedule)
-            room = room_bytes(contract, schedule, fused, machine)
-            elements = sum(blocks.values()) + sum(count for _, count in fused_room(contract, schedule, fused))
-            fits = schedule.spm is None or elements <= schedule.spm
-            if fits and sum(blocks[t] * sizes[t] for t in blocks) + room <= machine.spm_bytes:
+            room = sum(block_bytes(nest, schedule, bits).values()) + room_bytes(contract, schedule, fused, machine)
+            if room <= min(machine.spm_bytes, machine.spm_bytes if schedule.spm is None else schedule.spm):
                 yield schedule
 
     def _price(self, contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> tuple[int, int]:
@@ -165,14 +162,11 @@ class Fusing:
         return stream_cycles(op.ops, moved, self.machine), moved
 
 
-def _searched(
-    nest: Nest, machine: Machine, widths: tuple[int, ...], widest: int, outputs: Collection[str]
-) -> Iterator[Schedule]:
+def _searched(nest: Nest, machine: Machine, widths: tuple[int, ...], outputs: Collection[str]) -> Iterator[Schedule]:
     """
     The best schedule for these bytes of an element, and on several cores the best of each cut that leaves every block
     of the outputs to one core.
     """
-    budget = machine.spm_bytes // widest
     cuts = [cut for cut in cuts_of(nest, machine.cores) if cut] if machine.cores > 1 else []
     for cut in [None, *cuts]:
         if cut is not None and any(loop.dim not in nest.tensors[name].dims for loop in cut for name in outputs):
@@ -185,7 +179,7 @@ def _searched(
                 found = best_schedule(part, machine.core(count), "time", widths)
         except CapacityError:
             continue
-        yield Schedule((*(cut or ()), *found.loops), found.keep, budget)
+        yield Schedule((*(cut or ()), *found.loops), found.keep, machine.spm_bytes)
 
 
 def _is_elementwise(op: VectorOp) -> bool:

@@ -15,16 +15,13 @@ from fnmatch import fnmatchcase
 
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
-from npuc.compiler.transforms._scheduling import budget_of
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
-from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.footprint import block_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.shared import joint_footprint
 from npuc.dialects.provenance import layer_of
 
 LETTERS = ("m", "n", "k")
@@ -129,22 +126,24 @@ def settle(contracts: Iterable[ContractOp], machine: Machine | None) -> None:
 
 def fits(op: ContractOp, schedule: Schedule, machine: Machine) -> bool:
     """Whether a schedule of a contraction is legal and its blocks take no more than its promise, or the machine."""
-    budget = _budget_of(op, schedule, machine)
+    budget = _budget_of(schedule, machine)
     legal = next(schedule.problems(op.nest), None) is None
-    return legal and (budget is None or sum(footprint(op.nest, schedule).values()) <= budget)
+    if not legal or budget is None:
+        return legal
+    return sum(block_bytes(op.nest, schedule, op.held_bits(machine.widths)).values()) <= budget
 
 
-def _budget_of(op: ContractOp, schedule: Schedule, machine: Machine | None) -> int | None:
-    """The elements that a schedule may use: as it promises, else what the machine holds where that counts."""
+def _budget_of(schedule: Schedule, machine: Machine | None) -> int | None:
+    """The bytes that a schedule may use: as it promises, else what the machine holds where that counts."""
     if schedule.spm is not None or machine is None or machine.policy == "lru":
         return schedule.spm
-    return machine.spm_bytes // max(contract_widths(op, machine.element_bytes))
+    return machine.spm_bytes
 
 
 def _settle_alone(op: ContractOp, machine: Machine | None) -> None:
     schedule = op.schedule
-    budget = _budget_of(op, schedule, machine)
-    held = footprint(op.nest, schedule)
+    budget = _budget_of(schedule, machine)
+    held = block_bytes(op.nest, schedule, op.held_bits(None if machine is None else machine.widths))
     _check_room(op, [held], budget)
     op.schedule = Schedule(schedule.loops, schedule.keep, budget)
 
@@ -152,8 +151,8 @@ def _settle_alone(op: ContractOp, machine: Machine | None) -> None:
 def _settle_together(op: InterleaveOp, machine: Machine | None) -> None:
     budget = op.spm
     if budget is None and machine is not None and machine.policy != "lru":
-        budget = budget_of(op, machine)
-    _check_room(op, joint_footprint(op.together), budget)
+        budget = machine.spm_bytes
+    _check_room(op, op.room(None if machine is None else machine.widths), budget)
     op.spm = budget
 
 
@@ -161,7 +160,7 @@ def _check_room(op: ContractOp | InterleaveOp, held: Sequence[dict[str, int]], b
     total = sum(sum(own.values()) for own in held)
     if budget is None or total <= budget:
         return
-    parts = "; ".join(", ".join(f"{name} {elements}" for name, elements in own.items()) for own in held)
+    parts = "; ".join(", ".join(f"{name} {count}" for name, count in own.items()) for own in held)
     who = named(op) if isinstance(op, ContractOp) else f"the contractions in turn of '{layer_of(op)}'"
-    message = f"the blocks of {who} take {total:,} elements ({parts}), a schedule may use {budget:,}"
+    message = f"the blocks of {who} take {total:,} bytes of SPM ({parts}), a schedule may use {budget:,}"
     raise CapacityError(message, location=location_of(op), hint=FITTING)

@@ -18,7 +18,7 @@ from npuc.compiler.layers import get_layer, get_op_class
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
-from npuc.dialects.npu.resident import Holder, Resident, SameMemory, elements_of, memory_of
+from npuc.dialects.npu.resident import Holder, Resident, SameMemory, bytes_of, elements_of, memory_of
 from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.provenance import layer_of, repeat_of
 
@@ -72,7 +72,6 @@ class Staying:
         self.widths: dict[Operation, tuple[int, ...]] = {
             op: contract_widths(op, machine.element_bytes) for op in contracts
         }
-        self.widest = max((max(widths) for widths in self.widths.values()), default=1)
         self.fused: dict[Operation, tuple[Fused, ...]] = {op: fused for op in contracts if (fused := fused_with(op))}
         self.events: dict[SSAValue, list[Event]] = {}
         self.outside: set[SSAValue] = set()
@@ -121,7 +120,7 @@ class Staying:
     def links(self, wanted: Wanted) -> Iterator[Chosen]:
         """The sets of links that are tried: each by itself, and all of one value."""
         for value, events in self.events.items():
-            if elements_of(value) * self.widest > self.machine.spm_bytes:
+            if bytes_of(value, self.machine.widths) > self.machine.spm_bytes:
                 continue
             found = [
                 self._know(Link(value, number))
@@ -213,11 +212,11 @@ class Staying:
     def row(self, op: Operation, chosen: Chosen) -> Row | None:
         """What an operation costs when these links are there; None where it does not fit."""
         resident = self.resident(op, chosen)
-        passing = sum(elements_of(link.value) for link in self.passing.get(op, set()) & chosen)
+        passing = sum(bytes_of(link.value, self.machine.widths) for link in self.passing.get(op, set()) & chosen)
         still = self.still(op, resident, chosen) if isinstance(op, ContractOp | VectorOp) and resident.names else None
         key = op, still or frozenset[str](), frozenset(resident.names), passing
         if key not in self.rows:
-            self.rows[key] = self._row(op, resident, still or frozenset[str](), passing * self.widest)
+            self.rows[key] = self._row(op, resident, still or frozenset[str](), passing)
         return self.rows[key]
 
     def _row(self, op: Operation, resident: Resident, still: frozenset[str], beside: int) -> Row | None:
@@ -231,14 +230,14 @@ class Staying:
     def _budget(self, op: Operation) -> int:
         """The bytes that an operation may take whose schedule stays as it is."""
         promised = op.promised() if isinstance(op, Holder) else None
-        return self.machine.spm_bytes if promised is None else min(self.machine.spm_bytes, promised * self.widest)
+        return self.machine.spm_bytes if promised is None else min(self.machine.spm_bytes, promised)
 
     def _room(self, op: Operation, resident: Resident) -> int:
         """The bytes of an operation's own blocks, of vector work those that stay."""
         if isinstance(op, VectorOp):
             values, over = {**op.named_operands(), **op.named_results()}, dict(resident.over)
-            return sum(elements_of(values[name]) for name in resident.names if name not in over) * self.widest
-        own = op.own_room() * self.widest if isinstance(op, Holder) else 0
+            return sum(bytes_of(values[name], self.machine.widths) for name in resident.names if name not in over)
+        own = op.own_room() if isinstance(op, Holder) else 0
         if isinstance(op, ContractOp) and op in self.fused:
             own += room_bytes(op, op.schedule, self.fused[op], self.machine)
         return own
@@ -247,7 +246,7 @@ class Staying:
         """The best of a contraction: its schedule as it is, where that fits and moves `once` once, and a new one."""
         nest, schedule, widths = op.nest, op.schedule, self.widths[op]
         found: list[Row] = []
-        room = staying_room(nest, schedule, still | once) * self.widest
+        room = staying_room(nest, schedule, still | once, op.held_bits(self.machine.widths))
         if room + beside <= self._budget(op) and moves_once(nest, schedule, once):
             found.append(Row(staying_price(nest, schedule, self.machine, widths, still), schedule))
         if still or once or not found:

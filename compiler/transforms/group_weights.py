@@ -13,6 +13,7 @@ Traffic may grow: the schedule is the user's, and the search does the same where
 The machine is the module's `npu.target`. A contraction whose statements stream different dimensions is left as it is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -24,7 +25,7 @@ from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.residency import streamed_dims
 from npuc.compiler.transforms._scheduling import known_machine
 from npuc.dialects.npu import ContractOp, ScheduleAttr
-from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.footprint import block_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.provenance import layer_of
 
@@ -44,13 +45,18 @@ class GroupWeightsPass(ModulePass):
                 continue
             if self.only is not None and not fnmatchcase(layer_of(contract), self.only):
                 continue
-            new = grouped(contract.nest, contract.schedule, machine.array)
+            bits = contract.held_bits(machine.widths)
+            new = grouped(contract.nest, contract.schedule, machine.array, bits)
             if new != contract.schedule:
                 contract.schedule = ScheduleAttr(new)
 
 
-def grouped(nest: Nest, schedule: Schedule, array: Array) -> Schedule:
-    """The schedule with the loops of streamed dimensions innermost."""
+def grouped(nest: Nest, schedule: Schedule, array: Array, bits: Sequence[int]) -> Schedule:
+    """
+    The schedule with the loops of streamed dimensions innermost.
+
+    `bits` are those of an element in SPM of each tensor, in the order of `nest.tensors`.
+    """
     streamed = {streamed_dims(nest, statement, array) for statement in nest.statements}
     if len(streamed) != 1:
         return schedule
@@ -59,6 +65,6 @@ def grouped(nest: Nest, schedule: Schedule, array: Array) -> Schedule:
     if loops == schedule.loops:
         return schedule
     new = replace(schedule, loops=loops)
-    if schedule.spm is not None and sum(footprint(nest, new).values()) > schedule.spm:
+    if schedule.spm is not None and sum(block_bytes(nest, new, bits).values()) > schedule.spm:
         return replace(new, keep=())
     return new

@@ -55,7 +55,7 @@ from npuc.compiler.transforms._scheduling import (
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.shared import joint_footprint
+from npuc.dialects.npu.shared import joint_bytes
 
 OVER: dict[str, Over] = {"time": "time", "cores": "cores"}
 
@@ -157,12 +157,13 @@ def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, ob
     if any(contract.schedule_attr is None for contract in op.contracts):
         schedule_together(op, machine, objective)
     problem, whole = problem_of(op, machine), op.together
-    budget = problem.budget if op.spm is None else op.spm
+    budget = machine.spm_bytes if op.spm is None else op.spm
+    bits = op.held_bits(machine.widths)
     found = [whole]
     for letter, parts in product(letters, TIME_PARTS):
         cut = replace(whole, schedules=tuple(_cut_of(contract, letter, parts) for contract in op.contracts))
         legal = all(next(s.problems(n), None) is None for n, s in zip(cut.nests, cut.schedules, strict=True))
-        if legal and sum(sum(held.values()) for held in joint_footprint(cut)) <= budget:
+        if legal and sum(sum(held.values()) for held in joint_bytes(cut, bits)) <= budget:
             found.append(cut)
     best = min(found, key=lambda cut: price(cut, problem, objective))
     for contract, schedule in zip(op.contracts, best.schedules, strict=True):

@@ -1,7 +1,7 @@
 """The element type of partial sums."""
 
 import pytest
-from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
 from npuc.dialects.npu.sums import sum_type
