@@ -36,7 +36,7 @@ class Energy:
     spm_pj_per_byte: float
     dram_pj_per_byte: float
 
-    def joules(self, macs: int, spm_bytes: int, dram_bytes: int) -> float:
+    def joules(self, macs: int, spm_bytes: float, dram_bytes: float) -> float:
         """Energy of that much work, in joules."""
         return 1e-12 * (macs * self.mac_pj + spm_bytes * self.spm_pj_per_byte + dram_bytes * self.dram_pj_per_byte)
 
@@ -74,6 +74,16 @@ class Machine:
     def channel(self) -> Fraction:
         """Bytes a cycle of the DRAM channel of all cores."""
         return self.bytes_per_cycle * self.cores
+
+    @property
+    def channel_bits(self) -> Fraction:
+        """Bits a cycle of the DRAM channel of all cores."""
+        return 8 * self.channel
+
+    @property
+    def spm_bits(self) -> int:
+        """The bits of SPM that a schedule may use."""
+        return 8 * self.spm_bytes
 
     @property
     def elements(self) -> int:
