@@ -14,7 +14,7 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.elements import size_bytes
 from npuc.compiler.analysis.epilogue import stream_cycles, vector_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.report import Kind, OpRow, Scalar, TensorBytes
@@ -91,7 +91,7 @@ def _moved(
             continue
         seen.add(value)
         elements = counts[number] if counts is not None else _elements(type_)
-        moved = elements * element_bytes(type_, machine.element_bytes)
+        moved = size_bytes(type_, elements, machine.element_bytes)
         result[f"{name}{number}"] = TensorBytes(0, moved) if write else TensorBytes(moved, 0)
     return result
 

@@ -6,7 +6,7 @@ The module carries them as the dictionary attribute `npu.target`, so that a pass
     builtin.module attributes {npu.target = {rows = 128 : i64, cols = 128 : i64, dataflow = "os", …}} { … }
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +21,6 @@ from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu.widths import TARGET as TARGET
-from npuc.dialects.npu.widths import Widths
 
 Fact = bool | int | float | str
 Transpose = Literal["none", "explicit"]
@@ -37,7 +36,7 @@ class Energy:
     spm_pj_per_byte: float
     dram_pj_per_byte: float
 
-    def joules(self, macs: int, spm_bytes: int, dram_bytes: int) -> float:
+    def joules(self, macs: int, spm_bytes: float, dram_bytes: float) -> float:
         """Energy of that much work, in joules."""
         return 1e-12 * (macs * self.mac_pj + spm_bytes * self.spm_pj_per_byte + dram_bytes * self.dram_pj_per_byte)
 
@@ -77,13 +76,14 @@ class Machine:
         return self.bytes_per_cycle * self.cores
 
     @property
-    def widths(self) -> Widths:
-        """What it says of elements."""
-        return Widths(self.element_bytes, self.accumulator_bits)
+    def channel_bits(self) -> Fraction:
+        """Bits a cycle of the DRAM channel of all cores."""
+        return 8 * self.channel
 
-    def widest(self, widths: Iterable[int]) -> int:
-        """The bytes of the widest of elements of so many bytes, and of partial sums."""
-        return max(*widths, self.accumulator_bits // 8)
+    @property
+    def spm_bits(self) -> int:
+        """The bits of SPM that a schedule may use."""
+        return 8 * self.spm_bytes
 
     @property
     def elements(self) -> int:

@@ -46,7 +46,7 @@ def schedule_for(contract: ContractOp, machine: Machine, objective: Objective, o
     Raises `CapacityError`, at the contraction's place, when not even the smallest tiles fit; `UsageError` when the
     machine does not say what the objective needs.
     """
-    widths = contract_widths(contract, machine.element_bytes)
+    widths = contract_widths(contract, machine)
     return or_capacity_error(contract, lambda: best_schedule(contract.nest, machine, objective, widths, order))
 
 
@@ -65,7 +65,7 @@ def problem_of(op: InterleaveOp, machine: Machine) -> Problem:
     """The search for contractions that run in turn; schedules that they have are set."""
     contracts, together = op.contracts, op.together
     fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
-    widths = tuple(contract_widths(contract, machine.element_bytes) for contract in contracts)
+    widths = tuple(contract_widths(contract, machine) for contract in contracts)
     return Problem(together.nests, together.values, fixed, widths, machine)
 
 

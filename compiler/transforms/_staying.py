@@ -7,7 +7,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths, size_bytes, taken_bytes
 from npuc.compiler.analysis.epilogue import room_bytes, stream_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
@@ -16,9 +16,10 @@ from npuc.compiler.analysis.staying import best_staying, moves_once, staying_pri
 from npuc.compiler.errors import UsageError
 from npuc.compiler.layers import get_layer, get_op_class
 from npuc.compiler.verify import location_of
-from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
-from npuc.dialects.npu.resident import Holder, Resident, SameMemory, bytes_of, elements_of, memory_of
+from npuc.dialects.npu.resident import Holder, Resident, SameMemory, elements_of, memory_of
+from npuc.dialects.npu.shared import joint_footprint
 from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.provenance import layer_of, repeat_of
 
@@ -69,8 +70,11 @@ class Staying:
         self.holders = [op for op in block.ops if isinstance(op, Holder)]
         self.order: dict[Operation, int] = {op: number for number, op in enumerate(self.holders)}
         contracts = [op for op in self.holders if isinstance(op, ContractOp)]
-        self.widths: dict[Operation, tuple[int, ...]] = {
-            op: contract_widths(op, machine.element_bytes) for op in contracts
+        self.widths: dict[Operation, Bits] = {
+            one: contract_widths(one, machine)
+            for op in self.holders
+            for one in op.walk()
+            if isinstance(one, ContractOp)
         }
         self.fused: dict[Operation, tuple[Fused, ...]] = {op: fused for op in contracts if (fused := fused_with(op))}
         self.events: dict[SSAValue, list[Event]] = {}
@@ -120,7 +124,7 @@ class Staying:
     def links(self, wanted: Wanted) -> Iterator[Chosen]:
         """The sets of links that are tried: each by itself, and all of one value."""
         for value, events in self.events.items():
-            if bytes_of(value, self.machine.widths) > self.machine.spm_bytes:
+            if self._bytes(value) > self.machine.spm_bytes:
                 continue
             found = [
                 self._know(Link(value, number))
@@ -212,7 +216,7 @@ class Staying:
     def row(self, op: Operation, chosen: Chosen) -> Row | None:
         """What an operation costs when these links are there; None where it does not fit."""
         resident = self.resident(op, chosen)
-        passing = sum(bytes_of(link.value, self.machine.widths) for link in self.passing.get(op, set()) & chosen)
+        passing = sum(self._bytes(link.value) for link in self.passing.get(op, set()) & chosen)
         still = self.still(op, resident, chosen) if isinstance(op, ContractOp | VectorOp) and resident.names else None
         key = op, still or frozenset[str](), frozenset(resident.names), passing
         if key not in self.rows:
@@ -236,17 +240,23 @@ class Staying:
         """The bytes of an operation's own blocks, of vector work those that stay."""
         if isinstance(op, VectorOp):
             values, over = {**op.named_operands(), **op.named_results()}, dict(resident.over)
-            return sum(bytes_of(values[name], self.machine.widths) for name in resident.names if name not in over)
-        own = op.own_room() if isinstance(op, Holder) else 0
-        if isinstance(op, ContractOp) and op in self.fused:
-            own += room_bytes(op, op.schedule, self.fused[op], self.machine)
-        return own
+            return sum(self._bytes(values[name]) for name in resident.names if name not in over)
+        if isinstance(op, InterleaveOp):
+            every = zip(op.contracts, joint_footprint(op.together), strict=True)
+            return sum(taken_bytes(one.nest, one.schedule, self.widths[one], held) for one, held in every)
+        if not isinstance(op, ContractOp):
+            return 0
+        own = staying_room(op.nest, op.schedule, self.widths[op], op.resident.names)
+        return own + (room_bytes(op, op.schedule, self.fused[op], self.machine) if op in self.fused else 0)
+
+    def _bytes(self, value: SSAValue) -> int:
+        return size_bytes(value.type, elements_of(value), self.machine.element_bytes)
 
     def _contract(self, op: ContractOp, still: frozenset[str], once: frozenset[str], beside: int) -> Row | None:
         """The best of a contraction: its schedule as it is, where that fits and moves `once` once, and a new one."""
         nest, schedule, widths = op.nest, op.schedule, self.widths[op]
         found: list[Row] = []
-        room = staying_room(nest, schedule, still | once, op.held_bits(self.machine.widths))
+        room = staying_room(nest, schedule, widths, still | once)
         if room + beside <= self._budget(op) and moves_once(nest, schedule, once):
             found.append(Row(staying_price(nest, schedule, self.machine, widths, still), schedule))
         if still or once or not found:
@@ -276,10 +286,10 @@ def stream_price(op: VectorOp, machine: Machine, still: frozenset[str]) -> Price
     for values, counts in sides:
         for name, value in values.items():
             count = elements_of(value) if counts is None else counts[int(name.lstrip("inout"))]
-            size = count * element_bytes(value.type, machine.element_bytes)
+            size = size_bytes(value.type, count, machine.element_bytes)
             moved, kept = (moved, kept + size) if name in still else (moved + size, kept)
     joules = None if machine.energy is None else machine.energy.joules(0, 2 * moved + kept, moved)
-    return Price(stream_cycles(op.ops, moved, machine), moved, joules)
+    return Price(stream_cycles(op.ops, moved, machine), BYTE * moved, joules)
 
 
 def _is_elementwise(op: VectorOp) -> bool:

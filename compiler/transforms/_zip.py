@@ -6,7 +6,7 @@ from xdsl.rewriter import Rewriter
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.transforms._fuse import put_in_place
-from npuc.compiler.transforms._scheduling import schedule_together
+from npuc.compiler.transforms._scheduling import problem_of, schedule_together
 from npuc.compiler.transforms._sharing import Sharing
 from npuc.dialects.npu import ContractOp, InterleaveOp, YieldOp
 from npuc.dialects.npu.nest import Schedule
@@ -64,8 +64,7 @@ def _settle_schedules(op: InterleaveOp, machine: Machine | None, objective: Obje
     for contract in contracts:
         if contract.schedule_attr is not None:
             contract.schedule = Schedule(contract.schedule.loops, contract.schedule.keep)
-    held = sum(sum(own.values()) for own in op.room(None if machine is None else machine.widths))
-    if all(had) and (budget is None or held <= budget):
+    if all(had) and (budget is None or machine is None or problem_of(op, machine).room(op.together) <= budget):
         op.spm = budget
         return
     for contract in contracts:

@@ -13,7 +13,6 @@ Traffic may grow: the schedule is the user's, and the search does the same where
 The machine is the module's `npu.target`. A contraction whose statements stream different dimensions is left as it is.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -22,10 +21,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes
 from npuc.compiler.analysis.residency import streamed_dims
 from npuc.compiler.transforms._scheduling import known_machine
 from npuc.dialects.npu import ContractOp, ScheduleAttr
-from npuc.dialects.npu.footprint import block_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.provenance import layer_of
 
@@ -45,18 +44,13 @@ class GroupWeightsPass(ModulePass):
                 continue
             if self.only is not None and not fnmatchcase(layer_of(contract), self.only):
                 continue
-            bits = contract.held_bits(machine.widths)
-            new = grouped(contract.nest, contract.schedule, machine.array, bits)
+            new = grouped(contract.nest, contract.schedule, machine.array, contract_widths(contract, machine))
             if new != contract.schedule:
                 contract.schedule = ScheduleAttr(new)
 
 
-def grouped(nest: Nest, schedule: Schedule, array: Array, bits: Sequence[int]) -> Schedule:
-    """
-    The schedule with the loops of streamed dimensions innermost.
-
-    `bits` are those of an element in SPM of each tensor, in the order of `nest.tensors`.
-    """
+def grouped(nest: Nest, schedule: Schedule, array: Array, widths: Bits) -> Schedule:
+    """The schedule with the loops of streamed dimensions innermost."""
     streamed = {streamed_dims(nest, statement, array) for statement in nest.statements}
     if len(streamed) != 1:
         return schedule
@@ -65,6 +59,6 @@ def grouped(nest: Nest, schedule: Schedule, array: Array, bits: Sequence[int]) -
     if loops == schedule.loops:
         return schedule
     new = replace(schedule, loops=loops)
-    if schedule.spm is not None and sum(block_bytes(nest, new, bits).values()) > schedule.spm:
+    if schedule.spm is not None and taken_bytes(nest, new, widths) > schedule.spm:
         return replace(new, keep=())
     return new

@@ -151,7 +151,7 @@ def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective,
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
         return
-    fused = Fused(contract.nest, contract_widths(contract, machine.element_bytes))
+    fused = Fused(contract.nest, contract_widths(contract, machine))
     schedules = _schedules(contract, machine, objective, every)
     programs = [fused_program(fused, schedule, machine) for schedule in schedules]
     if isinstance(op, InterleaveOp):

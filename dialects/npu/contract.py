@@ -54,7 +54,7 @@ from npuc.dialects.npu.syntax import (
     print_tail,
     schedule_text,
 )
-from npuc.dialects.npu.widths import Widths, widths_of
+from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import MAPPING, Mappable
 from npuc.dialects.tensors import tensor_of
 
@@ -170,13 +170,9 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
     def named_results(self) -> dict[str, SSAValue]:
         return {t.name: value for t, value in zip(self.nest.outs, self.results, strict=True)}
 
-    def held_bits(self, widths: Widths | None = None) -> tuple[int, ...]:
-        """
-        The bits of an element in SPM of each tensor, in the order of `nest.tensors`: outputs are partial sums there.
-
-        By default those of the machine that the operation is compiled for.
-        """
-        widths = widths or widths_of(self)
+    def held_bits(self) -> tuple[int, ...]:
+        """The bits of an element in SPM of each tensor, in the order of `nest.tensors`; outputs are partial sums."""
+        widths = widths_of(self)
         operands = [widths.element_bits(value.type) for value in self.operands]
         inputs = len(self.nest.ins)
         return (*operands[:inputs], *(widths.sum_bits(value.type) for value in self.results), *operands[inputs:])

@@ -44,7 +44,6 @@ from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.resident import Holder
 from npuc.dialects.npu.shared import Together, joint_bytes, number_values
 from npuc.dialects.npu.syntax import parse_promise, promise_text
-from npuc.dialects.npu.widths import Widths, widths_of
 
 
 @irdl_op_definition
@@ -115,16 +114,11 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
 
     def own_room(self) -> int:
         right = all(op.is_right() for op in self.contracts)
-        return sum(sum(blocks.values()) for blocks in self.room()) if right else 0
+        return sum(sum(blocks.values()) for blocks in joint_bytes(self.together, self.held_bits())) if right else 0
 
-    def held_bits(self, widths: Widths | None = None) -> tuple[tuple[int, ...], ...]:
-        """The bits of an element in SPM of each tensor of each nest; by default on the machine that it is for."""
-        widths = widths or widths_of(self)
-        return tuple(op.held_bits(widths) for op in self.contracts)
-
-    def room(self, widths: Widths | None = None) -> tuple[dict[str, int], ...]:
-        """The bytes of SPM that the blocks of each nest take; a block that is held once counts for the first."""
-        return joint_bytes(self.together, self.held_bits(widths))
+    def held_bits(self) -> tuple[tuple[int, ...], ...]:
+        """The bits of an element in SPM of each tensor of each nest."""
+        return tuple(op.held_bits() for op in self.contracts)
 
     def promised(self) -> int | None:
         return self.spm

@@ -492,7 +492,7 @@ def _check_fused(op: VectorOp) -> None:
     if spm is None:
         return
     widths = widths_of(contract)
-    blocks = sum(block_bytes(contract.nest, contract.schedule, contract.held_bits(widths)).values())
+    blocks = sum(block_bytes(contract.nest, contract.schedule, contract.held_bits()).values())
     upto = fused[: fused.index(own) + 1]
     room = fused_bytes(fused_room(contract, contract.schedule, upto), widths)
     if blocks + room > spm:
