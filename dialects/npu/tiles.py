@@ -310,9 +310,7 @@ class MacOp(BoxOp):
         element = cast(BlockType, self.acc.type).element_type
         if not is_sum(element, element, self):
             bits = widths_of(self).accumulator_bits
-            raise VerifyException(
-                f"partial sums have {bits} bits here (accumulator_bits), the accumulator is {element}"
-            )
+            raise VerifyException(f"accumulators have {bits} bits here (accumulator_bits), got one of {element}")
 
     @classmethod
     def parse(cls, parser: Parser) -> "MacOp":
@@ -363,7 +361,7 @@ class ConvertOp(IRDLOperation):
     def verify_(self) -> None:
         own, new = cast(BlockType, self.block.type), cast(BlockType, self.result.type)
         if own.get_shape() != new.get_shape():
-            raise VerifyException(f"expected a block of the same shape as {own}, got {new}")
+            raise VerifyException(f"expected a block of the shape of {own}, got {new}")
         _check_sum(self, own.element_type, new.element_type)
 
 
@@ -464,9 +462,7 @@ class FinishOp(IRDLOperation):
     def verify_(self) -> None:
         if self.result.type != self.tensor.type:
             if shape_of(self.result) != shape_of(self.tensor):
-                raise VerifyException(
-                    f"expected a tensor of the same shape as {self.tensor.type}, got {self.result.type}"
-                )
+                raise VerifyException(f"expected a tensor of the shape of {self.tensor.type}, got {self.result.type}")
             own, result = (cast("TensorType[Attribute]", v.type).element_type for v in (self.tensor, self.result))
             _check_sum(self, own, result)
         if (self.start is None) != (self.axes_attr is None):

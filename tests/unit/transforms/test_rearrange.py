@@ -197,7 +197,10 @@ def test_depths_that_do_not_fit_in_an_order() -> None:
     assert len(pair("schedule", source)) == 2
     with pytest.raises(CapacityError) as raised:
         pair("rearrange{order=m,n,k},rearrange{order=k,m,n only=fc},schedule", source)
-    assert "the blocks of dX of 'fc' take 29 bytes of SPM (dY 24, W 1, dX 4), a schedule may use 11" == raised.value.message
+    assert (
+        "the blocks of dX of 'fc' take 29 bytes of SPM (dY 24, W 1, dX 4), a schedule may use 11"
+        == raised.value.message
+    )
     assert raised.value.location is not None
     assert raised.value.location.line == 3
 
