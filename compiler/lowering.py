@@ -16,7 +16,6 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from npuc.backends.base import derives_backward, mapping_pass
-from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.liveness import largest_at_peak
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.analysis.peak import Peak, peak_of_module
@@ -279,12 +278,10 @@ def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> 
     if facts is None or facts.policy == "lru":
         return
     for op, promised in promises:
-        values = [v for one in op.walk() for v in (*one.operands, *one.results)]
-        size = max(element_bytes(value.type, facts.element_bytes) for value in values)
-        if promised * size > facts.spm_bytes:
+        if promised > facts.spm_bytes:
             location = location_of(op)
             raise CapacityError(
-                f"the schedule takes {promised * size:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,}",
+                f"the schedule takes {promised:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,}",
                 location=location,
                 source_line=None if location is None else sources.line(location),
                 hint="smaller steps, less to keep, or a larger memory.spm_kib",

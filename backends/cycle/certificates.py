@@ -16,7 +16,6 @@ from npuc.compiler.analysis.bounds import Certificate
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.joint_bounds import joint_certificate
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.staying import moving_widths
 from npuc.compiler.report import CertifiedProducts, LayerCertificate, OpRow, Scalar
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.resident import memory_of, not_moved
@@ -112,9 +111,7 @@ def _certified(products: _Products, machine: Machine) -> CertifiedProducts:
     if len(rows) == 1 and len({number for own in values for number in own}) == sum(len(own) for own in values):
         found = certificate_of(rows[0])
     else:
-        widths = tuple(
-            moving_widths(op.nest, contract_widths(op, machine.element_bytes), not_moved(op)) for op in contracts
-        )
+        widths = tuple(contract_widths(op, machine).without(op.nest, not_moved(op)) for op in contracts)
         reached = sum(certificate_of(row).reached for row in rows)
         nests = tuple(op.nest for op in contracts)
         found = joint_certificate(nests, values, machine.bounding_spm, widths, reached)

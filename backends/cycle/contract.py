@@ -16,18 +16,17 @@ from npuc.backends.cycle.certificates import certificate_columns
 from npuc.backends.cycle.pool import Share
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes, whole_bytes
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.joint_bounds import joint_certificate
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import core_timings, pipeline
 from npuc.compiler.analysis.residency import kept, transposed
-from npuc.compiler.analysis.staying import moving_widths
+from npuc.compiler.analysis.traffic import bytes_by_tensor
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBytes
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import number_values
@@ -69,41 +68,43 @@ def nest_cost(
     nest: Nest,
     schedule: Schedule,
     machine: Machine,
-    widths: tuple[int, ...],
+    widths: Bits,
     held: bool = False,
     share: Share | None = None,
     still: frozenset[str] = frozenset(),
 ) -> Cost:
     """
-    The cost of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
+    The cost of a scheduled nest.
 
     `held`: the operation before left the stationary tile in the array. `share`: what it does in a pool of tiles, under
     memory.policy "lru". `still`: the tensors of which nothing moves, as they stay in SPM.
     """
-    moving = moving_widths(nest, widths, still)
-    width = dict(zip(nest.tensors, widths, strict=True))
+    moving = widths.without(nest, still)
     cores = parts(nest, schedule)
     spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
     moved = spread.channel if share is None else dict(share.tensors)
-    tensors = {name: TensorBytes(t.read * width[name], t.write * width[name]) for name, t in moved.items()}
+    tensors = {name: TensorBytes(*both) for name, both in bytes_by_tensor(nest, moved, widths).items()}
     kept_still = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in still)
     tensors |= dict.fromkeys(still, TensorBytes(0, 0))
-    turned = transposed(nest, width) if machine.array.dataflow == "in-place" else {}
+    turned = transposed(nest, widths.by_name(nest)) if machine.array.dataflow == "in-place" else {}
     if machine.transpose == "explicit":
-        for name, size in turned.items():
+        for name, bits in turned.items():
+            size = whole_bytes(bits)
             tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
     read = sum(t.read_bytes for t in tensors.values())
     written = sum(t.write_bytes for t in tensors.values())
     works = [compute(part.nest, part.schedule, machine.array, held) for part in cores]
     outs = {t.name for t in nest.outs}
-    accessed = {name: sum(work.accesses[name] for work in works) * width[name] for name in nest.tensors}
+    accessed = {
+        name: whole_bytes(sum(work.accesses[name] for work in works) * bits) for name, bits in widths.held(nest).items()
+    }
     stored = sum(size for name, size in accessed.items() if name in outs)
     loaded = sum(accessed.values()) - stored
     # What the DMA brings into an SPM is written there, what it takes out is read there.
     brought, taken = [read], [written]
     if schedule.spread:
-        brought = [sum(t.read * width[name] for name, t in rows.items()) for rows in spread.moved]
-        taken = [sum(t.write * width[name] for name, t in rows.items()) for rows in spread.moved]
+        each = [bytes_by_tensor(nest, rows, widths).values() for rows in spread.moved]
+        brought, taken = ([sum(both[way] for both in rows) for rows in each] for way in (0, 1))
     busiest = max(works, key=lambda work: work.cycles)
     timing = pipeline(nest, schedule, machine, moving, held) if share is None else share.timing
     native: dict[str, int] = {
@@ -113,7 +114,7 @@ def nest_cost(
         + busiest.folds * machine.array.fold_overhead
         + busiest.reloads * machine.array.reload,
         "transfer_cycles": machine.transfer_cycles(read + written),
-        "first_load_bytes": timing.head,
+        "first_load_bytes": whole_bytes(timing.head),
         "spm_read_bytes": loaded + sum(taken),
         "spm_write_bytes": stored + sum(brought),
     }
@@ -130,16 +131,16 @@ def nest_cost(
         native |= {"reload_cycles": busiest.reloads * machine.array.reload, "held": int(held)}
     if turned:
         # For comparison: the same products after transposes through DRAM, which leave no tile in the array.
-        extra = Fraction(2 * sum(turned.values())) / machine.channel
+        twice = 2 * sum(map(whole_bytes, turned.values()))
+        extra = Fraction(twice) / machine.channel
         explicit = ceil(pipeline(nest, schedule, machine, widths).time + extra)
-        native |= {"transpose_bytes": 2 * sum(turned.values()), "explicit_cycles": explicit}
+        native |= {"transpose_bytes": twice, "explicit_cycles": explicit}
         cycles = explicit if machine.transpose == "explicit" else cycles
-    blocks = sum(elements * width[name] for name, elements in footprint(nest, schedule).items())
+    blocks = taken_bytes(nest, schedule, widths)
     if still:
         native["not_moved_bytes"] = kept_still
     if share is not None:
-        blocks = share.peak
-        native["peak_spm_bytes"] = share.peak
+        blocks = native["peak_spm_bytes"] = whole_bytes(share.peak)
     energy = None
     if machine.energy is not None:
         spm = native["spm_read_bytes"] + native["spm_write_bytes"]
@@ -158,7 +159,7 @@ def nest_cost(
 
 
 def _by_core(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], read: list[int], written: list[int]
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, read: list[int], written: list[int]
 ) -> dict[str, float | list[Scalar]]:
     """
     On a chip of several cores what each does, in lists, and how evenly they are loaded.
@@ -201,14 +202,14 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
             hint="end the pipeline with the pass 'schedule', or write loops on the contraction",
         )
     nest, schedule = op.nest, op.schedule
-    widths = contract_widths(op, machine.element_bytes)
+    widths = contract_widths(op, machine)
     still = not_moved(op)
     cost = nest_cost(nest, schedule, machine, widths, held, share, still)
     if share is None:
-        _check_room(op, cost, machine, max(widths))
+        _check_room(op, cost, machine)
     batch, m, n, k = forward_sizes(nest)
     values, moved = number_values([op.operands]), cost.read + cost.written
-    certified = joint_certificate((nest,), values, machine.bounding_spm, (moving_widths(nest, widths, still),), moved)
+    certified = joint_certificate((nest,), values, machine.bounding_spm, (widths.without(nest, still),), moved)
     if share is not None:
         certified = certified.relieved(share.found)
     own = max(0, certified.bound - (0 if share is None else share.early))
@@ -250,8 +251,8 @@ def _named(op: ContractOp) -> str:
     return f"the contraction of layer {layer}" if layer else "a contraction"
 
 
-def _check_room(op: ContractOp, cost: Cost, machine: Machine, widest: int) -> None:
-    needed = max(cost.spm_bytes, (op.schedule.spm or 0) * widest)
+def _check_room(op: ContractOp, cost: Cost, machine: Machine) -> None:
+    needed = max(cost.spm_bytes, op.schedule.spm or 0)
     if needed > machine.spm_bytes:
         raise CapacityError(
             f"the schedule of {_named(op)} takes {needed:,} bytes of SPM, a schedule may use {machine.spm_bytes:,}",

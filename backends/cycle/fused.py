@@ -7,6 +7,7 @@ in the same way, so that their sum holds for all rows together.
 """
 
 from collections.abc import Collection, Sequence
+from math import prod
 
 from msgspec.structs import replace
 from xdsl.ir import Operation
@@ -15,7 +16,7 @@ from npuc.backends.cycle.certificates import certificate_columns, certificate_of
 from npuc.backends.cycle.contract import contract_row, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.cores import spread_traffic
-from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.elements import contract_widths, size_bytes
 from npuc.compiler.analysis.epilogue import (
     epilogues,
     fused_widths,
@@ -28,6 +29,7 @@ from npuc.compiler.analysis.epilogue import (
 )
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import core_timings, pipeline
+from npuc.compiler.analysis.traffic import bytes_by_tensor
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Scalar, TensorBytes
 from npuc.compiler.verify import location_of
@@ -129,16 +131,16 @@ def _by_core(
     if machine.cores == 1:
         return {}
     nest, schedule = contract.nest, contract.schedule
-    widths = contract_widths(contract, machine.element_bytes)
+    widths = contract_widths(contract, machine)
     own = fused_widths(nest, widths, epilogues(contract, fused, machine, 0))
     timings = (
         core_timings(nest, schedule, machine, own) if schedule.spread else [pipeline(nest, schedule, machine, own)]
     )
-    kept = {name: size for name, size in zip(nest.tensors, widths, strict=True) if name not in dropped}
-    moved = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").moved
+    spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").moved
+    moved = [bytes_by_tensor(nest, rows, widths) for rows in spread]
     return {
         "core_cycles": [timing.cycles for timing in timings],
-        "core_write_bytes": [sum(size * rows[name].write for name, size in kept.items()) for rows in moved],
+        "core_write_bytes": [sum(w for name, (_, w) in rows.items() if name not in dropped) for rows in moved],
     }
 
 
@@ -191,10 +193,7 @@ def _spm_bytes(op: VectorOp, machine: Machine) -> int:
     values = [*dict.fromkeys(op.operands), *op.results]
     total = 0
     for value in values:
-        size = element_bytes(value.type, machine.element_bytes)
-        for extent in shape_of(value):
-            size *= extent
-        total += size
+        total += size_bytes(value.type, prod(shape_of(value)), machine.element_bytes)
     return total
 
 

@@ -14,7 +14,7 @@ from math import ceil
 from npuc.backends.cycle.certificates import certificate_columns
 from npuc.backends.cycle.contract import IDLE, schedule_row
 from npuc.backends.cycle.pool import walks_of
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.elements import contract_widths, taken_bytes, whole_bytes
 from npuc.compiler.analysis.gemm import forward_sizes
 from npuc.compiler.analysis.interleave import (
     Widths,
@@ -28,7 +28,7 @@ from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import Timing
 from npuc.compiler.analysis.residency import transposed
-from npuc.compiler.analysis.traffic import TensorTraffic
+from npuc.compiler.analysis.traffic import TensorTraffic, bytes_by_tensor
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes
 from npuc.compiler.verify import location_of
@@ -70,7 +70,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
             hint="end the pipeline with the pass 'schedule', or write loops on the contractions",
         )
     together = op.together
-    widths = tuple(contract_widths(contract, machine.element_bytes) for contract in op.contracts)
+    widths = tuple(contract_widths(contract, machine) for contract in op.contracts)
     work = interleaved_compute(together, machine.array)
     if machine.policy == "lru":
         moves, timing, spm_bytes = _pooled(op, machine, work[0].overhead)
@@ -128,7 +128,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
                 for one in work
             ),
             "transfer_cycles": transfer,
-            "first_load_bytes": timing.head,
+            "first_load_bytes": whole_bytes(timing.head),
             "spm_read_bytes": reads,
             "spm_write_bytes": writes,
             **certificate_columns(certified),
@@ -143,10 +143,9 @@ def _named(op: InterleaveOp) -> str:
 
 def _check_room(op: InterleaveOp, together: Together, widths: Widths, machine: Machine) -> int:
     """The bytes of SPM that all blocks take; an error if they, or what is promised, are more than there is."""
-    taken = 0
-    for nest, own, held in zip(together.nests, widths, joint_footprint(together), strict=True):
-        taken += sum(width * held[name] for name, width in zip(nest.tensors, own, strict=True))
-    needed = max(taken, (op.spm or 0) * max(width for own in widths for width in own))
+    parts = zip(together.nests, together.schedules, widths, joint_footprint(together), strict=True)
+    taken = sum(taken_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
+    needed = max(taken, op.spm or 0)
     if needed > machine.spm_bytes:
         raise CapacityError(
             f"the schedules of {_named(op)} take {needed:,} bytes of SPM, a schedule may use {machine.spm_bytes:,}",
@@ -164,7 +163,7 @@ def _pooled(op: InterleaveOp, machine: Machine, overhead: int) -> tuple[tuple[Tr
         raise CapacityError(f"{_named(op)}: {e.message}", location=location_of(op), hint=e.hint) from None
     moved = sum(walk.moved for walk in found.walks)
     timing = Timing(found.time + overhead, found.compute + overhead, moved, found.walks[0].head, 0)
-    return tuple(dict(walk.tensors) for walk in found.walks), timing, found.peak
+    return tuple(dict(walk.tensors) for walk in found.walks), timing, whole_bytes(found.peak)
 
 
 def _moved(together: Together, widths: Widths, machine: Machine, moves: tuple[Traffic, ...]) -> _Moved:
@@ -175,11 +174,11 @@ def _moved(together: Together, widths: Widths, machine: Machine, moves: tuple[Tr
     works = interleaved_compute(together, machine.array)
     for number, (nest, own) in enumerate(zip(together.nests, widths, strict=True)):
         outs = {t.name for t in nest.outs}
-        for name, width in zip(nest.tensors, own, strict=True):
-            before = tensors.get(names[number][name], TensorBytes(0, 0))
-            read, write = (width * n for n in (moves[number][name].read, moves[number][name].write))
+        moved, bits = bytes_by_tensor(nest, moves[number], own), own.held(nest)
+        for name in nest.tensors:
+            before, (read, write) = tensors.get(names[number][name], TensorBytes(0, 0)), moved[name]
             tensors[names[number][name]] = TensorBytes(before.read_bytes + read, before.write_bytes + write)
-            accessed = width * works[number].accesses[name]
+            accessed = whole_bytes(bits[name] * works[number].accesses[name])
             loaded, stored = (loaded, stored + accessed) if name in outs else (loaded + accessed, stored)
     for name, size in _turned(together, widths, machine).items():
         tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
@@ -191,8 +190,8 @@ def _turned(together: Together, widths: Widths, machine: Machine) -> dict[str, i
     found: dict[str, int] = {}
     if machine.transpose == "explicit":
         for nest, own, names in zip(together.nests, widths, tensor_names(together), strict=True):
-            of = transposed(nest, dict(zip(nest.tensors, own, strict=True)))
-            found |= {names[name]: size for name, size in of.items()}
+            of = transposed(nest, own.by_name(nest))
+            found |= {names[name]: whole_bytes(bits) for name, bits in of.items()}
     return found
 
 

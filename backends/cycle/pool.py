@@ -16,7 +16,7 @@ from itertools import groupby
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.elements import contract_widths, whole_bytes
 from npuc.compiler.analysis.lru import Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import Timing
@@ -38,7 +38,7 @@ IGNORED = "memory.policy = 'lru': the schedules' keep and spm have no meaning, t
 @dataclass(frozen=True)
 class Share:
     """
-    What one contraction does in the pool: elements moved by tensor, its timing, the most bytes in the pool meanwhile.
+    What one contraction does in the pool: elements moved by tensor, its timing, the most bits in the pool meanwhile.
 
     `found` are bytes of its operands that the contractions before it touched, and that may be in the pool when it
     starts; `early` is the room for what may be loaded before they end.
@@ -71,8 +71,11 @@ def pool_shares(ops: Sequence[Operation], machine: Machine) -> dict[Operation, S
             overhead = compute(op.nest, op.schedule, machine.array).overhead
             time = walked.end - end + overhead
             timing = Timing(time, walked.compute + overhead, walked.moved, walked.head, 0)
-            known = {value: width for value, width in zip(op.operands, walk.widths, strict=False) if value in seen}
-            found = min(machine.spm_bytes, sum(_elements(op, value) * width for value, width in known.items()))
+            known = {
+                value: width for value, width in zip(op.operands, walk.widths.stored, strict=False) if value in seen
+            }
+            touched = sum(whole_bytes(_elements(op, value) * width) for value, width in known.items())
+            found = min(machine.spm_bytes, touched)
             early = machine.spm_bytes if seen else 0
             shares[op] = Share(walked.tensors, timing, walked.peak, found, early)
             seen.update(op.operands)
@@ -129,5 +132,5 @@ def walks_of(group: Sequence[ContractOp], machine: Machine) -> tuple[Walk, ...]:
         inputs = len(op.nest.ins)
         values = (*op.operands[:inputs], *op.results, *op.operands[inputs:])
         known = tuple(numbers.setdefault(value, len(numbers)) for value in values)
-        walks.append(Walk(op.nest, op.schedule, contract_widths(op, machine.element_bytes), known))
+        walks.append(Walk(op.nest, op.schedule, contract_widths(op, machine), known))
     return tuple(walks)

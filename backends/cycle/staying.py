@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 from xdsl.ir import Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.elements import contract_widths, size_bytes, taken_bytes
 from npuc.compiler.analysis.epilogue import room_bytes
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.staying import refusal
+from npuc.compiler.analysis.staying import refusal, staying_room
 from npuc.compiler.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Scalar
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.resident import Holder, Resident, elements_of, holders, stays
 from npuc.dialects.npu.shared import joint_footprint
 from npuc.dialects.npu.vector import fused_with
@@ -77,14 +76,12 @@ def _in_block(block: Block, machine: Machine) -> Mapping[Operation, Stay]:
 def own_bytes(op: Operation, machine: Machine) -> int:
     """The bytes of SPM that an operation takes for its blocks, with the whole of what stays there before and after."""
     if isinstance(op, ContractOp):
-        nest, widths = op.nest, contract_widths(op, machine.element_bytes)
-        held = footprint(nest, op.schedule) | {name: nest.tensors[name].elements for name in op.resident.names}
-        own = sum(width * held[name] for name, width in zip(nest.tensors, widths, strict=True))
+        own = staying_room(op.nest, op.schedule, contract_widths(op, machine), op.resident.names)
         return own + room_bytes(op, op.schedule, fused_with(op), machine)
     if isinstance(op, InterleaveOp):
-        every = [contract_widths(contract, machine.element_bytes) for contract in op.contracts]
+        every = [contract_widths(contract, machine) for contract in op.contracts]
         blocks = zip(op.contracts, every, joint_footprint(op.together), strict=True)
-        return sum(w * held[name] for c, widths, held in blocks for name, w in zip(c.nest.tensors, widths, strict=True))
+        return sum(taken_bytes(one.nest, one.schedule, widths, held) for one, widths, held in blocks)
     if isinstance(op, VectorOp):
         values, over = {**op.named_operands(), **op.named_results()}, dict(op.resident.over)
         return sum(_bytes(values[name], machine) for name in op.resident.names if name not in over)
@@ -92,7 +89,7 @@ def own_bytes(op: Operation, machine: Machine) -> int:
 
 
 def _bytes(value: SSAValue, machine: Machine) -> int:
-    return elements_of(value) * element_bytes(value.type, machine.element_bytes)
+    return size_bytes(value.type, elements_of(value), machine.element_bytes)
 
 
 def with_stay(row: OpRow, stay: Stay) -> OpRow:

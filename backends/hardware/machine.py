@@ -135,6 +135,8 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
         target["reduction"] = hardware.require("array.reduction", str, backend=backend)
     if hardware.written("array.overlap"):
         target["tile_m"] = hardware.require("array.tile_m", int, backend=backend)
+    if hardware.written("array.accumulator_bits"):
+        target["accumulator_bits"] = hardware.require("array.accumulator_bits", int, backend=backend)
     if hardware.written("memory.policy"):
         target["policy"] = hardware.require("memory.policy", str, backend=backend)
     return target

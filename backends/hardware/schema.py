@@ -48,6 +48,19 @@ class Integer:
         return int(value)
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few whole numbers."""
+
+    choices: tuple[int, ...]
+
+    def read(self, value: object) -> Scalar:
+        """`value` as an int, also numpy's. Raises `WrongValue`."""
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) not in self.choices:
+            raise WrongValue(f"expected {' or '.join(map(str, self.choices))}, got {_found(value)}")
+        return int(value)
+
+
 LEAST = 1e-9
 """Smaller numbers are mistakes: no clock, bandwidth or energy is that small in the units of the file."""
 
@@ -171,7 +184,7 @@ class Key:
     """One key, dotted: its meaning with its unit, what it may be, and its default (None: it has none)."""
 
     path: str
-    kind: Integer | Real | Flag | Text | Rows
+    kind: Integer | OneOf | Real | Flag | Text | Rows
     meaning: str
     default: Scalar | None = None
 
@@ -219,6 +232,7 @@ _ALL = (
     Key("array.cores", Integer(1, 1 << 12), "arrays, each with an SPM of its own", 1),
     Key("array.fill", Text(("overlap", "per-fold")), "whether folds overlap their fill and drain", "overlap"),
     Key("array.drain", Text(("hidden", "full")), "whether outputs drain beside the next fold", "hidden"),
+    Key("array.accumulator_bits", OneOf((16, 32)), "bits of a partial sum until it is finished", 32),
     Key("array.multicast", Flag(), "whether a block that several cores read is fetched once", False),
     Key("array.reduction", Text(("dram", "on-chip")), "where partial sums of several cores are added", "dram"),
     Key("memory.spm_kib", Real(1 << 30), "scratchpad of one core, KiB"),

@@ -2,9 +2,10 @@
 Lower bounds of the traffic of a nest that hold for every schedule, and how far a schedule is from them.
 
 *Compulsory*: every element of an input that is used is read once, every element of an output written once. *Capacity*:
-with S bytes of fast memory, statements that share operands move at least 3 (n X^2)^(1/3) - (n - 1) S bytes for every
-whole n >= 1, about 2 X / sqrt(S) + S, where X sums up the MACs of the statements, weighted by element widths and by
-how often windows reuse an element. A share of the compulsory bytes of tensors may be added for a smaller X.
+with S bits of fast memory, statements that share operands move at least 3 (n X^2)^(1/3) - (n - 1) S bits for every
+whole n >= 1, about 2 X / sqrt(S) + S, where X sums up the MACs of the statements, weighted by element widths and by how
+often windows reuse an element. A share of the compulsory bits of tensors may be added for a smaller X. Of a result the
+width is that of a partial sum, all but the last of whose writes it has; what the last one has less is taken off.
 
 docs/bounds.md proves all of it. Every rounding here is downwards. The starting point is T. M. Smith et al., "A tight
 I/O lower bound for matrix multiplication", 2019.
@@ -18,6 +19,7 @@ from itertools import combinations, product
 from math import gcd, isqrt, prod
 
 from npuc.compiler.analysis.blocks import touched
+from npuc.compiler.analysis.elements import BYTE, Bits, whole_bytes
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 BITS = 40
@@ -59,19 +61,15 @@ class Certificate:
         return replace(self, compulsory=max(0, self.compulsory - saved), capacity=max(0, self.capacity - saved))
 
 
-def certificate(nest: Nest, spm_bytes: int, widths: tuple[int, ...], reached: int) -> Certificate:
-    """
-    The certificate of a schedule that moves `reached` bytes with `spm_bytes` of SPM for all blocks held at once.
-
-    `widths` are bytes an element, in the order of `nest.tensors`.
-    """
-    return Certificate(compulsory_bytes(nest, widths), capacity(nest, spm_bytes, widths), reached)
+def certificate(nest: Nest, spm_bytes: int, widths: Bits, reached: int) -> Certificate:
+    """The certificate of a schedule that moves `reached` bytes with `spm_bytes` of SPM for all blocks held at once."""
+    return Certificate(compulsory_bytes(nest, widths), capacity(nest, spm_bytes, widths) // BYTE, reached)
 
 
 @lru_cache(maxsize=8192)
-def lower_bound_bytes(nest: Nest, spm_bytes: int, widths: tuple[int, ...]) -> int:
-    """The larger of both bounds in bytes; `widths` are bytes an element, in the order of `nest.tensors`."""
-    return certificate(nest, spm_bytes, widths, 0).bound
+def lower_bound_bits(nest: Nest, spm_bytes: int, widths: Bits) -> int:
+    """The larger of both bounds in bits."""
+    return max(compulsory_bits(nest, widths), capacity(nest, spm_bytes, widths))
 
 
 def compulsory(nest: Nest) -> dict[str, int]:
@@ -81,21 +79,38 @@ def compulsory(nest: Nest) -> dict[str, int]:
     return result | {s.name: s.elements for s in nest.starts if s is not None}
 
 
-def compulsory_bytes(nest: Nest, widths: tuple[int, ...]) -> int:
-    """The bytes that any schedule moves at least, however large its memory."""
-    by_name = dict(zip(nest.tensors, widths, strict=True))
+def compulsory_bits(nest: Nest, widths: Bits) -> int:
+    """The bits that any schedule moves at least, however large its memory: results are written once, finished."""
+    by_name = widths.by_name(nest)
     return sum(by_name[name] * elements for name, elements in compulsory(nest).items())
 
 
-def capacity(nest: Nest, spm_bytes: int, widths: tuple[int, ...]) -> int:
-    """
-    The bytes that any schedule moves at least with `spm_bytes` of fast memory; 0 where the bound says nothing.
+def compulsory_bytes(nest: Nest, widths: Bits) -> int:
+    """The same in bytes, as rows count them: whole ones of each tensor."""
+    by_name = widths.by_name(nest)
+    return sum(whole_bytes(by_name[name] * elements) for name, elements in compulsory(nest).items())
 
-    It is the best over the sets of statements that are bounded together and over the weights of their tensors.
+
+def capacity(nest: Nest, spm_bytes: int, widths: Bits) -> int:
     """
-    width = dict(zip(nest.tensors, widths, strict=True))
+    The bits that any schedule moves at least with `spm_bytes` of fast memory; 0 where the bound says nothing.
+
+    It is the best over the sets of statements that are bounded together and over the weights of their tensors. A result
+    weighs what a partial sum takes, and what it is narrower when it is finished is taken off, or it weighs no more
+    than when it is finished. Where all elements are whole bytes, bytes are what is counted and rounded down.
+    """
+    unit = gcd(BYTE, *widths.stored, *widths.sums)
+    memory, whole = max(1, BYTE // unit * spm_bytes), compulsory_bits(nest, widths) // unit
+    stored, held = ({n: w // unit for n, w in own.items()} for own in (widths.by_name(nest), widths.held(nest)))
+    weights = [held, {name: min(width, stored[name]) for name, width in held.items()}]
+    tried = weights[: 1 if weights[0] == weights[1] else 2]
+    return unit * max(_capacity(nest, memory, width, whole) for width in tried)
+
+
+def _capacity(nest: Nest, memory: int, width: Mapping[str, int], whole: int) -> int:
+    """The bound where an element weighs `width`, of its tensor, and all that is compulsory `whole`."""
     used = {name: width[name] * touched(nest.tensors[name], nest.sizes) for name in width}
-    whole, memory, best = compulsory_bytes(nest, widths), max(1, spm_bytes), 0
+    best = 0
     for group in _groups(tuple(s for s in nest.statements if _covered(nest, s))):
         sets = tuple(_transversals(group))
         share = min((_leaf_degree(group, hubs) for hubs in sets), default=len(group))

@@ -14,6 +14,7 @@ from sys import float_info
 
 import numpy as np
 
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.holding import Option
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Candidates, Objective, Prices, Ways
@@ -36,7 +37,7 @@ MOST = float_info.max
 
 @dataclass(frozen=True)
 class Found:
-    """A schedule with what is minimised, exactly, and its bytes."""
+    """A schedule with what is minimised, exactly, and its bits."""
 
     schedule: Schedule
     score: float
@@ -47,7 +48,7 @@ def best_candidate(
     nest: Nest,
     machine: Machine,
     objective: Objective,
-    widths: tuple[int, ...],
+    widths: Bits,
     order: tuple[str, ...],
     *,
     fine: bool,
@@ -55,7 +56,7 @@ def best_candidate(
 ) -> Found | None:
     """The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`."""
     prices = Prices(nest, machine, objective, widths, fine=fine)
-    budget = machine.spm_bytes // max(widths)
+    budget = machine.spm_bytes
     ways = _ways(prices, order)
     steps = prices.steps(ways, budget)
     # A few of the most promising steps first, for a limit: what has a bound above it is left out.
@@ -63,9 +64,9 @@ def best_candidate(
     if not len(probed.row) and len(steps.at) <= PROBED:
         return None
     if len(probed.row):
-        limit = min(limit, _exact(prices, ways, probed, int(probed.score.argmin()), budget) * ALIKE)
+        limit = min(limit, _exact(prices, ways, probed, int(probed.score.argmin())) * ALIKE)
     found = prices.candidates(ways, steps, limit, budget)
-    return _best(prices, ways, found, budget) if len(found.row) else None
+    return _best(prices, ways, found) if len(found.row) else None
 
 
 def _ways(prices: Prices, wanted: tuple[str, ...]) -> Ways:
@@ -113,26 +114,28 @@ def _choices(prices: Prices, options: Sequence[tuple[Option, ...]]) -> Iterator[
         return
     kinds = [0] * len(nest.ins) + [1] * len(nest.outs) + [2] * (len(prices.holders) - len(nest.ins) - len(nest.outs))
     tensors = [nest.tensors[name] for name in prices.names]
-    alike = list(zip(kinds, (t.axes for t in tensors), (t.shape for t in tensors), prices.widths, strict=True))
+    held, rooms = prices.widths.held(nest), prices.widths.rooms(nest)
+    widths = [(width, held[name], rooms[name]) for name, width in prices.widths.by_name(nest).items()]
+    alike = list(zip(kinds, (t.axes for t in tensors), (t.shape for t in tensors), widths, strict=True))
     number = {kind: n for n, kind in enumerate(dict.fromkeys(alike))}
     for chosen in product(*(range(len(options[alike.index(kind)])) for kind in number)):
         yield tuple(own[chosen[number[kind]]] for own, kind in zip(options, alike, strict=True))
 
 
-def _exact(prices: Prices, ways: Ways, found: Candidates, number: int, budget: int) -> float:
+def _exact(prices: Prices, ways: Ways, found: Candidates, number: int) -> float:
     """What a candidate costs: of traffic and energy the price is no estimate."""
     if prices.objective not in ("time", "edp"):
         return float(found.score[number])
-    schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]), budget)
+    schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]))
     return price_of(prices.nest, schedule, prices.machine, prices.objective, prices.widths)[0]
 
 
-def _best(prices: Prices, ways: Ways, found: Candidates, budget: int) -> Found:
+def _best(prices: Prices, ways: Ways, found: Candidates) -> Found:
     """The best candidate: by score, then time, traffic, room, and their order."""
     score, time, bound, moved, room, at = found.score, found.time, found.bound, found.moved, found.room, found.at
 
     def schedule(number: int) -> Schedule:
-        return prices.schedule(ways, int(found.row[number]), int(at[number]), budget)
+        return prices.schedule(ways, int(found.row[number]), int(at[number]))
 
     few: Grid = np.arange(len(score))
     if len(score) > TIMED:
@@ -146,7 +149,7 @@ def _best(prices: Prices, ways: Ways, found: Candidates, budget: int) -> Found:
     cheap = ranked[score[ranked] <= score[first] * ALIKE]
     orders = (ranked, ranked[np.argsort(bound[ranked], kind="stable")], cheap[np.argsort(moved[cheap], kind="stable")])
     turns = [int(order[n]) for n in range(len(ranked)) for order in orders if n < len(order)]
-    on_way = prices.tiles(at[ranked]) * np.minimum(1.0, prices.machine.spm_bytes / moved[ranked])
+    on_way = prices.tiles(at[ranked]) * np.minimum(1.0, prices.machine.spm_bits / moved[ranked])
     pending = dict(zip(map(int, ranked), map(float, on_way), strict=True))
     quickest = min(turns, key=lambda number: pending[number])
     left = float(EFFORT)

@@ -9,7 +9,8 @@ more a core. Two features of a chip save that:
 - *multicast*: a block that several cores read comes from DRAM once for all of them;
 - *reduction on chip*: partial sums pass from core to core without DRAM, and the last core writes their total.
 
-Derived from the traffic of a nest (`traffic.py`), of which the parts are iterations: theirs add up to it exactly.
+Derived from the traffic of a nest (`traffic.py`), of which the parts are iterations: theirs add up to it exactly. A
+sum that several cores add to is finished by the last of them; what the others write are partial sums.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,10 @@ class Part:
     def again(self, dims: frozenset[str]) -> bool:
         """Whether a core before works on the same elements of a tensor of these dimensions."""
         return any(low > 0 for dim, (low, _) in self.ranges if dim not in dims)
+
+    def later(self, nest: Nest, dims: frozenset[str]) -> bool:
+        """Whether a core after works on the same elements of a tensor of these dimensions; `nest` is the whole."""
+        return any(low + extent < nest.sizes[dim] for dim, (low, extent) in self.ranges if dim not in dims)
 
     def key(self, dims: frozenset[str]) -> Key:
         """Equal for the cores that work on the same elements of a tensor of these dimensions."""
@@ -119,7 +124,7 @@ def spread_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, redu
         if stream.kind == "accumulator" and reduction:
             last = {part.key(tensor.dims): part for part in cores}
             rows = [
-                row if last[part.key(tensor.dims)] is part else replace(row, write=row.write - _new(nest, part, tensor))
+                row if last[part.key(tensor.dims)] is part else _passed_on(row, _new(nest, part, tensor))
                 for part, row in zip(cores, rows, strict=True)
             ]
         missed = tensor.elements - touched(tensor, nest.sizes)
@@ -130,13 +135,14 @@ def spread_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, redu
         for mine, row in zip(moved, rows, strict=True):
             mine[tensor.name] = row
         read, write = sum(row.read for row in rows), sum(row.write for row in rows)
+        resumed, spilled = sum(row.resumed for row in rows), sum(row.spilled for row in rows)
         if multicast and stream.kind != "accumulator":
             most: dict[Key, int] = {}
             for part, row in zip(cores, rows, strict=True):
                 key = part.key(tensor.dims)
                 most[key] = max(most.get(key, 0), row.read)
             read = sum(most.values())
-        channel[tensor.name] = TensorTraffic(read, write)
+        channel[tensor.name] = TensorTraffic(read, write, resumed, spilled)
     return Spread(tuple(moved), channel)
 
 
@@ -148,12 +154,19 @@ def _moved(nest: Nest, part: Part, stream: Stream, inner: Stream, reduction: boo
     if stream.kind != "accumulator":
         return TensorTraffic(visited, 0)
     continued = part.again(stream.tensor.dims) and not reduction
-    return TensorTraffic(visited - (0 if continued else _new(nest, part, stream.tensor)), visited)
+    read = visited - (0 if continued else _new(nest, part, stream.tensor))
+    finished = 0 if part.later(nest, stream.tensor.dims) else _new(nest, part, stream.tensor, last=True)
+    return TensorTraffic(read, visited, read, visited - finished)
 
 
-def _new(nest: Nest, part: Part, tensor: Tensor) -> int:
+def _passed_on(row: TensorTraffic, elements: int) -> TensorTraffic:
+    """The traffic of a core that hands so many partial sums to the next one instead of writing them."""
+    return replace(row, write=row.write - elements, spilled=row.spilled - elements)
+
+
+def _new(nest: Nest, part: Part, tensor: Tensor, *, last: bool = False) -> int:
     """
-    The elements of a tensor in a part that no part with other elements reached before.
+    The elements of a tensor in a part that no part with other elements reached before; with `last`, reaches after it.
 
     Windows at the border of two parts overlap. A part comes after those of a smaller index in an outer dimension, and
     of the same there and a smaller one in an inner dimension; so the new elements are a product over the axes.
@@ -166,12 +179,13 @@ def _new(nest: Nest, part: Part, tensor: Tensor) -> int:
             elements *= mine[axis.terms[0][0]][1]
             continue
         reached = 0
-        for number, (dim, (low, _)) in enumerate(part.ranges):
+        for number, (dim, (low, extent)) in enumerate(part.ranges):
             if dim not in axis.dims:
                 continue
+            end = low + extent
             fixed = {d for d, _ in part.ranges[:number]}
             before = {d: mine[d] if d in fixed else (0, nest.sizes[d]) for d in axis.dims}
-            reached |= _mask(axis, size, before | {dim: (0, low)})
+            reached |= _mask(axis, size, before | {dim: (end, nest.sizes[dim] - end) if last else (0, low)})
         elements *= (_mask(axis, size, mine) & ~reached).bit_count()
     return elements
 

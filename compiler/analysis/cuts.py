@@ -5,8 +5,10 @@ from itertools import combinations
 
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import parts, spread_traffic
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.traffic import moved_bits
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 
@@ -40,16 +42,14 @@ def cuts_of(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
                 yield loop(first, count), loop(second, other)
 
 
-def cut_floor(
-    nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Objective, widths: tuple[int, ...]
-) -> float:
+def cut_floor(nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Objective, widths: Bits) -> float:
     """What no schedule with these loops over cores is below; 0 where no bound is known."""
     if objective not in ("time", "traffic"):
         return 0.0
     schedule = Schedule(cut)
-    moved = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel.values()
-    least = sum(width * (t.read + t.write) for width, t in zip(widths, moved, strict=True))
+    moved = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel
+    least = moved_bits(nest, moved, widths)
     if objective == "traffic":
         return float(least)
     part = parts(nest, schedule)[0]
-    return max(float(compute(part.nest, Schedule(), machine.array).cycles), float(least / machine.channel))
+    return max(float(compute(part.nest, Schedule(), machine.array).cycles), float(least / machine.channel_bits))

@@ -19,7 +19,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.cores import core_count
-from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths, element_bits, size_bytes
 from npuc.compiler.analysis.finishing import Finish
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import Timing, pipeline
@@ -32,7 +32,7 @@ from npuc.dialects.tensors import shape_of
 @dataclass(frozen=True)
 class Epilogue:
     """
-    Vector work on an output's blocks: bytes that move for an element of it, vector operations for one, bytes once
+    Vector work on an output's blocks: bits that move for an element of it, vector operations for one, bytes once
     (of each core).
 
     `stored`: others use the output, so that it goes to DRAM as well.
@@ -78,7 +78,7 @@ def moved_bytes(
     """The bytes that a fused operation reads from DRAM, by operand, and those it writes, by result."""
 
     def sized(values: Sequence[SSAValue]) -> dict[SSAValue, int]:
-        return {v: _elements(v) * element_bytes(v.type, machine.element_bytes) for v in values}
+        return {v: size_bytes(v.type, _elements(v), machine.element_bytes) for v in values}
 
     reads = {v: size * (1 if _follows(fused, v) else readers) for v, size in sized(fused.outside).items()}
     return reads, sized([v for v in fused.op.results if is_stored(v, inside)])
@@ -101,20 +101,21 @@ def epilogues(contract: ContractOp, fused: Sequence[Fused], machine: Machine, co
             if f.output != name:
                 continue
             reads, writes = moved_bytes(f, inside, machine, 1)
-            each = sum(size for v, size in reads.items() if _follows(f, v)) + sum(writes.values())
+            follows = (*(v for v in reads if _follows(f, v)), *writes)
+            each = sum(element_bits(v.type, machine.element_bytes) for v in follows)
             once = sum(size for v, size in reads.items() if not _follows(f, v))
             ops = entry.ops + Fraction(f.op.ops, elements)
-            entry = replace(entry, moved=entry.moved + each // elements, ops=ops, once=entry.once + once)
+            entry = replace(entry, moved=entry.moved + each, ops=ops, once=entry.once + once)
         found.append(entry)
     return tuple(found)
 
 
-def fused_widths(nest: Nest, widths: tuple[int, ...], work: tuple[Epilogue, ...]) -> tuple[int, ...]:
-    """The bytes that move for an element of each tensor, of outputs when their blocks are finished."""
-    own = dict(zip(nest.tensors, widths, strict=True))
+def fused_widths(nest: Nest, widths: Bits, work: tuple[Epilogue, ...]) -> Bits:
+    """The bits that move for an element of each tensor, of outputs when their blocks are finished."""
+    own = widths.by_name(nest)
     for entry in work:
         own[entry.output] = own[entry.output] * entry.stored + entry.moved
-    return tuple(own.values())
+    return replace(widths, stored=tuple(own.values()))
 
 
 def finish_of(work: tuple[Epilogue, ...], machine: Machine) -> Finish:
@@ -123,20 +124,20 @@ def finish_of(work: tuple[Epilogue, ...], machine: Machine) -> Finish:
 
 
 def fused_pipeline(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], work: tuple[Epilogue, ...]
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, work: tuple[Epilogue, ...]
 ) -> Timing:
     """The time of a scheduled nest with vector work on what it finishes; `widths` as for `pipeline`."""
     own = fused_widths(nest, widths, work)
     timing = pipeline(nest, schedule, machine, own, finish=finish_of(work, machine))
     once = sum(entry.once for entry in work) * readers(nest, schedule, machine)
-    return replace(timing, time=timing.time + once / machine.channel, moved=timing.moved + once)
+    return replace(timing, time=timing.time + once / machine.channel, moved=timing.moved + BYTE * once)
 
 
 def stage(
     contract: ContractOp, schedule: Schedule, fused: Sequence[Fused], machine: Machine, count: int | None = None
 ) -> Timing:
     """The time of a contraction under a schedule with the first `count` of all operations that are fused with it."""
-    widths = contract_widths(contract, machine.element_bytes)
+    widths = contract_widths(contract, machine)
     work = epilogues(contract, fused, machine, len(fused) if count is None else count)
     return fused_pipeline(contract.nest, schedule, machine, widths, work)
 
@@ -144,7 +145,7 @@ def stage(
 def room_bytes(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused], machine: Machine) -> int:
     """The bytes of SPM that fused operations need beside the blocks of their contraction."""
     held = fused_room(contract, schedule, fused)
-    return sum(count * element_bytes(value.type, machine.element_bytes) for value, count in held)
+    return sum(size_bytes(value.type, count, machine.element_bytes) for value, count in held)
 
 
 def _elements(value: SSAValue) -> int:

@@ -14,6 +14,7 @@ from math import ceil, prod
 
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.blocks import is_plain
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.sequence import Node, TileSequence
 from npuc.compiler.analysis.tiles import Moved, Place, TileBuilder
 from npuc.dialects.npu.finish import block_elements
@@ -23,26 +24,24 @@ Finish = tuple[tuple[str, Fraction], ...]
 """Outputs that are worked on, and the cycles of the vector unit for an element of each."""
 
 
-def finishing_sequence(
-    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], finish: Finish
-) -> TileSequence:
+def finishing_sequence(nest: Nest, schedule: Schedule, array: Array, widths: Bits, finish: Finish) -> TileSequence:
     """
     The tile operations of a scheduled nest on one core, with vector work.
 
     The schedule finishes these outputs block by block (`npuc.dialects.npu.finish`), and the array keeps no tile.
     """
-    return _FinishingBuilder(nest, schedule, array, widths, finish).whole()
+    return _FinishingBuilder(nest, schedule, array, widths, finish).finishing()
 
 
 def finishing_parts(
-    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], finish: Finish, reduction: bool
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, finish: Finish, reduction: bool
 ) -> tuple[TileSequence, ...]:
     """The same on each core of a schedule over cores (`part_sequences`): a core's vector unit has its own blocks."""
     return tuple(_FinishingBuilder(nest, schedule, array, widths, finish).parts(reduction))
 
 
 class _FinishingBuilder(TileBuilder):
-    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], finish: Finish):
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, finish: Finish):
         super().__init__(nest, schedule, array, widths, apart=False)
         by_name = {moved.stream.tensor.name: moved for moved in self.moved}
         self.finish = [(by_name[name], cycles) for name, cycles in finish]
@@ -52,10 +51,9 @@ class _FinishingBuilder(TileBuilder):
         self.busy: dict[Node, int] = {}
         """The cycles of the vector unit on the blocks that a node finishes."""
 
-    def whole(self) -> TileSequence:
+    def finishing(self) -> TileSequence:
         """The sequence with the vector unit's cycles, in all and on the last blocks."""
-        place = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
-        return self._with_work(self.sequence(False), place)
+        return self._with_work(self.sequence(False), self.whole())
 
     def part(self, place: Place, spare: int) -> TileSequence:
         return self._with_work(super().part(place, spare), place)

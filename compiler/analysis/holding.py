@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from npuc.compiler.analysis.blocks import is_plain, touched
+from npuc.compiler.analysis.elements import BYTE
 from npuc.compiler.analysis.space import Grid, Group, Reals, along, table_of
 from npuc.dialects.npu.nest import Tensor
 
@@ -25,8 +26,8 @@ class Option:
     """
     One way to hold a tensor in one order: what it costs at every combination of chain positions.
 
-    `kept` is (place in the order, loops of that group) up to which inner loops are kept; `room` elements of the largest
-    block; `moved` all bytes, `block` those of one step that changes the block, `ends` those that nothing can hide (the
+    `kept` is (place in the order, loops of that group) up to which inner loops are kept; `room` bytes of the largest
+    block; `moved` all bits, `block` those of one step that changes the block, `ends` those that nothing can hide (the
     first load of what is read, the last store of an accumulator); `level` counts the groups of the order down to the
     last one that changes the block, 0 for a tensor that is moved once.
     """
@@ -41,32 +42,49 @@ class Option:
 
 @lru_cache(maxsize=256)
 def holder(
-    tensor: Tensor, dims: Dims, groups: tuple[Group, ...], among: frozenset[str], width: int, role: Role
+    tensor: Tensor,
+    dims: Dims,
+    groups: tuple[Group, ...],
+    among: frozenset[str],
+    width: int,
+    role: Role,
+    held: int,
+    room: int,
 ) -> "Holder":
     """The ways to hold a tensor; nests of the same dimensions share those of equal tensors, whatever their names."""
-    return Holder(tensor, dims, groups, among, width, role)
+    return Holder(tensor, dims, groups, among, width, role, held, room)
 
 
 class Holder:
     """
-    The ways to hold one tensor; `among` are the dimensions whose loops move it, `width` its bytes an element.
+    The ways to hold one tensor; `among` are the dimensions whose loops move it.
 
-    It is an input of the nest, one of its sums, or what a sum starts from.
+    It is an input of the nest, one of its sums, or what a sum starts from. An element has `width` bits when it is
+    stored, `held` where it is a partial sum that is written and read back; it takes `room` in SPM.
     """
 
     def __init__(
-        self, tensor: Tensor, dims: Dims, groups: tuple[Group, ...], among: frozenset[str], width: int, role: Role
+        self,
+        tensor: Tensor,
+        dims: Dims,
+        groups: tuple[Group, ...],
+        among: frozenset[str],
+        width: int,
+        role: Role,
+        held: int,
+        room: int,
     ):
-        self.groups, self.width = groups, width
+        self.groups, self.width, self.wide, self.taken = groups, width, held, room
         self.table = table_of(tensor, groups)
         self.halo = any(not is_plain(axis) for axis in tensor.axes)
         self.used = [g for g, uses in enumerate(self.table.uses) if uses]
         self.repeats = [g for g in range(len(groups)) if g not in self.used and set(groups[g].dims) <= among]
         self.accumulates = role == "sum"
         reached = touched(tensor, dict(dims))
-        # All visits, plus what does not depend on the schedule: an accumulator is not read back at first, and what no
-        # statement touches is written (or its start read) once.
-        self.extra = 0 if role == "input" else tensor.elements - reached - (reached if self.accumulates else 0)
+        # All visits, plus what does not depend on the schedule: an accumulator is not read back at first and is
+        # finished when it is written last, and what no statement touches is written (or its start read) once.
+        untouched = 0 if role == "input" else tensor.elements - reached
+        self.extra = width * untouched + (reached * (width - 2 * held) if self.accumulates else 0)
         self.moves: dict[tuple[int, int], Grid] = {}
         self.known: dict[tuple[int, ...], tuple[Reals, Reals, Reals, Reals]] = {}
         self.volumes: dict[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], Reals] = {}
@@ -91,7 +109,7 @@ class Holder:
             yield Option((end, inner), room, self._volume(removed, inside), block, ends, level)
 
     def _volume(self, removed: tuple[int, ...], inside: tuple[tuple[int, ...], ...]) -> Reals:
-        """The bytes of all visits; `inside` are the groups that repeat them, each with the used ones inside of it."""
+        """The bits of all visits; `inside` are the groups that repeat them, each with the used ones inside of it."""
         found = self.volumes.get((removed, inside))
         if found is None:
             found = self._held(removed)[1]
@@ -102,7 +120,7 @@ class Holder:
                     for g in used[1:]:
                         still = still | moving[g]
                     found = found * np.where(still > 0, along(self.groups[z].trips, z, len(self.groups)), 1)
-            found = self.volumes[removed, inside] = found + self.width * self.extra
+            found = self.volumes[removed, inside] = found + self.extra
         return found
 
     def _level(self, removed: tuple[int, ...], places: tuple[int, ...]) -> Grid:
@@ -138,17 +156,18 @@ class Holder:
         return found
 
     def _held(self, removed: tuple[int, ...]) -> tuple[Reals, Reals, Reals, Reals]:
-        """Room, bytes of all visits, of one, and of the ends with so many loops of each used group in the block."""
+        """Room in bytes, bits of all visits, of one, of the ends, with so many loops of each used group in a block."""
         found = self.known.get(removed)
         if found is None:
             index: list[Grid] = [np.zeros(1, dtype=np.int64)] * len(self.groups)
             for g, count in zip(self.used, removed, strict=True):
                 index[g] = self.groups[g].shorter[count]
             at = np.ix_(*index)
-            times = self.width * (2.0 if self.accumulates else 1.0)
+            times = self.wide * (2.0 if self.accumulates else 1.0)
             ends = self.table.last if self.accumulates else self.table.first
             room, volume, last = (table[at].astype(np.float64) for table in (self.table.room, self.table.volume, ends))
-            found = (room, _times(times, volume), _times(times, room), _times(float(self.width), last))
+            taken = np.ceil(_times(self.taken / BYTE, room))
+            found = (taken, _times(times, volume), _times(times, room), _times(float(self.width), last))
             self.known[removed] = found
         return found
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.blocks import touched
 from npuc.compiler.analysis.compute import Compute, compute
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import Timing
 from npuc.compiler.analysis.recurrence import Run
@@ -21,11 +22,10 @@ from npuc.compiler.analysis.sequence import TileSequence
 from npuc.compiler.analysis.tiles import tile_sequence
 from npuc.compiler.analysis.traffic import TensorTraffic, traffic
 from npuc.compiler.analysis.weave import weave
-from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.shared import Together, shared_blocks
 
-Widths = tuple[tuple[int, ...], ...]
-"""Of each nest, the bytes of an element of each tensor, in the order of its tensors."""
+Widths = tuple[Bits, ...]
+"""Of each nest, the bits of an element of each tensor."""
 
 
 def interleaved_traffic(together: Together) -> tuple[dict[str, TensorTraffic], ...]:
@@ -48,7 +48,7 @@ def interleaved_sequence(together: Together, array: Array, widths: Widths) -> Ti
     for blocks in shared_blocks(together):
         for number, name in blocks[1:]:
             nest = together.nests[number]
-            heads[number] -= width_of(nest, widths[number], name) * touched(nest.tensors[name], nest.sizes)
+            heads[number] -= widths[number].by_name(nest)[name] * touched(nest.tensors[name], nest.sizes)
     root, head = weave([(sequence.root, moved) for sequence, moved in zip(own, heads, strict=True)])
     return TileSequence(root, head, sum(sequence.tail for sequence in own), sum(sequence.spare for sequence in own))
 
@@ -69,20 +69,15 @@ def interleaved_pipeline(together: Together, machine: Machine, widths: Widths) -
     sequence = interleaved_sequence(together, machine.array, widths)
     work = interleaved_compute(together, machine.array)
     cycles, overhead = sum(one.cycles for one in work), sum(one.overhead for one in work)
-    rate = machine.channel
+    rate = machine.channel_bits
     if machine.double_buffer:
-        run = Run(rate.numerator, rate.denominator, machine.spm_bytes)
+        run = Run(rate.numerator, rate.denominator, machine.spm_bits)
         run.node(sequence.root, sequence.head)
         ticks = run.comp + sequence.tail * rate.denominator
         time = max(Fraction(ticks, rate.numerator) + overhead, sequence.moved / rate)
     else:
         time = cycles + sequence.moved / rate
     return Timing(time, cycles, sequence.moved, sequence.head, sequence.tail)
-
-
-def width_of(nest: Nest, widths: tuple[int, ...], name: str) -> int:
-    """The bytes of an element of a tensor."""
-    return dict(zip(nest.tensors, widths, strict=True))[name]
 
 
 def tensor_names(together: Together) -> tuple[dict[str, str], ...]:

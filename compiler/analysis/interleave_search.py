@@ -13,16 +13,17 @@ from functools import lru_cache
 from math import inf
 
 from npuc.compiler.analysis.candidates import ALIKE
+from npuc.compiler.analysis.elements import BYTE, taken_bytes, whole_bytes
 from npuc.compiler.analysis.interleave import (
     Widths,
     interleaved_compute,
     interleaved_pipeline,
     interleaved_traffic,
-    width_of,
 )
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.search import best_schedule
+from npuc.compiler.analysis.traffic import moved_bits
 from npuc.compiler.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
@@ -45,8 +46,13 @@ class Problem:
 
     @property
     def budget(self) -> int:
-        """The elements of the widest type that SPM holds."""
-        return self.machine.spm_bytes // max(width for own in self.widths for width in own)
+        """The bytes of SPM that all of them may use together."""
+        return self.machine.spm_bytes
+
+    def room(self, together: Together) -> int:
+        """The bytes of SPM that all blocks take."""
+        parts = zip(together.nests, together.schedules, self.widths, joint_footprint(together), strict=True)
+        return sum(taken_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
 
 
 @lru_cache(maxsize=1024)
@@ -60,15 +66,14 @@ def best_together(problem: Problem, objective: Objective = "time", below: float 
     fits = False
     for number, held in enumerate(_choices(problem)):
         together = _with_held(problem, held, objective)
-        if together is not None and sum(sum(own.values()) for own in joint_footprint(together)) <= problem.budget:
+        if together is not None and problem.room(together) <= problem.budget:
             fits = True
             if _floor(together, problem, objective) <= min(below, ALIKE * min(found, default=(inf,))[0]):
                 found.append((*price(together, problem, objective), number, together))
     if fits and not found:
         return None
     if not found:
-        widest = max(width for own in problem.widths for width in own)
-        needed = widest * sum(_fixed_or_least(nest, fixed) for nest, fixed in _pairs(problem))
+        needed = sum(_fixed_or_least(problem))
         raise CapacityError(
             f"the smallest tiles of {len(problem.nests)} nests that run in turn need {needed:,} bytes of SPM, "
             f"a schedule may use {problem.machine.spm_bytes:,}"
@@ -83,32 +88,32 @@ def _floor(together: Together, problem: Problem, objective: Objective) -> float:
     if objective != "time" or problem.machine.policy == "lru":
         return 0.0
     cycles = sum(work.cycles for work in interleaved_compute(together, problem.machine.array))
-    return max(float(cycles), float(moved_bytes(together, problem.widths) / problem.machine.channel))
+    return max(float(cycles), float(sent_bits(together, problem.widths) / problem.machine.channel_bits))
 
 
 def price(together: Together, problem: Problem, objective: Objective) -> tuple[float, float]:
-    """What is minimised, exactly, and the bytes that move."""
+    """What is minimised, exactly, and the bits that move."""
     machine, widths = problem.machine, problem.widths
     timing = interleaved_pipeline(together, machine, widths)
     if objective == "time" or machine.energy is None:
         return float(timing.time), float(timing.moved)
     if objective == "traffic":
         return float(timing.moved), float(timing.time)
-    spm = timing.moved + array_bytes(together, machine, widths)
-    joules = machine.energy.joules(together.macs, spm, timing.moved)
+    spm = timing.moved + array_bits(together, machine, widths)
+    joules = machine.energy.joules(together.macs, spm / BYTE, timing.moved / BYTE)
     return (joules if objective == "energy" else joules * float(timing.time)), float(timing.moved)
 
 
-def array_bytes(together: Together, machine: Machine, widths: Widths) -> int:
-    """The bytes that the array reads from SPM and writes to it."""
+def array_bits(together: Together, machine: Machine, widths: Widths) -> int:
+    """The bits that the array reads from SPM and writes to it."""
     works = zip(together.nests, widths, interleaved_compute(together, machine.array), strict=True)
-    return sum(width_of(nest, own, name) * count for nest, own, work in works for name, count in work.accesses.items())
+    return sum(own.held(nest)[name] * count for nest, own, work in works for name, count in work.accesses.items())
 
 
-def moved_bytes(together: Together, widths: Widths) -> int:
-    """The bytes between DRAM and SPM."""
+def sent_bits(together: Together, widths: Widths) -> int:
+    """The bits between DRAM and SPM."""
     moves = zip(together.nests, widths, interleaved_traffic(together), strict=True)
-    return sum(width_of(nest, own, name) * (t.read + t.write) for nest, own, of in moves for name, t in of.items())
+    return sum(moved_bits(nest, of, own) for nest, own, of in moves)
 
 
 def _pairs(problem: Problem) -> Iterator[tuple[Nest, Schedule | None]]:
@@ -131,8 +136,8 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
     names: list[set[str]] = [set() for _ in problem.nests]
     for number, name in (block for blocks in held for block in blocks):
         names[number].add(name)
-    least = [_fixed_or_least(nest, fixed) for nest, fixed in _pairs(problem)]
-    room = sum(_room(problem.nests[number], name) for (number, name), *_ in held)
+    least = _fixed_or_least(problem)
+    room = sum(_room(problem, number, name) for (number, name), *_ in held)
     left = problem.budget - sum(least) - room
     if left < 0:
         return None
@@ -141,12 +146,11 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
     for number, nest in enumerate(problem.nests):
         fixed = problem.fixed[number]
         # What is held costs nothing to move; the search gives it a tile besides, which makes it a little careful.
-        pairs = zip(nest.tensors, problem.widths[number], strict=True)
-        widths = tuple(0 if name in names[number] else width for name, width in pairs)
+        widths = problem.widths[number].without(nest, names[number])
         if fixed is not None:
             schedules.append(fixed)
             continue
-        part = replace(problem.machine.core(1), spm_bytes=(least[number] + left // free) * max(problem.widths[number]))
+        part = replace(problem.machine.core(1), spm_bytes=least[number] + left // free)
         found = best_schedule(nest, part, objective, widths)
         depth = len(found.loops)
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()
@@ -155,12 +159,16 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
     return Together(problem.nests, tuple(schedules), problem.values)
 
 
-def _room(nest: Nest, name: str) -> int:
-    """The room of a whole input."""
-    return footprint(nest, Schedule())[name]
+def _room(problem: Problem, number: int, name: str) -> int:
+    """The bytes of a whole input."""
+    nest = problem.nests[number]
+    return whole_bytes(problem.widths[number].rooms(nest)[name] * footprint(nest, Schedule())[name])
 
 
-def _fixed_or_least(nest: Nest, fixed: Schedule | None) -> int:
-    """The elements that a nest takes: by its schedule, or by the smallest tiles."""
-    finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
-    return sum(footprint(nest, finest if fixed is None else fixed).values())
+def _fixed_or_least(problem: Problem) -> list[int]:
+    """The bytes that each nest takes: by its schedule, or by the smallest tiles."""
+    found: list[int] = []
+    for (nest, fixed), widths in zip(_pairs(problem), problem.widths, strict=True):
+        finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
+        found.append(taken_bytes(nest, finest if fixed is None else fixed, widths))
+    return found

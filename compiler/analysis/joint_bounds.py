@@ -10,6 +10,7 @@ from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
 from npuc.compiler.analysis.bounds import Certificate, capacity, compulsory
+from npuc.compiler.analysis.elements import BYTE, Bits, whole_bytes
 from npuc.compiler.analysis.fusion import Part, same_dimensions, union
 from npuc.compiler.analysis.interleave import Widths
 from npuc.dialects.npu.contract import operand_tensors
@@ -36,15 +37,15 @@ def _bounds(nests: tuple[Nest, ...], values: Values, spm_bytes: int, widths: Wid
     keys = [_keys(number, nest, own) for number, (nest, own) in enumerate(zip(nests, values, strict=True))]
     for nest, names, own in zip(nests, keys, widths, strict=True):
         least = compulsory(nest)
-        for name, width in zip(nest.tensors, own, strict=True):
-            once[names[name]] = max(once.get(names[name], 0), width * least[name])
+        for name, width in own.by_name(nest).items():
+            once[names[name]] = max(once.get(names[name], 0), whole_bytes(width * least[name]))
     whole, best = sum(once.values()), 0
     for nest, names, own in zip(nests, keys, widths, strict=True):
         if len(set(names.values())) == len(names):
             others = whole - sum(once[key] for key in set(names.values()))
-            best = max(best, others + capacity(nest, spm_bytes, own))
+            best = max(best, others + capacity(nest, spm_bytes, own) // BYTE)
     merged = _merged(nests, keys, widths) if len(nests) > 1 else None
-    return whole, best if merged is None else max(best, capacity(merged[0], spm_bytes, merged[1]))
+    return whole, best if merged is None else max(best, capacity(merged[0], spm_bytes, merged[1]) // BYTE)
 
 
 def _keys(number: int, nest: Nest, values: Sequence[int]) -> dict[str, Hashable]:
@@ -53,9 +54,7 @@ def _keys(number: int, nest: Nest, values: Sequence[int]) -> dict[str, Hashable]
     return {name: known.get(name, (number, name)) for name in nest.tensors}
 
 
-def _merged(
-    nests: tuple[Nest, ...], keys: Sequence[dict[str, Hashable]], widths: Widths
-) -> tuple[Nest, tuple[int, ...]] | None:
+def _merged(nests: tuple[Nest, ...], keys: Sequence[dict[str, Hashable]], widths: Widths) -> tuple[Nest, Bits] | None:
     """
     The nest of all statements and the widths of its tensors.
 
@@ -79,9 +78,10 @@ def _merged(
         return None
     least: dict[Hashable, int] = {}
     for nest, names, own in zip(nests, keys, widths, strict=True):
-        for name, width in zip(nest.tensors, own, strict=True):
+        for name, width in own.by_name(nest).items():
             least[names[name]] = min(width, least.get(names[name], width))
     read = [least[key] for key in sources]
     written = [least[names[out.name]] for nest, names in zip(nests, keys, strict=True) for out in nest.outs]
     ins = len(joined.nest.ins)
-    return joined.nest, (*read[:ins], *written, *read[ins:])
+    sums = tuple(width for own in widths for width in own.sums)
+    return joined.nest, Bits((*read[:ins], *written, *read[ins:]), sums)

@@ -8,9 +8,10 @@ the room, and no further than the tensors after it, which move once for each of 
 them it is cut to the finest. A tensor inside of all others comes by single elements.
 
 What is left is an order of the tensors, and of each the cut of its group g. Of tensors with the same indices the one
-that costs more per move comes first. All cuts of two groups are looked at; of the third, which only one tensor
-lacks, the least that fits follows. Dimensions step as in `space.py`: small ones in all ways, so that for products of
-them this is the least traffic of all schedules, but for what a ragged edge may save (`traffic.py`: seams).
+that costs more per move comes first, unless it is the wider one in SPM, where the outer block is the larger. All cuts
+of two groups are looked at; of the third, which only one tensor lacks, the least that fits follows. Dimensions step as
+in `space.py`: small ones in all ways, so that for products of them this is the least traffic of all schedules, but for
+what a ragged edge may save (`traffic.py`: seams).
 
 The candidates of `search.py` cut no dimension twice, which costs traffic where SPM is small for the tiles: a product
 of 4 x 4 x 4 in 7 words takes 96 words there, and 80 here.
@@ -20,13 +21,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
-from math import ceil, inf, prod
+from math import ceil, gcd, inf, prod
 
 import numpy as np
 
 from npuc.compiler.analysis.blocks import is_plain
+from npuc.compiler.analysis.elements import BYTE, Bits, taken_bytes
 from npuc.compiler.analysis.space import SMALL, Grid, Group
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 RATIO = 1.25
@@ -35,31 +36,36 @@ RATIO = 1.25
 
 @dataclass(frozen=True)
 class _Tensor:
-    """A tensor: the group that it lacks, the two that it has, and the bytes of moving it once."""
+    """
+    A tensor: the group that it lacks, the two that it has, the bits of moving it once, and those of an element in SPM.
+
+    A result moves twice, but for the `once` bits that it is not read at first and that it has less when it is finished.
+    """
 
     name: str
     lacks: int
     has: tuple[int, int]
     weight: int
+    width: int
+    once: int
 
 
 @lru_cache(maxsize=1024)
-def least_traffic(
-    nest: Nest, budget: int, widths: tuple[int, ...], limit: float = inf, edge: int = 1
-) -> Schedule | None:
+def least_traffic(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, edge: int = 1) -> Schedule | None:
     """
-    The schedule of the least traffic, below `limit` bytes, that fits in `budget` elements, in tiles not below `edge`.
+    The schedule of the least traffic, below `limit` bits, that fits in so many bytes, in tiles not below `edge`.
 
-    `widths` are the bytes of an element of each tensor. None where there is none, and for nests that are not one
+    None where there is none, and for nests that are not one
     product or two that share an operand, each axis of a tensor being one dimension, with sums that start from nothing.
     """
     problem = _problem(nest, widths)
     if problem is None:
         return None
     groups, tensors = problem
+    # Blocks take whole bytes.
+    budget = BYTE * spm_bytes - sum(BYTE - gcd(BYTE, t.width) for t in tensors)
     finest = tuple(_finest(group, edge) for group in groups)
-    # What results read back is less than what they write.
-    limit += sum(t.weight // 2 for t in tensors if nest.tensors[t.name] in nest.outs)
+    limit += sum(t.once for t in tensors)
     best: tuple[float, tuple[_Tensor, ...], tuple[int, ...]] | None = None
     for order in _orders(tensors):
         found = _cuts(order, groups, finest, budget, best[0] if best else limit)
@@ -68,10 +74,10 @@ def least_traffic(
     if best is None:
         return None
     _, order, cuts = best
-    return _coarsened(nest, _Chain(groups, order, cuts), finest, budget)
+    return _coarsened(nest, _Chain(groups, order, cuts), finest, spm_bytes, widths)
 
 
-def _problem(nest: Nest, widths: tuple[int, ...]) -> tuple[tuple[Group, ...], tuple[_Tensor, ...]] | None:
+def _problem(nest: Nest, widths: Bits) -> tuple[tuple[Group, ...], tuple[_Tensor, ...]] | None:
     """The groups that are not batch, and the tensors; None where this search does not apply."""
     tensors = (*nest.ins, *nest.outs)
     if len(nest.tensors) > len(tensors) or len(tensors) > 5:
@@ -89,14 +95,17 @@ def _problem(nest: Nest, widths: tuple[int, ...]) -> tuple[tuple[Group, ...], tu
     if len(groups) != 3:
         return None
     found: list[_Tensor] = []
-    for tensor, width in zip(tensors, widths, strict=True):
+    stored, rooms = widths.by_name(nest), widths.rooms(nest)
+    for tensor, width in zip(tensors, widths.held(nest).values(), strict=True):
         lacking = [n for n, group in enumerate(groups) if not set(group.dims) <= tensor.dims]
         if len(lacking) != 1:
             return None
         (lacks,) = lacking
         first, second = (n for n in range(3) if n != lacks)
-        moves = 2 if tensor in nest.outs else 1
-        found.append(_Tensor(tensor.name, lacks, (first, second), moves * width * tensor.elements))
+        weight = width * tensor.elements
+        twice = tensor in nest.outs
+        once = 2 * weight - stored[tensor.name] * tensor.elements if twice else 0
+        found.append(_Tensor(tensor.name, lacks, (first, second), weight * (1 + twice), rooms[tensor.name], once))
     counts = sorted(sum(tensor.lacks == n for tensor in found) for n in range(3))
     return (groups, tuple(found)) if counts in ([1, 1, 1], [1, 2, 2]) else None
 
@@ -152,11 +161,11 @@ def _nested(group: Group) -> Grid:
 
 
 def _orders(tensors: Sequence[_Tensor]) -> Iterator[tuple[_Tensor, ...]]:
-    """The orders of the tensors, those that lack the same group by weight."""
+    """The orders of the tensors; of those that lack the same group, the heavier comes first if it is not wider too."""
     ranked = sorted(tensors, key=lambda tensor: -tensor.weight)
     for order in permutations(ranked):
         if all(
-            ranked.index(one) < ranked.index(other)
+            ranked.index(one) < ranked.index(other) or other.width > one.width
             for n, one in enumerate(order)
             for other in order[n + 1 :]
             if one.lacks == other.lacks
@@ -204,7 +213,7 @@ def _cuts(
 
 @dataclass(frozen=True, eq=False)
 class _Ways:
-    """The positions of one tensor or two that lack a group, outer first, and the bytes that both then move."""
+    """The positions of one tensor or two that lack a group, outer first, and the bits that both then move."""
 
     places: tuple[Grid, ...]
     weight: Grid
@@ -232,7 +241,7 @@ def _rooms(
     count = len(next(iter(at.values())))
     fixed, scaled = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for level, tensor in enumerate(order):
-        room, open_ = np.ones(count, dtype=np.int64), False
+        room, open_ = np.full(count, tensor.width, dtype=np.int64), False
         for g in tensor.has:
             later = next((t for t in order[level + 1 :] if t.lacks == g), None)
             if later is None:
@@ -256,7 +265,7 @@ class _Chain:
     order: tuple[_Tensor, ...]
     cuts: tuple[int, ...]
 
-    def schedule(self, nest: Nest, finest: Sequence[int], budget: int) -> Schedule:
+    def schedule(self, nest: Nest, finest: Sequence[int], spm_bytes: int) -> Schedule:
         """The schedule; a group that no later tensor lacks is cut to `finest`."""
         inner = {dim for group in self.groups for dim in group.dims}
         loops = [Loop(dim, 1) for dim, size in nest.dims if dim not in inner and size > 1]
@@ -274,7 +283,7 @@ class _Chain:
                 place[g] = target
             depths.append(len(loops))
         keep = tuple((t.name, len(loops) - d) for t, d in zip(self.order, depths, strict=True) if len(loops) > d)
-        return Schedule(tuple(loops), keep, budget)
+        return Schedule(tuple(loops), keep, spm_bytes)
 
     def _between(self, group: int, outer: int, inner: int) -> list[Loop]:
         """The loops that cut a tile of one position into those of another."""
@@ -282,20 +291,20 @@ class _Chain:
         return [loop for loop in self.groups[group].chain[inner] if here.get(loop.dim) != loop.step]
 
 
-def _coarsened(nest: Nest, chain: _Chain, finest: Sequence[int], budget: int) -> Schedule:
+def _coarsened(nest: Nest, chain: _Chain, finest: Sequence[int], spm_bytes: int, widths: Bits) -> Schedule:
     """The schedule with the largest finest tiles that fit and move no more, one group after another."""
     places = list(finest)
-    best = chain.schedule(nest, places, budget)
+    best = chain.schedule(nest, places, spm_bytes)
     for g in range(len(places)):
         lowest = max((cut for t, cut in zip(chain.order, chain.cuts, strict=True) if t.lacks == g), default=0)
         low, high = lowest, places[g]
         while low < high:
             middle = (low + high) // 2
-            tried = chain.schedule(nest, [*places[:g], middle, *places[g + 1 :]], budget)
-            if sum(footprint(nest, tried).values()) <= budget:
+            tried = chain.schedule(nest, [*places[:g], middle, *places[g + 1 :]], spm_bytes)
+            if taken_bytes(nest, tried, widths) <= spm_bytes:
                 high = middle
             else:
                 low = middle + 1
         places[g] = high
-        best = chain.schedule(nest, places, budget)
+        best = chain.schedule(nest, places, spm_bytes)
     return best

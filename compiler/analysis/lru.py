@@ -11,7 +11,9 @@ The rules, which are those of the published prototype that `study igo` reproduce
 - A sum whose last operation is done is written and leaves at once.
 - The pool outlives a walk: `sequential` runs one after another, `zipped` one tile of each in turn (the longer ones end
   alone), all over the same pool, which is empty at first. `sequential` by twos runs two in turn, then the next two.
-- All bytes of an operation (write-backs, reads, a finished sum) count as the load that it waits for, in the recurrence
+- A sum takes the bits of a partial sum in the pool and whenever it is written and read back; what is finished is
+  written with those of the result.
+- All bits of an operation (write-backs, reads, a finished sum) count as the load that it waits for, in the recurrence
   of `pipeline.py`, which does not drain between walks.
 
 Walks may add to one sum, of plain dimensions and in the same tiles; it is finished by the last of them. Where tiles of
@@ -30,6 +32,7 @@ from itertools import islice
 from typing import Literal
 
 from npuc.compiler.analysis.blocks import touched
+from npuc.compiler.analysis.elements import BYTE, whole_bytes
 from npuc.compiler.analysis.lru_loops import Split, Walk
 from npuc.compiler.analysis.lru_tiles import Operation, Tiles
 from npuc.compiler.analysis.machine import Machine
@@ -45,7 +48,7 @@ Mode = Literal["sequential", "zipped"]
 class Walked:
     """
     One walk over the pool: elements of each of its tensors read and written, by name; tile operations; the array's
-    cycles; bytes moved, of them `head` before the first operation starts; the most bytes in the pool while it runs; and
+    cycles; bits moved, of them `head` before the first operation starts; the most bits in the pool while it runs; and
     `end`, the time in cycles from the start of the first walk until this one is done.
     """
 
@@ -67,7 +70,7 @@ class Pooled:
 
     @property
     def peak(self) -> int:
-        """The most bytes that the pool holds."""
+        """The most bits that the pool holds."""
         return max(walk.peak for walk in self.walks)
 
     @property
@@ -86,7 +89,7 @@ def walk_pool(walks: tuple[Walk, ...], machine: Machine, mode: Mode = "sequentia
     """
     The cost of walks that share the SPM of a machine, empty at first; `sequential` runs `by` of them at a time in turn.
 
-    `machine.spm_bytes` is both the pool's capacity and the room for loads on their way. Raises `CapacityError` where
+    The SPM is both the pool's capacity and the room for loads on their way. Raises `CapacityError` where
     the tiles of one operation do not fit the pool.
     """
     return _Pool(walks, machine).run(len(walks) if mode == "zipped" else by)
@@ -94,7 +97,7 @@ def walk_pool(walks: tuple[Walk, ...], machine: Machine, mode: Mode = "sequentia
 
 @dataclass
 class _Count:
-    """What a walk has done so far; `read` are bytes by the number of the tensor, `end` ticks."""
+    """What a walk has done so far; `read` are bits by the number of the tensor, `end` ticks."""
 
     read: list[int]
     operations: int = 0
@@ -106,21 +109,24 @@ class _Count:
 
 
 class _Pool:
-    """The pool, its counters and the clock, in ticks of 1/p cycle (p: the numerator of the bytes per cycle)."""
+    """The pool, its counters and the clock, in ticks of 1/p cycle (p: the numerator of the bits per cycle)."""
 
     def __init__(self, walks: tuple[Walk, ...], machine: Machine):
         self.walks, self.machine = walks, machine
         self.tiles = Tiles(walks, machine.array)
         self.sizes, self.prior, self.visits = self.tiles.sizes, self.tiles.prior, self.tiles.visits
         self.counts = [_Count([0] * len(self.tiles.values)) for _ in walks]
-        self.written = [0] * len(self.tiles.values)
+        self.spilled = [0] * len(self.tiles.values)
+        self.finished = [0] * len(self.tiles.values)
+        """Of each sum the bits that are written before they are finished, and the elements that are finished."""
+        self.widths = [value.width for value in self.tiles.values.values()]
         self.outputs = frozenset(v.number for v in self.tiles.values.values() if v.output)
         self.overlaps = self.tiles.overlaps
         self.begun: set[int] = set()
         self.held: OrderedDict[int, None] = OrderedDict()
         self.used = 0
         # The clock: ends of the last load and computation, and operations whose end may still hold a load back, as
-        # (bytes, end), `coming` their bytes.
+        # (bits, end), `coming` their bits.
         self.load = self.comp = self.coming = 0
         self.pending: deque[tuple[int, int]] = deque()
 
@@ -139,8 +145,8 @@ class _Pool:
     def _advance(self, number: int, operations: Iterator[Operation]) -> bool:
         """Run operations of a walk; whether there were any."""
         held, visits, pending, count = self.held, self.visits, self.pending, self.counts[number]
-        rate, room = self.machine.bytes_per_cycle, self.machine.spm_bytes
-        per_cycle, per_byte = rate.numerator, rate.denominator
+        rate, room = BYTE * self.machine.bytes_per_cycle, self.machine.spm_bits
+        per_cycle, per_bit = rate.numerator, rate.denominator
         load, comp, coming = self.load, self.comp, self.coming
         done = compute = total = 0
         count.peak = max(count.peak, self.used)
@@ -157,7 +163,7 @@ class _Pool:
                     moved += self._bring(tile, need, count)
             visits[out] -= 1
             if not visits[out]:
-                moved += self._leave(out)
+                moved += self._finish(out)
             done += 1
             compute += cycles
             if count.head < 0:
@@ -169,7 +175,7 @@ class _Pool:
                 while coming > room and pending:
                     size, wait = pending.popleft()
                     coming -= size
-                load = max(load, comp if coming > room else wait) + moved * per_byte
+                load = max(load, comp if coming > room else wait) + moved * per_bit
                 if load > comp:
                     comp = load
                 comp += cycles * per_cycle
@@ -182,18 +188,18 @@ class _Pool:
         return done > 0
 
     def _bring(self, tile: int, need: tuple[int, ...], count: _Count) -> int:
-        """Bring a tile into the pool; the bytes that move."""
+        """Bring a tile into the pool; the bits that move."""
         size, value, moved = self.sizes[tile], self.tiles.value_of[tile], 0
         if value in self.overlaps:
             for other in self.tiles.overlapping(tile):
                 if other in self.held:
                     moved += self._leave(other)
-        while self.used + size > self.machine.spm_bytes:
+        while self.used + size > self.machine.spm_bits:
             for victim in self.held:
                 if victim not in need:
                     break
             else:
-                needed = sum(self.sizes[t] for t in set(need))
+                needed = whole_bytes(sum(self.sizes[t] for t in set(need)))
                 raise CapacityError(
                     f"the tiles of one operation take {needed:,} bytes of SPM, the pool has {self.machine.spm_bytes:,}",
                     hint="smaller steps, or a larger memory.spm_kib",
@@ -208,17 +214,25 @@ class _Pool:
         return moved + found
 
     def _leave(self, tile: int) -> int:
-        """Take a tile out of the pool; the bytes that are written: those of a sum."""
+        """Take a tile out of the pool; the bits that are written: those of a sum that is not finished."""
         del self.held[tile]
         size, value = self.sizes[tile], self.tiles.value_of[tile]
         self.used -= size
         if value not in self.outputs:
             return 0
-        self.written[value] += size
+        self.spilled[value] += size
         return size
 
+    def _finish(self, tile: int) -> int:
+        """Take a sum out of the pool whose last operation is done; the bits that are written."""
+        self._leave(tile)
+        value, ended = self.tiles.value_of[tile], self.tiles.finished[tile]
+        self.finished[value] += ended
+        self.spilled[value] -= ended * self.widths[value]
+        return self.tiles.done[tile]
+
     def _result(self) -> Pooled:
-        rate, walked, compute, moved = self.machine.bytes_per_cycle, list[Walked](), 0, 0
+        rate, walked, compute, moved = BYTE * self.machine.bytes_per_cycle, list[Walked](), 0, 0
         billed: set[int] = set()
         for walk, count in zip(self.walks, self.counts, strict=True):
             tensors, spare = self._traffic(walk, count, billed)
@@ -236,23 +250,25 @@ class _Pool:
         self, walk: Walk, count: _Count, billed: set[int]
     ) -> tuple[tuple[tuple[str, TensorTraffic], ...], int]:
         """
-        The elements of each tensor that a walk moves, and the bytes of those that no tile reaches.
+        The elements of each tensor that a walk moves, and the bits of those that no tile reaches.
 
         What is written of a sum is that of the first walk; `billed` are the sums of walks before.
         """
-        nest, spare = walk.nest, 0
+        nest, spare, stored = walk.nest, 0, walk.widths.by_name(walk.nest)
         moved: dict[str, TensorTraffic] = {}
         seen: set[int] = set()
-        for (name, tensor), width in zip(nest.tensors.items(), walk.widths, strict=True):
+        for name, tensor in nest.tensors.items():
             value = self.tiles.value(walk, name)
-            read = 0 if value.number in seen else count.read[value.number] // width
+            read = 0 if value.number in seen else count.read[value.number] // value.width
             seen.add(value.number)
             fresh = value.number not in billed
-            write = self.written[value.number] // width if value.output and fresh else 0
+            spilled = self.spilled[value.number] // value.width if value.output and fresh else 0
+            write = spilled + (self.finished[value.number] if value.output and fresh else 0)
             # A sum is whole in the end: what no tile reaches is written too, from its start if it has one.
             rest = tensor.elements - touched(tensor, nest.sizes) if tensor not in nest.ins and fresh else 0
-            spare += rest * width
+            spare += rest * stored[name]
+            resumed = read if value.output else 0
             start = not value.output
-            moved[name] = TensorTraffic(read + rest * start, write + rest * (not start))
+            moved[name] = TensorTraffic(read + rest * start, write + rest * (not start), resumed, spilled)
         billed.update(self.tiles.value(walk, out.name).number for out in nest.outs)
         return tuple(moved.items()), spare

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from npuc.compiler.analysis.blocks import Ints
+from npuc.compiler.analysis.elements import Bits
 from npuc.dialects.npu.nest import Nest, Schedule
 
 CHUNK = 1 << 15
@@ -31,13 +32,13 @@ class Walk:
     """
     A nest that is walked tile by tile in the order of its schedule; `keep` and `spm` of the schedule say nothing here.
 
-    `widths` are bytes an element in the order of `nest.tensors`. `values` say what each of these tensors is, so that
+    `values` say what each of these tensors is, so that
     walks can share tensors; without them the names do. `split` is an outermost loop over parts of a dimension.
     """
 
     nest: Nest
     schedule: Schedule
-    widths: tuple[int, ...]
+    widths: Bits
     values: tuple[Hashable, ...] = ()
     split: Split | None = None
 

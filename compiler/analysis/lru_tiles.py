@@ -64,11 +64,16 @@ class _AxisBlocks:
 
 @dataclass
 class _Value:
-    """A tensor of the walks: what reads it and what sums it up are kept apart. `first` is the number of its tile 0."""
+    """
+    A tensor of the walks: what reads it and what sums it up are kept apart. `first` is the number of its tile 0.
+
+    An element has `width` bits in the pool, those of a partial sum if it is one, and `final` when it is finished.
+    """
 
     number: int
     output: bool
     width: int
+    final: int
     blocks: list[_AxisBlocks]
     first: int = 0
 
@@ -85,21 +90,26 @@ class _Value:
 
 @dataclass
 class _Use:
-    """One axis of a tensor in a walk: the block of each combination of intervals, times visited, elements new in it."""
+    """
+    One axis of a tensor in a walk: the block of each combination of intervals, times visited, elements new in it, and
+    those that no block after it has.
+    """
 
     dims: tuple[tuple[str, int], ...]
     """The dimensions, and what one interval more of each adds to the combination's number."""
     table: Ints
     times: dict[int, int]
     fresh: dict[int, int]
+    final: dict[int, int]
 
 
 class Tiles:
     """
-    The tiles of some walks: `sizes` in bytes, `value_of` the number of the tensor.
+    The tiles of some walks: `sizes` in bits, `value_of` the number of the tensor.
 
-    Of sums, `visits` are the operations that add to a tile, and `prior` the bytes that its first visit finds in DRAM,
-    those of earlier tiles that overlap it; of operands `prior` is the size.
+    Of sums, `visits` are the operations that add to a tile, `prior` the bits that its first visit finds in DRAM, those
+    of earlier tiles that overlap it, and `done` the bits that are written when its last operation is done, of which
+    elements that later tiles share are partial sums; of operands `prior` is the size.
     """
 
     def __init__(self, walks: Sequence[Walk], array: Array):
@@ -120,7 +130,8 @@ class Tiles:
             sizes = _products([np.array(b.counts, dtype=np.int64) for b in value.blocks]) * value.width
             self.sizes += sizes.tolist()
             self.value_of += [value.number] * value.tiles
-        self.visits, self.prior = [0] * len(self.sizes), self.sizes.copy()
+        self.visits, self.prior, self.done = [0] * len(self.sizes), self.sizes.copy(), self.sizes.copy()
+        self.finished = [0] * len(self.sizes)
         for walk, loops, uses in zip(walks, self.loops, self.uses, strict=True):
             for out in walk.nest.outs:
                 self._count_visits(self.value(walk, out.name), uses[out.name], loops)
@@ -133,12 +144,13 @@ class Tiles:
     def _prepare(self, walk: Walk, loops: Loops) -> dict[str, list[_Use]]:
         outputs = {t.name for t in walk.nest.outs}
         result: dict[str, list[_Use]] = {}
-        for (name, tensor), width in zip(walk.nest.tensors.items(), walk.widths, strict=True):
+        held, stored = walk.widths.held(walk.nest), walk.widths.by_name(walk.nest)
+        for name, tensor in walk.nest.tensors.items():
             key = (walk.value_of[name], tensor.shape), name in outputs
             again = key in self.values and name in outputs
             if key not in self.values:
                 blocks = [_AxisBlocks(size) for size in tensor.shape]
-                self.values[key] = _Value(len(self.values), name in outputs, width, blocks)
+                self.values[key] = _Value(len(self.values), name in outputs, held[name], stored[name], blocks)
             blocks = self.values[key].blocks
             before = [len(b.counts) for b in blocks]
             result[name] = [_use(loops, axis, b) for axis, b in zip(tensor.axes, blocks, strict=True)]
@@ -151,16 +163,17 @@ class Tiles:
             return
         own = {d for use in uses for d, _ in use.dims}
         others = prod(len(cut.lows) for d, cut in loops.dims.items() if d not in own)
-        arrays = [np.zeros((2, len(b.counts)), dtype=np.int64) for b in value.blocks]
+        arrays = [np.zeros((3, len(b.counts)), dtype=np.int64) for b in value.blocks]
         for use, array in zip(uses, arrays, strict=True):
             for block, times in use.times.items():
-                array[:, block] = times, use.fresh[block]
-        visits = (_products([a[0] for a in arrays]) * others).tolist()
-        fresh = (_products([a[1] for a in arrays]) * value.width).tolist()
-        for n, (count, new) in enumerate(zip(visits, fresh, strict=True), value.first):
+                array[:, block] = times, use.fresh[block], use.final[block]
+        visits, fresh, final = ((_products([a[row] for a in arrays])).tolist() for row in range(3))
+        for n, (count, new, ended) in enumerate(zip(visits, fresh, final, strict=True), value.first):
             if not self.visits[n]:
-                self.prior[n] = self.sizes[n] - new
-            self.visits[n] += count
+                self.prior[n] = self.sizes[n] - new * value.width
+            self.visits[n] += count * others
+            self.finished[n] = ended
+            self.done[n] = self.sizes[n] - ended * (value.width - value.final)
 
     def operations(self, number: int) -> Iterator[Operation]:
         """The operations of a walk in order; of two operands one that other statements use too comes first."""
@@ -214,8 +227,9 @@ def _use(loops: Loops, axis: Axis, blocks: _AxisBlocks) -> _Use:
     for d in axis.dims:
         dims.append((d, combinations))
         combinations *= len(loops.dims[d].lows)
-    use = _Use(tuple(dims), np.zeros(combinations, dtype=np.int64), {}, {})
+    use = _Use(tuple(dims), np.zeros(combinations, dtype=np.int64), {}, {}, {})
     reached, plain = 0, is_plain(axis)
+    visited: list[int] = []
     for at in loops.chunks(frozenset(axis.dims)):
         for intervals in zip(*(at[d].tolist() for d, _ in dims), strict=True) if dims else [()]:
             chosen = dict(zip(axis.dims, intervals, strict=True))
@@ -223,9 +237,14 @@ def _use(loops: Loops, axis: Axis, blocks: _AxisBlocks) -> _Use:
             block = blocks.number(axis, lows, {d: loops.dims[d].extents[n] for d, n in chosen.items()})
             use.table[sum(chosen[d] * stride for d, stride in dims)] = block
             use.times[block] = use.times.get(block, 0) + 1
+            visited.append(block)
             if block not in use.fresh:
                 use.fresh[block] = blocks.counts[block] if plain else (blocks.masks[block] & ~reached).bit_count()
                 reached |= blocks.masks[block]
+    after = 0
+    for block in dict.fromkeys(reversed(visited)):
+        use.final[block] = blocks.counts[block] if plain else (blocks.masks[block] & ~after).bit_count()
+        after |= blocks.masks[block]
     return use
 
 

@@ -20,8 +20,8 @@ from npuc.compiler.analysis.array import Array, Dataflow, Drain, Fill
 from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.verify import location_of
+from npuc.dialects.npu.widths import TARGET as TARGET
 
-TARGET = "npu.target"
 Fact = bool | int | float | str
 Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]
@@ -36,7 +36,7 @@ class Energy:
     spm_pj_per_byte: float
     dram_pj_per_byte: float
 
-    def joules(self, macs: int, spm_bytes: int, dram_bytes: int) -> float:
+    def joules(self, macs: int, spm_bytes: float, dram_bytes: float) -> float:
         """Energy of that much work, in joules."""
         return 1e-12 * (macs * self.mac_pj + spm_bytes * self.spm_pj_per_byte + dram_bytes * self.dram_pj_per_byte)
 
@@ -52,7 +52,7 @@ class Machine:
     filled. `element_bytes` counts for every float element; None: the size of its type. `energy` is None where the
     machine does not say all three values. `transpose` "explicit": an in-place array that gets W for dX and X for dW
     transposed through memory, for comparison. `policy` says what stays in SPM: what the schedules keep, or the least
-    recently used tiles.
+    recently used tiles. `accumulator_bits` are those of a partial sum until it is finished, wherever it lives.
     """
 
     array: Array
@@ -68,11 +68,22 @@ class Machine:
     cores: int = 1
     multicast: bool = False
     reduction: Reduction = "dram"
+    accumulator_bits: int = 32
 
     @property
     def channel(self) -> Fraction:
         """Bytes a cycle of the DRAM channel of all cores."""
         return self.bytes_per_cycle * self.cores
+
+    @property
+    def channel_bits(self) -> Fraction:
+        """Bits a cycle of the DRAM channel of all cores."""
+        return 8 * self.channel
+
+    @property
+    def spm_bits(self) -> int:
+        """The bits of SPM that a schedule may use."""
+        return 8 * self.spm_bytes
 
     @property
     def elements(self) -> int:
@@ -119,7 +130,18 @@ ENERGIES = ("mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
 CHIP = ("cores", "multicast", "reduction")
 PES = "num_pes"
 """Processing elements that mappings are for; a machine with no other fact has no schedules."""
-OPTIONAL = ("name", "element_bytes", "transpose", "overlap", "tile_m", "policy", PES, *CHIP, *ENERGIES)
+OPTIONAL = (
+    "name",
+    "element_bytes",
+    "transpose",
+    "overlap",
+    "tile_m",
+    "policy",
+    "accumulator_bits",
+    PES,
+    *CHIP,
+    *ENERGIES,
+)
 
 
 def machine_from(facts: Mapping[str, Fact]) -> Machine:
@@ -164,6 +186,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
         cores=_whole(facts, "cores") if "cores" in facts else 1,
         multicast="multicast" in facts and _flag(facts, "multicast"),
         reduction=reductions[_text(facts, "reduction", reductions)] if "reduction" in facts else "dram",
+        accumulator_bits=_accumulator(facts),
     )
 
 
@@ -192,6 +215,13 @@ def _whole(facts: Mapping[str, Fact], key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageError(f"{key} is {value!r}, expected an integer from 1 on")
     return value
+
+
+def _accumulator(facts: Mapping[str, Fact]) -> int:
+    bits = _whole(facts, "accumulator_bits") if "accumulator_bits" in facts else 32
+    if bits not in (16, 32):
+        raise UsageError(f"accumulator_bits is {bits}, expected 16 or 32")
+    return bits
 
 
 def _real(facts: Mapping[str, Fact], key: str) -> float:

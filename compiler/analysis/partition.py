@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from npuc.compiler.analysis.cores import part_nest
+from npuc.compiler.analysis.elements import Bits, taken_bytes
 from npuc.compiler.analysis.gemm import forward_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.schedule_price import price_of
 from npuc.compiler.analysis.search import best_schedule
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 Over = Literal["time", "cores"]
@@ -62,7 +62,7 @@ def in_parts(nest: Nest, schedule: Schedule, cut: Cut) -> Schedule:
     return replace(schedule, loops=loops, keep=tuple(entry for entry in kept if entry[1]))
 
 
-def searched(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], cut: Cut) -> Schedule:
+def searched(nest: Nest, machine: Machine, objective: Objective, widths: Bits, cut: Cut) -> Schedule:
     """A cut with the best schedule of a part inside, on the one core that runs it; raises as the search does."""
     step = nest.sizes[cut.dim] // cut.parts
     part = part_nest(nest, {cut.dim: (0, step)})
@@ -90,7 +90,7 @@ def best_cut(
     fixed: Schedule | None,
     machine: Machine,
     objective: Objective,
-    widths: tuple[int, ...],
+    widths: Bits,
     over: Over | None = None,
     dims: tuple[str, ...] | None = None,
 ) -> Schedule:
@@ -108,7 +108,7 @@ def best_cut(
             found.append(searched(nest, machine, objective, widths, cut))
             continue
         schedule = in_parts(nest, fixed, cut)
-        budget = machine.spm_bytes // max(widths) if schedule.spm is None else schedule.spm
-        if next(schedule.problems(nest), None) is None and sum(footprint(nest, schedule).values()) <= budget:
+        budget = machine.spm_bytes if schedule.spm is None else schedule.spm
+        if next(schedule.problems(nest), None) is None and taken_bytes(nest, schedule, widths) <= budget:
             found.append(schedule)
     return min(found, key=lambda schedule: price_of(nest, schedule, machine, objective, widths))

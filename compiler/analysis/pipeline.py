@@ -1,17 +1,17 @@
 """
 The time of a scheduled nest on cores whose SPMs are double buffered: an exact recurrence over their tile operations.
 
-With `bytes(t)` what operation t waits for (its reads, and before them the write-backs of the blocks they displace), one
+With `bits(t)` what operation t waits for (its reads, and before them the write-backs of the blocks they displace), one
 DRAM channel and half of the SPM as the room for data that is on its way:
 
-    load_start(t) = max(load_end(t-1), comp_end(s-1))     s = least index with bytes(s..t) <= SPM / 2, at most t
-    load_end(t)   = load_start(t) + bytes(t) / bytes_per_cycle
+    load_start(t) = max(load_end(t-1), comp_end(s-1))     s = least index with bits(s..t) <= SPM / 2, at most t
+    load_end(t)   = load_start(t) + bits(t) / bits_per_cycle
     comp_end(t)   = max(comp_end(t-1), load_end(t)) + cycles(t)
 
-What is written after the last operation follows it, and so does the fill and drain that `fill = "overlap"` pays
-once. The model bills write-backs with the load that displaces the block; it does not order a write-back after the
-operation that finished the block. Without double buffering nothing overlaps. Time is counted in units of 1/p cycle,
-p being the numerator of bytes_per_cycle, so that all of it is integers. `recurrence.py` runs it without a walk.
+What is written after the last operation follows it, and so does the fill and drain that `fill = "overlap"` pays once.
+The model bills write-backs with the load that displaces the block; it does not order a write-back after the operation
+that finished the block. Without double buffering nothing overlaps. Time is counted in units of 1/p cycle, p being the
+numerator of the channel's bits a cycle, so that all of it is integers. `recurrence.py` runs it without a walk.
 
 Cores run side by side and share the DRAM channel in equal parts; the nest takes as long as its slowest core. What is
 multicast takes the channel once for all cores that read it: each of them is billed its share, spread evenly over all
@@ -25,17 +25,19 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import Part, parts, spread_traffic
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.finishing import Finish, finishing_parts, finishing_sequence
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.recurrence import Run
 from npuc.compiler.analysis.sequence import TileSequence
 from npuc.compiler.analysis.tiles import part_sequences, tile_sequence
+from npuc.compiler.analysis.traffic import moved_bits
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
 @dataclass(frozen=True)
 class Timing:
-    """`time` in cycles, exact; `compute` cycles of the array; bytes `moved`, `head` and `tail` of them unhidden."""
+    """`time` in cycles, exact; `compute` cycles of the array; bits `moved`, `head` and `tail` of them unhidden."""
 
     time: Fraction
     compute: int
@@ -54,12 +56,12 @@ def pipeline(
     nest: Nest,
     schedule: Schedule,
     machine: Machine,
-    widths: tuple[int, ...],
+    widths: Bits,
     held: bool = False,
     finish: Finish = (),
 ) -> Timing:
     """
-    The time of a scheduled nest; `widths` are the bytes of an element of each tensor, in the order of `nest.tensors`.
+    The time of a scheduled nest.
 
     Over several cores it is that of the slowest, and `moved` what passes the DRAM channel. `held`: the operation before
     left the stationary tile in the array. `finish` is vector work on blocks that are finished, by the vector unit of
@@ -69,8 +71,8 @@ def pipeline(
         timings = core_timings(nest, schedule, machine, widths, finish)
         slowest = timings[_slowest(timings)]
         traffic = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel
-        moved = sum(w * (t.read + t.write) for w, t in zip(widths, traffic.values(), strict=True))
-        time = max(slowest.time, moved / machine.channel)
+        moved = moved_bits(nest, traffic, widths)
+        time = max(slowest.time, moved / machine.channel_bits)
         return Timing(time, max(timing.compute for timing in timings), moved, slowest.head, slowest.tail)
     work = compute(nest, schedule, machine.array, held)
     if finish:
@@ -81,10 +83,10 @@ def pipeline(
 
 
 def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: int) -> Timing:
-    """The time of one core that has the channel for itself and moves `moved` bytes in all."""
-    rate = machine.channel
+    """The time of one core that has the channel for itself and moves `moved` bits in all."""
+    rate = machine.channel_bits
     if machine.double_buffer:
-        run = Run(rate.numerator, rate.denominator, machine.spm_bytes)
+        run = Run(rate.numerator, rate.denominator, machine.spm_bits)
         run.node(sequence.root, sequence.head)
         ticks = run.comp + max(sequence.tail * rate.denominator, sequence.beside * rate.numerator)
         time = max(Fraction(ticks, rate.numerator) + work.overhead, moved / rate)
@@ -110,7 +112,7 @@ class CoreRun:
 
 @lru_cache(maxsize=2048)
 def core_runs(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], finish: Finish = ()
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, finish: Finish = ()
 ) -> tuple[CoreRun, ...]:
     """What each core of a schedule over cores runs."""
     cores = parts(nest, schedule)
@@ -120,23 +122,22 @@ def core_runs(
         sequences = finishing_parts(nest, schedule, machine.array, widths, finish, on_chip)
     else:
         sequences = part_sequences(nest, schedule, machine.array, widths, on_chip)
-    width = dict(zip(nest.tensors, widths, strict=True))
-    outs = {out.name for out in nest.outs}
+    stored, outs = widths.by_name(nest), {out.name for out in nest.outs}
     readers: dict[tuple[str, object], int] = {}
     for part, rows in zip(cores, traffic.moved, strict=True):
         for name, row in rows.items():
             key = name, part.key(nest.tensors[name].dims)
             readers[key] = readers.get(key, 0) + (row.read > 0)
 
-    def billed(part: Part, name: str, read: int) -> Fraction:
-        """The elements of a read that a core is billed for."""
+    def spared(part: Part, name: str, read: int) -> Fraction:
+        """The bits of a read that a core is not billed for, as others read the same."""
         shared = readers[name, part.key(nest.tensors[name].dims)] if machine.multicast and name not in outs else 1
-        return Fraction(read, max(1, shared))
+        return stored[name] * (read - Fraction(read, max(1, shared)))
 
     runs: list[CoreRun] = []
     for part, rows, sequence in zip(cores, traffic.moved, sequences, strict=True):
-        moved = sum(width[name] * (row.read + row.write) for name, row in rows.items())
-        paid = sum(width[name] * (billed(part, name, row.read) + row.write) for name, row in rows.items())
+        moved = moved_bits(nest, rows, widths)
+        paid = moved - sum(spared(part, name, row.read) for name, row in rows.items())
         # Partial sums that pass on chip are not stored at the end.
         tail = max(0, sequence.tail - (sequence.moved - moved))
         rate = machine.channel / len(cores) * (moved / paid if paid else 1)
@@ -147,7 +148,7 @@ def core_runs(
 
 @lru_cache(maxsize=2048)
 def core_timings(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], finish: Finish = ()
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, finish: Finish = ()
 ) -> tuple[Timing, ...]:
     """The time of each core of a schedule over cores, and what each takes in and gives out."""
     known: dict[object, Timing] = {}
@@ -160,7 +161,7 @@ def core_timings(
     return tuple(timings)
 
 
-def slowest_core(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> int:
+def slowest_core(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits) -> int:
     """The number of the core that takes longest, of several the first."""
     return _slowest(core_timings(nest, schedule, machine, widths))
 

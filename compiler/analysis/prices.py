@@ -1,7 +1,7 @@
 """
 What candidates of a schedule search cost, as arrays: ways to hold the tensors x steps of all groups.
 
-All ways of all orders are priced at once: what an option of a tensor adds to a sum (room, bytes) is a row of numbers,
+All ways of all orders are priced at once: what an option of a tensor adds to a sum (room, bits) is a row of numbers,
 one a step. Every number is whole and below 2^53, so that the sums are exact.
 """
 
@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from npuc.compiler.analysis.elements import BYTE, Bits
 from npuc.compiler.analysis.holding import Option, Role, holder
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.space import Grid, Reals, groups_of
@@ -73,7 +74,7 @@ class Candidates:
     Candidates with their prices: the numbers of their ways (`row`), and their steps (`at`).
 
     `score` is the estimate of what is minimised, `time` that in cycles, `bound` no more than the exact score, `moved`
-    bytes, `room` elements of SPM.
+    bits, `room` bytes of SPM.
     """
 
     row: Grid
@@ -104,9 +105,9 @@ class Places:
 
 
 class Prices:
-    """The candidates of one nest on one machine; `widths` are bytes an element in the order of `nest.tensors`."""
+    """The candidates of one nest on one machine."""
 
-    def __init__(self, nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], *, fine: bool):
+    def __init__(self, nest: Nest, machine: Machine, objective: Objective, widths: Bits, *, fine: bool):
         self.nest, self.machine, self.objective = nest, machine, objective
         self.groups = groups_of(nest, (machine.array.rows, machine.array.cols), fine=fine)
         self.shape = tuple(len(g.chain) for g in self.groups)
@@ -115,9 +116,10 @@ class Prices:
         moved_by = [(t, every) for t in (*nest.ins, *nest.outs)]
         moved_by += [(s, o.dims) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None]
         self.names = [t.name for t, _ in moved_by]
+        held, rooms = widths.held(nest), widths.rooms(nest)
         self.holders = [
-            holder(replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t))
-            for (t, among), w in zip(moved_by, widths, strict=True)
+            holder(replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t), held[t.name], rooms[t.name])
+            for (t, among), w in zip(moved_by, widths.stored, strict=True)
         ]
         self.work = Work(nest, machine.array, self.groups, widths)
         self.maps: dict[tuple[int, ...], Grid] = {}
@@ -132,8 +134,8 @@ class Prices:
             np.prod(np.broadcast_arrays(np.ones((1,) * len(self.shape)), *self.work.trips), axis=0)
         )
 
-    def schedule(self, ways: Ways, row: int, at: int, spm: int) -> Schedule:
-        """The schedule of one of the ways and the steps `at`."""
+    def schedule(self, ways: Ways, row: int, at: int) -> Schedule:
+        """The schedule of one of the ways and the steps `at`, which promises the SPM of the machine."""
         position = np.unravel_index(at, self.shape)
         loops: list[Loop] = []
         counts: list[int] = []
@@ -146,10 +148,10 @@ class Prices:
             depth = sum(counts[end + 1 :]) + (min(inner, counts[end]) if end < len(counts) else 0)
             if depth:
                 keep.append((name, depth))
-        return Schedule(tuple(loops), tuple(keep), spm)
+        return Schedule(tuple(loops), tuple(keep), self.machine.spm_bytes)
 
     def steps(self, ways: Ways, budget: int) -> Steps:
-        """The steps at which tensors that are held in the smallest room fit in `budget` elements."""
+        """The steps at which tensors that are held in the smallest room fit in `budget` bytes."""
         ends = (*ways.starts[1:], len(ways.options))
         room: Reals = np.zeros(self.shape)
         for start, end in zip(ways.starts, ends, strict=True):
@@ -167,7 +169,7 @@ class Prices:
 
     def candidates(self, ways: Ways, steps: Steps, limit: float, budget: int, *, most: int | None = None) -> Candidates:
         """
-        The candidates that fit in `budget` elements, with a bound of at most `limit`.
+        The candidates that fit in `budget` bytes, with a bound of at most `limit`.
 
         With `most` only of so many steps, those of the least bounds.
         """
@@ -202,7 +204,7 @@ class Prices:
         return Candidates(row, place.at[step], score, time, low, sent, taken)
 
     def _work(self, ways: Ways, place: Places) -> tuple[Reals, Reals]:
-        """Cycles and bytes of the array: a row an order, or a single one where the order makes no difference."""
+        """Cycles and bits of the array: a row an order, or a single one where the order makes no difference."""
         orders = ways.orders if self.machine.array.keeps else ways.orders[:1]
         works = [self.work.of(order) for order in orders]
         return np.stack(_table(place, [cycles for cycles, _ in works])), np.stack(
@@ -213,7 +215,7 @@ class Prices:
         self, ways: Ways, row: Grid, place: Places, step: Grid, cycles: Reals, moved: Reals, ends: Reals
     ) -> Reals:
         """An estimate of the time of candidates: their ways, and their steps as numbers in `place`."""
-        rate = float(self.machine.bytes_per_cycle)
+        rate = float(BYTE * self.machine.bytes_per_cycle)
         if not self.machine.double_buffer:
             return cycles + moved / rate
         if self.objective != "traffic":
@@ -224,7 +226,7 @@ class Prices:
         """What no schedule with these prices is below."""
         if self.objective == "traffic":
             return moved
-        rate = float(self.machine.bytes_per_cycle)
+        rate = float(BYTE * self.machine.bytes_per_cycle)
         if self.machine.double_buffer:
             time = np.maximum(cycles + ends / rate, moved / rate)
         else:
@@ -232,16 +234,16 @@ class Prices:
         return self._scale(time, moved, accesses)
 
     def _scale(self, time: Reals, moved: Reals, accesses: Reals) -> Reals:
-        """What is minimised, from times and bytes."""
+        """What is minimised, from times and bits."""
         if self.objective == "time":
             return time
         if self.objective == "traffic":
             return moved
         energy = self.machine.energy
         assert energy is not None, "the search refuses a machine without energies"
-        spm = accesses + moved
+        spm, sent = (accesses + moved) / BYTE, moved / BYTE
         joules = 1e-12 * (
-            self.nest.macs * energy.mac_pj + spm * energy.spm_pj_per_byte + moved * energy.dram_pj_per_byte
+            self.nest.macs * energy.mac_pj + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte
         )
         return joules if self.objective == "energy" else time * joules
 
@@ -252,7 +254,7 @@ class Prices:
         Each place of the order has its loads, those of the blocks that a step there changes. A load may run while the
         operations before it compute whose own loads leave it room; what is longer than that is waited for.
         """
-        room, rate = self.machine.spm_bytes, float(self.machine.bytes_per_cycle)
+        room, rate = self.machine.spm_bits, float(BYTE * self.machine.bytes_per_cycle)
         which = ways.columns[row].T, step
         block = np.stack(_table(place, [option.block for option in ways.options]))[which]
         level = np.stack(_table(place, [option.level for option in ways.options]))[which]

@@ -1,5 +1,5 @@
 """
-What contractions cost as the backend `cycle` reports them: whole cycles, bytes of DRAM traffic, joules.
+What contractions cost as the backend `cycle` reports them: whole cycles, bits of DRAM traffic, joules.
 
 Of one nest with its schedule, of nests that run in turn, and of both over a pool of tiles (`memory.policy = "lru"`).
 Vector work is not part of it: it costs the same whatever contractions run together.
@@ -12,12 +12,14 @@ from math import ceil
 
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import parts, spread_traffic
+from npuc.compiler.analysis.elements import BYTE, Bits
 from npuc.compiler.analysis.interleave import Widths, interleaved_compute, interleaved_pipeline
 from npuc.compiler.analysis.lru import Mode, Walk, walk_pool
 from npuc.compiler.analysis.machine import ENERGIES, Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.residency import transposed
+from npuc.compiler.analysis.traffic import moved_bits
 from npuc.compiler.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.shared import Together
@@ -25,7 +27,7 @@ from npuc.dialects.npu.shared import Together
 
 @dataclass(frozen=True)
 class Price:
-    """Cycles, bytes between DRAM and SPM, and energy in joules, None where the machine has no energies."""
+    """Cycles, bits between DRAM and SPM, and energy in joules, None where the machine has no energies."""
 
     cycles: int
     moved: int
@@ -53,19 +55,18 @@ def total(prices: Sequence[Price]) -> Price:
     )
 
 
-def nest_price(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], held: bool = False) -> Price:
+def nest_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, held: bool = False) -> Price:
     """The price of a scheduled nest; `held`: the operation before left the stationary tile in the array."""
     timing = pipeline(nest, schedule, machine, widths, held)
     turned = _turned(nest, machine, widths)
     moved = timing.moved + turned
     passed = moved
     if schedule.spread:
-        width = dict(zip(nest.tensors, widths, strict=True))
         spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
-        passed = sum(width[name] * (t.read + t.write) for rows in spread.moved for name, t in rows.items())
+        passed = sum(moved_bits(nest, rows, widths) for rows in spread.moved)
     works = [compute(part.nest, part.schedule, machine.array, held) for part in parts(nest, schedule)]
     accessed = sum(_accessed(nest, work, widths) for work in works)
-    return _price(timing.time + turned / machine.channel, moved, passed + accessed, nest.macs, machine)
+    return _price(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
 
 
 def together_price(together: Together, machine: Machine, widths: Widths) -> Price:
@@ -76,7 +77,7 @@ def together_price(together: Together, machine: Machine, widths: Widths) -> Pric
     moved = timing.moved + turned
     works = interleaved_compute(together, machine.array)
     accessed = sum(_accessed(nest, work, own) for (nest, own), work in zip(pairs, works, strict=True))
-    return _price(timing.time + turned / machine.channel, moved, moved + accessed, together.macs, machine)
+    return _price(timing.time + turned / machine.channel_bits, moved, moved + accessed, together.macs, machine)
 
 
 def pool_price(together: Together, machine: Machine, widths: Widths, mode: Mode) -> Price:
@@ -99,17 +100,17 @@ def pool_price(together: Together, machine: Machine, widths: Widths, mode: Mode)
 
 
 def _price(time: Fraction, moved: int, spm: int, macs: int, machine: Machine) -> Price:
-    joules = None if machine.energy is None else machine.energy.joules(macs, spm, moved)
+    joules = None if machine.energy is None else machine.energy.joules(macs, spm / BYTE, moved / BYTE)
     return Price(ceil(time), moved, joules)
 
 
-def _accessed(nest: Nest, work: Compute, widths: tuple[int, ...]) -> int:
-    """The bytes that the array reads from SPM and writes to it."""
-    return sum(width * work.accesses[name] for name, width in zip(nest.tensors, widths, strict=True))
+def _accessed(nest: Nest, work: Compute, widths: Bits) -> int:
+    """The bits that the array reads from SPM and writes to it."""
+    return sum(width * work.accesses[name] for name, width in widths.held(nest).items())
 
 
-def _turned(nest: Nest, machine: Machine, widths: tuple[int, ...]) -> int:
-    """The bytes read and written where tensors are transposed through memory first."""
+def _turned(nest: Nest, machine: Machine, widths: Bits) -> int:
+    """The bits read and written where tensors are transposed through memory first."""
     if machine.array.dataflow != "in-place" or machine.transpose != "explicit":
         return 0
-    return 2 * sum(transposed(nest, dict(zip(nest.tensors, widths, strict=True))).values())
+    return 2 * sum(transposed(nest, widths.by_name(nest)).values())

@@ -16,9 +16,9 @@ from functools import lru_cache
 from math import ceil
 from typing import Literal
 
-from npuc.compiler.analysis.bounds import lower_bound_bytes
+from npuc.compiler.analysis.bounds import lower_bound_bits
 from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.interleave import width_of
+from npuc.compiler.analysis.elements import BYTE, Bits
 from npuc.compiler.analysis.interleave_search import Problem, best_together
 from npuc.compiler.analysis.joint_bounds import joint_certificate
 from npuc.compiler.analysis.machine import Machine
@@ -48,10 +48,10 @@ class Program:
 
 @dataclass(frozen=True)
 class Fused:
-    """The one nest of all statements, with the bytes of an element of each of its tensors."""
+    """The one nest of all statements, with the bits of an element of each of its tensors."""
 
     nest: Nest
-    widths: tuple[int, ...]
+    widths: Bits
 
 
 @lru_cache(maxsize=1024)
@@ -153,23 +153,24 @@ def _zip_floor(problem: Problem, objective: Objective) -> float:
     machine = problem.machine
     if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.keeps:
         return 0.0
-    moved = _zip_bytes(problem)
+    moved = _zip_bits(problem)
     if objective == "traffic":
         return moved
     works = [compute(nest, Schedule(), machine.array, apart=True) for nest in problem.nests]
     cycles = sum(work.cycles for work in works) - sum(work.overhead for work in works[1:])
-    return max(cycles, ceil(moved / machine.channel))
+    return max(cycles, ceil(moved / machine.channel_bits))
 
 
-def _zip_bytes(problem: Problem) -> int:
-    """The bytes that nests in turn move at least: those of each alone, less the inputs that fit SPM as a whole."""
+def _zip_bits(problem: Problem) -> int:
+    """The bits that nests in turn move at least: those of each alone, less the inputs that fit SPM as a whole."""
     spm, pairs = problem.machine.spm_bytes, list(zip(problem.nests, problem.widths, strict=True))
-    apart = sum(lower_bound_bytes(nest, spm, own) for nest, own in pairs)
+    apart = sum(lower_bound_bits(nest, spm, own) for nest, own in pairs)
     seen: set[int] = set()
     for number, (nest, own) in enumerate(pairs):
         whole = footprint(nest, Schedule())
         for tensor, value in zip(nest.ins, problem.values[number], strict=True):
-            if value in seen and whole[tensor.name] < problem.budget:
-                apart -= width_of(nest, own, tensor.name) * tensor.elements
+            width = own.by_name(nest)[tensor.name]
+            if value in seen and width * whole[tensor.name] < problem.machine.spm_bits:
+                apart -= width * tensor.elements
             seen.add(value)
-    return max(apart, joint_certificate(problem.nests, problem.values, spm, problem.widths, 0).bound)
+    return max(apart, joint_certificate(problem.nests, problem.values, spm, problem.widths, 0).bound * BYTE)

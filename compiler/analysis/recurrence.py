@@ -23,7 +23,7 @@ class _Profile:
     """
     A part of the sequence when neither side waits for the other: times of all loads and computation, the lead that
     computation needs to find its data (`need`), how far it then falls behind its loads (`lag`), the largest load in
-    bytes.
+    bits.
     """
 
     load: int
@@ -42,12 +42,12 @@ RunState = tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]
 class Run:
     """The state of the recurrence, in ticks of 1/p cycle, and its steps."""
 
-    def __init__(self, per_cycle: int, per_byte: int, room: int):
-        self.per_cycle, self.per_byte, self.room = per_cycle, per_byte, room
+    def __init__(self, per_cycle: int, per_bit: int, room: int):
+        self.per_cycle, self.per_bit, self.room = per_cycle, per_bit, room
         self.load: int = 0
         self.comp: int = 0
-        # Operations whose end may still hold a load back: (bytes, end less the end before), `base` being the end before
-        # the first of them, `last` the end of the last one, `held` their bytes.
+        # Operations whose end may still hold a load back: (bits, end less the end before), `base` being the end before
+        # the first of them, `last` the end of the last one, `held` their bits.
         self.queue: deque[tuple[int, int]] = deque()
         self.base: int = 0
         self.last: int = 0
@@ -65,7 +65,7 @@ class Run:
         self.queue = deque(queue)
 
     def step(self, moved: int, cycles: int) -> None:
-        """One tile operation that moves bytes."""
+        """One tile operation that moves bits."""
         queue, base = self.queue, self.base
         held = self.held + moved
         start = self.load
@@ -77,7 +77,7 @@ class Run:
             start = max(start, self.comp)
         elif base != self.base:
             start = max(start, base)
-        load = start + moved * self.per_byte
+        load = start + moved * self.per_bit
         while queue and base + queue[0][1] <= load:
             size, end = queue.popleft()
             held -= size
@@ -89,7 +89,7 @@ class Run:
         self.load, self.base, self.last, self.held = load, base, self.comp, held
 
     def node(self, node: Node, moved: int) -> None:
-        """All operations of a node, `moved` bytes before the first."""
+        """All operations of a node, `moved` bits before the first."""
         if not node.loads:
             if moved:
                 self.step(moved, node.first)
@@ -120,7 +120,7 @@ class Run:
             self.repeat(child, before, count)
 
     def repeat(self, child: Node, moved: int, count: int) -> None:
-        """`count` equal parts, `moved` bytes before each: runs them until the state repeats, and extrapolates."""
+        """`count` equal parts, `moved` bits before each: runs them until the state repeats, and extrapolates."""
         if count == 1:
             self.node(child, moved)
             return
@@ -154,11 +154,11 @@ class Run:
         Runs as many repetitions as provably wait for nothing, at most `count`; returns their number.
 
         For an operation i and a later one t that starts when i must have left the room, i ends at most `lead + lag`
-        after its load, and between that and the start of t's load lie more than `room` bytes less the two.
+        after its load, and between that and the start of t's load lie more than `room` bits less the two.
         """
         part = self._profile(child, moved)
         lead, drift = self.comp - self.load, part.comp - part.load
-        slack = (self.room - 2 * part.largest) * self.per_byte - lead - part.lag
+        slack = (self.room - 2 * part.largest) * self.per_bit - lead - part.lag
         if lead < part.need or slack < 0 or not self._free(part.largest):
             return 0
         if drift < 0:
@@ -169,7 +169,7 @@ class Run:
             self._jump(child, moved, count)
             return count
         # The last of them run one by one, which leaves the queue as it would be.
-        refill = (self.room + part.largest) * self.per_byte // part.load + 2
+        refill = (self.room + part.largest) * self.per_bit // part.load + 2
         if count < 2 * refill + 8:
             return 0
         jump = count - refill
@@ -188,7 +188,7 @@ class Run:
         The operation that waits for the data is the first of the leaf; its end is what frees the room.
         """
         start, first, comp = self.comp, leaf.first * self.per_cycle, leaf.cycles * self.per_cycle
-        self.load += count * moved * self.per_byte
+        self.load += count * moved * self.per_bit
         self.comp += count * comp
         end = self.comp - comp + first
         queue, base = self.queue, self.base
@@ -207,11 +207,11 @@ class Run:
         self.base, self.last, self.held = base, end, sum(size for size, _ in queue)
 
     def _free(self, largest: int) -> bool:
-        """Whether no pending operation can hold back a load that follows at once, of at most `largest` bytes a step."""
+        """Whether no pending operation can hold back a load that follows at once, of at most `largest` bits a step."""
         end, behind = self.base, self.held
         for size, more in self.queue:
             end += more
-            if end > self.load + (self.room - behind - largest) * self.per_byte:
+            if end > self.load + (self.room - behind - largest) * self.per_bit:
                 return False
             behind -= size
         return True
@@ -222,7 +222,7 @@ class Run:
         if found is not None:
             return found
         if not node.loads:
-            load, comp = moved * self.per_byte, node.cycles * self.per_cycle
+            load, comp = moved * self.per_bit, node.cycles * self.per_cycle
             if moved:
                 found = _Profile(load, comp, load, node.first * self.per_cycle - load, moved)
             else:

@@ -217,7 +217,7 @@ def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
 
 
 def transposed(nest: Nest, width: Mapping[str, int]) -> dict[str, int]:
-    """The bytes of the tensors that a nest reads transposed: W for dX, X for dW."""
+    """The bits of the tensors that a nest reads transposed: W for dX, X for dW."""
     found: dict[str, int] = {}
     for statement in nest.statements:
         product, x, w, _ = product_of(statement)

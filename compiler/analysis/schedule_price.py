@@ -2,27 +2,29 @@
 
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import parts, spread_traffic
+from npuc.compiler.analysis.elements import BYTE, Bits
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.prices import Objective
+from npuc.compiler.analysis.traffic import moved_bits
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
 def price_of(
-    nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: tuple[int, ...]
+    nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: Bits
 ) -> tuple[float, float]:
-    """What is minimised, exactly, and the bytes that a schedule moves."""
+    """What is minimised, exactly, and the bits that a schedule moves."""
     timing = pipeline(nest, schedule, machine, widths)
     time, energy = float(timing.time), machine.energy
     if objective == "time":
         return time, timing.moved
     if objective == "traffic" or energy is None:
         return timing.moved, timing.moved
-    width = dict(zip(nest.tensors, widths, strict=True))
+    held = widths.held(nest)
     spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
-    spm = sum(width[name] * (t.read + t.write) for rows in spread.moved for name, t in rows.items())
+    spm = sum(moved_bits(nest, rows, widths) for rows in spread.moved)
     for part in parts(nest, schedule):
         accesses = compute(part.nest, part.schedule, machine.array).accesses
-        spm += sum(width[name] * elements for name, elements in accesses.items())
-    joules = energy.joules(nest.macs, spm, timing.moved)
+        spm += sum(held[name] * elements for name, elements in accesses.items())
+    joules = energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
     return (joules if objective == "energy" else time * joules), timing.moved

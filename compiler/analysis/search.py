@@ -13,17 +13,17 @@ schedules can beat, until that is above the best found. All cores or fewer: a ne
 from collections.abc import Iterator
 from functools import lru_cache
 
-from npuc.compiler.analysis.bounds import lower_bound_bytes
+from npuc.compiler.analysis.bounds import lower_bound_bits
 from npuc.compiler.analysis.candidates import MOST, Found, best_candidate
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import core_count, parts
 from npuc.compiler.analysis.cuts import cut_floor, cuts_of
+from npuc.compiler.analysis.elements import BYTE, Bits, alike, taken_bytes
 from npuc.compiler.analysis.levels import least_traffic
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.analysis.schedule_price import price_of
 from npuc.compiler.errors import CapacityError, UsageError
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 OBJECTIVES: tuple[Objective, ...] = ("time", "traffic", "energy", "edp")
@@ -40,16 +40,16 @@ def best_schedule(
     nest: Nest,
     machine: Machine,
     objective: Objective = "time",
-    widths: tuple[int, ...] | None = None,
+    widths: Bits | None = None,
     order: tuple[str, ...] = (),
 ) -> Schedule:
     """
-    The best schedule found for a nest on a machine; its `spm` is what the machine holds of the widest elements.
+    The best schedule found for a nest on a machine; its `spm` are the bytes that a schedule may use there.
 
-    `widths` are the bytes of an element of each tensor, in the order of `nest.tensors`; without them all have
-    `machine.element_bytes`, or 4. With `order` only schedules count whose groups of dimensions come in the order of
-    these dimensions, those without one of them inside, batch outside. Raises `CapacityError` when not even tiles of one
-    element fit, `UsageError` when energy is asked for and the machine has none.
+    Without `widths` all tensors have `machine.element_bytes`, or 4. With `order` only schedules count whose groups of
+    dimensions come in the order of these dimensions, those without one of them inside, batch outside. Raises
+    `CapacityError` when not even tiles of one element fit, `UsageError` when energy is asked for and the machine has
+    none.
     """
     if objective in ("energy", "edp") and machine.energy is None:
         raise UsageError(
@@ -57,13 +57,11 @@ def best_schedule(
             hint="add them to the hardware description",
         )
     if widths is None:
-        widths = (machine.element_bytes or 4,) * len(nest.tensors)
+        widths = alike(nest, machine)
     return (_on_core if machine.cores == 1 else _over_cores)(nest, machine, objective, widths, order)
 
 
-def _over_cores(
-    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], order: tuple[str, ...]
-) -> Schedule:
+def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
     """The best schedule on a machine of several cores."""
     cuts = sorted(
         (
@@ -93,24 +91,19 @@ def _over_cores(
     return best[2]
 
 
-def _on_core(
-    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], order: tuple[str, ...]
-) -> Schedule:
+def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
     """The best schedule on one core."""
     found = min(_found(nest, machine, objective, widths, order), key=lambda f: (f.score, f.moved), default=None)
     if found is not None:
         return found.schedule
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
-    needed = sum(footprint(nest, finest).values()) * max(widths)
     raise CapacityError(
-        f"the smallest tiles need {needed:,} bytes of SPM ({len(nest.tensors)} blocks of {max(widths)}-byte elements), "
-        f"a schedule may use {machine.spm_bytes:,}"
+        f"the smallest tiles need {taken_bytes(nest, finest, widths):,} bytes of SPM "
+        f"({len(nest.tensors)} blocks), a schedule may use {machine.spm_bytes:,}"
     )
 
 
-def _found(
-    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], order: tuple[str, ...]
-) -> Iterator[Found]:
+def _found(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Iterator[Found]:
     """The best of the coarse candidates, of the fine ones, and of the least traffic, as far as they may be the best."""
     coarse = best_candidate(nest, machine, objective, widths, order, fine=False)
     near = 1.0 if objective == "traffic" else NEAR
@@ -129,18 +122,21 @@ def _found(
 
 
 def _by_traffic(
-    nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...], best: Found | None
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, best: Found | None
 ) -> Iterator[Found]:
     """Schedules of less traffic than the best so far, where that may help: in tiles of any size, and of the array's."""
     if objective == "edp":
         return
-    if objective == "time" and best is not None and best.moved < BOUND_BY_MEMORY * machine.bytes_per_cycle * best.score:
+    if (
+        objective == "time"
+        and best is not None
+        and best.moved < BOUND_BY_MEMORY * BYTE * machine.bytes_per_cycle * best.score
+    ):
         return
     limit = MOST if best is None else best.moved
     edge = max(machine.array.rows, machine.array.cols)
-    budget = machine.spm_bytes // max(widths)
     for least in (1,) if objective == "traffic" else (1, edge):
-        schedule = least_traffic(nest, budget, widths, limit, least)
+        schedule = least_traffic(nest, machine.spm_bytes, widths, limit, least)
         # In the smallest tiles computation alone may take longer, and such schedules take long to time.
         if schedule is None or (
             objective == "time" and best is not None and compute(nest, schedule, machine.array).cycles >= best.score
@@ -149,12 +145,12 @@ def _by_traffic(
         yield Found(schedule, *price_of(nest, schedule, machine, objective, widths))
 
 
-def _floor(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...]) -> float:
+def _floor(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> float:
     """What no schedule is below: 0 where no bound is known. Time: whole folds of the array, and the least traffic."""
     if objective not in ("time", "traffic"):
         return 0.0
-    least = lower_bound_bytes(nest, machine.spm_bytes, widths)
+    least = lower_bound_bits(nest, machine.spm_bytes, widths)
     if objective == "traffic":
         return float(least)
     whole = compute(nest, Schedule(), machine.array).cycles
-    return max(float(whole), float(least / machine.bytes_per_cycle))
+    return max(float(whole), float(least / (BYTE * machine.bytes_per_cycle)))

@@ -8,9 +8,9 @@ class Node:
     """
     Tile operations that follow each other.
 
-    `items` are (node, bytes, count): `bytes` move before each of the `count` runs; those of the first item's first
+    `items` are (node, bits, count): `bits` move before each of the `count` runs; those of the first item's first
     run are the caller's, and it stands alone. A leaf has none and is one tile operation. `cycles` is the compute of
-    all operations, `first` that of the first one; `moved` counts the bytes inside and `loads` the operations that
+    all operations, `first` that of the first one; `moved` counts the bits inside and `loads` the operations that
     move any.
     """
 
@@ -24,9 +24,9 @@ class Node:
 @dataclass(frozen=True)
 class TileSequence:
     """
-    The operations, the bytes that the first one waits for (`head`), and those written after the last (`tail`).
+    The operations, the bits that the first one waits for (`head`), and those written after the last (`tail`).
 
-    `spare` are the bytes of elements that no operation touches (zeros or starts of an output): they may move at any
+    `spare` are the bits of elements that no operation touches (zeros or starts of an output): they may move at any
     time. `vector` are the cycles of vector work on finished blocks, `beside` those on the last blocks, which follow the
     last operation and run beside the tail.
     """
@@ -40,5 +40,5 @@ class TileSequence:
 
     @property
     def moved(self) -> int:
-        """All bytes."""
+        """All bits."""
         return self.head + self.root.moved + self.tail + self.spare

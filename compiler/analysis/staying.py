@@ -2,8 +2,9 @@
 What values that stay in SPM from one operation to the next change for the operations that have them (`resident`).
 
 Of a tensor that is there before, or a result that only later operations use that have it, nothing moves between DRAM
-and SPM: the pipeline runs with 0 bytes for an element of it, and traffic and lower bounds leave it out. The array and
-the vector unit read and write it as ever. It takes the room of all its elements, which the other blocks lack.
+and SPM: the pipeline runs with 0 bits for an element of it, and traffic and lower bounds leave it out. The array and
+the vector unit read and write it as ever. It takes the room of all its elements, which the other blocks lack: of
+partial sums in the operation that sums it up, of finished elements from then on.
 
 A tensor that stays afterwards and moves, an operand that is loaded or a result that is stored, moves once: in blocks
 that are visited once, or as a whole before the first operation or after the last.
@@ -14,6 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.elements import BYTE, Bits, taken_bytes, whole_bytes
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.prices import Objective
@@ -38,25 +40,21 @@ def refusal(machine: Machine) -> str | None:
     return None
 
 
-def moving_widths(nest: Nest, widths: tuple[int, ...], still: Collection[str]) -> tuple[int, ...]:
-    """The bytes that move for an element of each tensor, in the order of `nest.tensors`; `still` are those of none."""
-    return tuple(0 if name in still else width for name, width in zip(nest.tensors, widths, strict=True))
-
-
-def staying_price(nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], still: Names) -> Price:
+def staying_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, still: Names) -> Price:
     """The price of a scheduled nest on one core; of the tensors `still` nothing moves."""
-    timing = pipeline(nest, schedule, machine, moving_widths(nest, widths, still))
+    timing = pipeline(nest, schedule, machine, widths.without(nest, still))
     joules = None
     if machine.energy is not None:
         work = compute(nest, schedule, machine.array)
-        accessed = sum(width * work.accesses[name] for name, width in zip(nest.tensors, widths, strict=True))
-        joules = machine.energy.joules(nest.macs, timing.moved + accessed, timing.moved)
+        accessed = sum(width * work.accesses[name] for name, width in widths.held(nest).items())
+        joules = machine.energy.joules(nest.macs, (timing.moved + accessed) / BYTE, timing.moved / BYTE)
     return Price(timing.cycles, timing.moved, joules)
 
 
-def staying_room(nest: Nest, schedule: Schedule, whole: Collection[str]) -> int:
-    """The elements that the blocks of a schedule take, with the tensors `whole` in SPM whole."""
-    return sum((footprint(nest, schedule) | {name: nest.tensors[name].elements for name in whole}).values())
+def staying_room(nest: Nest, schedule: Schedule, widths: Bits, whole: Collection[str]) -> int:
+    """The bytes that the blocks of a schedule take, with the tensors `whole` in SPM whole."""
+    held = footprint(nest, schedule) | {name: nest.tensors[name].elements for name in whole}
+    return taken_bytes(nest, schedule, widths, held)
 
 
 def moves_once(nest: Nest, schedule: Schedule, names: Collection[str]) -> bool:
@@ -69,7 +67,7 @@ def best_staying(
     nest: Nest,
     machine: Machine,
     objective: Objective,
-    widths: tuple[int, ...],
+    widths: Bits,
     still: Names,
     once: Names,
     beside: int,
@@ -80,15 +78,16 @@ def best_staying(
     The tensors `still` and `once` are in SPM whole, nothing moves of the first, the others move once. `beside` are the
     bytes that something else takes in SPM. The schedule promises the SPM of the machine.
     """
-    room = (machine.spm_bytes - beside) // max(widths)
-    left = room - sum(nest.tensors[name].elements for name in still | once)
+    rooms = widths.rooms(nest)
+    room = machine.spm_bytes - beside
+    left = room - sum(whole_bytes(rooms[name] * nest.tensors[name].elements) for name in still | once)
     if left <= 0:
         return None
     found: list[tuple[Price, Schedule]] = []
     plain = best_schedule(nest, machine, objective, widths)
-    fits = staying_room(nest, plain, still | once) <= room and moves_once(nest, plain, once)
+    fits = staying_room(nest, plain, widths, still | once) <= room and moves_once(nest, plain, once)
     for schedule in (*((plain,) if fits else ()), *_schedules(nest, machine, objective, widths, still, once, left)):
-        promised = replace(schedule, spm=machine.spm_bytes // max(widths))
+        promised = replace(schedule, spm=machine.spm_bytes)
         found.append((staying_price(nest, promised, machine, widths, still), promised))
     if not found:
         return None
@@ -100,18 +99,18 @@ def _schedules(
     nest: Nest,
     machine: Machine,
     objective: Objective,
-    widths: tuple[int, ...],
+    widths: Bits,
     still: Names,
     once: Names,
-    elements: int,
+    left: int,
 ) -> Iterator[Schedule]:
-    """Schedules in so many elements beside what stays: with `once` in blocks that move once, or moved whole."""
+    """Schedules in so many bytes beside what stays: with `once` in blocks that move once, or moved whole."""
 
     def best(free: Names) -> Schedule:
-        moving = moving_widths(nest, widths, free)
-        if not any(moving):  # Only the array's work counts.
-            moving = (1,) * len(widths)
-        return best_schedule(nest, replace(machine, spm_bytes=elements * max(moving)), objective, moving)
+        moving = widths.without(nest, free)
+        if not any(moving.stored):  # Only the array's work counts.
+            moving = Bits((BYTE,) * len(nest.tensors), (BYTE,) * len(nest.outs), moving.room)
+        return best_schedule(nest, replace(machine, spm_bytes=left), objective, moving)
 
     try:
         found = _kept(best(still), still, 0)

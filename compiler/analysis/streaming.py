@@ -20,7 +20,7 @@ from typing import cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.elements import size_bytes
 from npuc.compiler.analysis.machine import Machine
 from npuc.dialects.npu import TensorWorkOp, VectorOp
 from npuc.dialects.npu.again import Again
@@ -70,7 +70,7 @@ def _again(op: VectorOp, again: Again, sizes: Sizes, room: int, whole: Collectio
         for numbers in (again.operands, again.beside)
     )
     shared = sum(sizes[name] for name in beside if name not in twice)
-    own = {name: sizes[name] // again.groups for name in twice}
+    own = {name: -(-sizes[name] // again.groups) for name in twice}
     stays = max(
         (kept for kept in _subsets(twice) if not kept or shared + sum(own[name] for name in kept) <= room),
         key=lambda kept: sum(own[name] for name in kept),
@@ -94,4 +94,4 @@ def _sized(
         seen.add(value)
         shape = cast("TensorType[Attribute]", value.type).get_shape()
         elements = prod(shape) if counts is None else counts[number]
-        yield f"{side}{number}", elements * element_bytes(value.type, machine.element_bytes)
+        yield f"{side}{number}", size_bytes(value.type, elements, machine.element_bytes)

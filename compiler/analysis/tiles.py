@@ -1,22 +1,23 @@
 """
 The tile operations of a scheduled nest as a compressed sequence.
 
-A schedule runs one tile operation an iteration of all its loops. When loop p steps, the loops inside start again,
-and the operation that follows brings the blocks which that step changed: it reads the new ones and first writes
-back the blocks of accumulators that they displace. So the sequence is a tree: a node is what the loops from one
-depth on do, as a list of (node, bytes moved before its first operation, repetitions). Equal nodes are one object,
-found again by what they depend on: the extents of the dimensions, the tables of the axes with halos or borders, and
-which accumulators still see their first visit. Building costs what distinct nodes there are, not trips; axes with
-windows are walked along their own tiles.
+A schedule runs one tile operation an iteration of all its loops. When loop p steps, the loops inside start again, and
+the operation that follows brings the blocks which that step changed: it reads the new ones and first writes back the
+blocks of accumulators that they displace. So the sequence is a tree: a node is what the loops from one depth on do, as
+a list of (node, bits moved before its first operation, repetitions). Equal nodes are one object, found again by what
+they depend on: the extents of the dimensions, the tables of the axes with halos or borders, and which accumulators
+still see their first visit or see their last: it is then that they are finished. Building costs what distinct nodes
+there are, not trips; axes with windows are walked along their own tiles.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.axes import AxisTable, AxisTables
+from npuc.compiler.analysis.axes import AxisTable, AxisTables, Counts
 from npuc.compiler.analysis.blocks import Stream, is_plain, streams, touched
 from npuc.compiler.analysis.compute import tile_cycles, waits_apart
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.residency import changes, group_wait
 from npuc.compiler.analysis.sequence import Node, TileSequence
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -25,7 +26,8 @@ from npuc.dialects.npu.nest import Nest, Schedule
 @dataclass(frozen=True)
 class Place:
     """
-    Where a node stands: extents by dimension, tables by tensor axis, and which tensors see their first visit.
+    Where a node stands: extents by dimension, tables by tensor axis, which tensors see their first visit, and which
+    accumulators their last.
 
     `found` is -1 for each statement whose stationary tile the node's first operation finds in the array, else what the
     instructions wait for the next one; empty where that makes no difference.
@@ -34,14 +36,15 @@ class Place:
     extents: tuple[int, ...]
     tables: tuple[AxisTable | None, ...]
     first: tuple[bool, ...]
+    last: tuple[bool, ...]
     found: tuple[int, ...] = ()
 
 
 def tile_sequence(
-    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], held: bool = False, apart: bool = False
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, held: bool = False, apart: bool = False
 ) -> TileSequence:
     """
-    The tile operations of a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
+    The tile operations of a scheduled nest.
 
     `held`: the first operation finds its stationary tile in the array. `apart`: none does, as other operations run
     between any two.
@@ -50,7 +53,7 @@ def tile_sequence(
 
 
 def part_sequences(
-    nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], reduction: bool = False
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, reduction: bool = False
 ) -> tuple[TileSequence, ...]:
     """
     The tile operations of each core of a schedule over cores, which begin with nothing in SPM or array.
@@ -63,10 +66,16 @@ def part_sequences(
 
 @dataclass(frozen=True)
 class Moved:
-    """A tensor that moves, prepared: bytes an element, and per axis its dimension and the loops that cut it."""
+    """
+    A tensor that moves, prepared: per axis its dimension and the loops that cut it.
+
+    `width` are the bits of an element that is read, of an accumulator a partial sum; `final` those of one that is
+    finished.
+    """
 
     stream: Stream
     width: int
+    final: int
     plain: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
     """Of each axis that is one dimension: the dimension's number, and (loop, step) of what cuts it here."""
     tables: tuple[int, ...]
@@ -78,7 +87,7 @@ class Moved:
 class TileBuilder:
     """Builds the tree, top down; `nodes` remembers what was built."""
 
-    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], apart: bool):
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, apart: bool):
         self.nest, self.schedule, self.loops, self.array = nest, schedule, schedule.loops, array
         self.apart, self.finds = apart, array.keeps and not apart
         self.numbers = {dim: number for number, dim in enumerate(nest.sizes)}
@@ -87,10 +96,12 @@ class TileBuilder:
         self.table_depth: list[int] = []
         self.roots: list[AxisTable] = []
         tables = AxisTables()
-        by_name = dict(zip(nest.tensors, widths, strict=True))
-        self.moved = [self._prepare(s, by_name[s.tensor.name], tables) for s in streams(nest, schedule)]
+        self.stored, self.held = widths.by_name(nest), widths.held(nest)
+        self.moved = [self._prepare(s, tables) for s in streams(nest, schedule)]
+        self.told = [m.stream.kind == "accumulator" and m.width != m.final for m in self.moved]
+        """The accumulators of which it matters whether a block is finished."""
 
-    def _prepare(self, stream: Stream, width: int, tables: AxisTables) -> Moved:
+    def _prepare(self, stream: Stream, tables: AxisTables) -> Moved:
         plain: list[tuple[int, tuple[tuple[int, int], ...]]] = []
         numbers: list[int] = []
         for axis, size in zip(stream.tensor.axes, stream.tensor.shape, strict=True):
@@ -108,12 +119,13 @@ class TileBuilder:
             for p in stream.loops
             if self.loops[p].dim in stream.tensor.dims
         )
-        return Moved(stream, width, tuple(plain), tuple(numbers), index)
+        name = stream.tensor.name
+        return Moved(stream, self.held[name], self.stored[name], tuple(plain), tuple(numbers), index)
 
     def sequence(self, held: bool) -> TileSequence:
         found = self._groups(-1, self.nest.sizes) if self.finds else ()
         found = tuple(-1 for _ in found) if held else found
-        place = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved), found)
+        place = self.whole(found)
         root = self._node(0, place)
         head = tail = spare = 0
         for number, moved in enumerate(self.moved):
@@ -121,15 +133,19 @@ class TileBuilder:
             head += moved.width * self._loaded(number, moved, -1, place)
             missed = tensor.elements - touched(tensor, self.nest.sizes)
             if moved.stream.kind == "accumulator":
-                tail += moved.width * self._block(moved, -1, place, last=True)[0]
+                tail += self._written(number, moved, -1, place, finished=True)
             if moved.stream.kind != "input":
-                spare += moved.width * missed
+                spare += moved.final * missed
         return TileSequence(root, head, tail, spare)
+
+    def whole(self, found: tuple[int, ...] = ()) -> Place:
+        """Outside of all loops."""
+        every = tuple(True for _ in self.moved)
+        return Place(tuple(self.nest.sizes.values()), tuple(self.roots), every, every, found)
 
     def parts(self, reduction: bool) -> Iterator[TileSequence]:
         spare = self.sequence(held=False).spare
-        whole = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved))
-        for place in self._cores(0, whole, reduction):
+        for place in self._cores(0, self.whole(), reduction):
             yield self.part(place, spare)
             spare = 0
 
@@ -138,14 +154,14 @@ class TileBuilder:
         level = self.schedule.spread - 1
         head = tail = 0
         for number, moved in enumerate(self.moved):
-            elements, new = self._block(moved, level, place, last=False)
+            elements, new, _ = self._block(moved, level, place, last=False)
             if moved.stream.kind == "accumulator":
-                tail += moved.width * self._block(moved, level, place, last=True)[0]
+                tail += self._written(number, moved, level, place, finished=True)
                 head += moved.width * (elements - new if place.first[number] else elements)
             elif moved.stream.kind == "input" or place.first[number]:
                 head += moved.width * elements
         found = self._groups(level, dict(zip(self.nest.sizes, place.extents, strict=True))) if self.finds else ()
-        return TileSequence(self._child(level, place, place.first, found), head, tail, spare)
+        return TileSequence(self._child(level, place, place.first, place.last, found), head, tail, spare)
 
     def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
         """The places of the cores, inside all loops over them."""
@@ -155,10 +171,12 @@ class TileBuilder:
         later, flags = self._later(level, place.first), place.first
         if reduction:
             later = tuple(first or m.stream.kind == "accumulator" for first, m in zip(later, self.moved, strict=True))
-        for inner, count in self._iterations(level, place):
-            for _ in range(count):
-                yield from self._cores(level + 1, replace(inner, first=flags), reduction)
-                flags = later
+        cores = [inner for inner, count in self._iterations(level, place) for _ in range(count)]
+        earlier = self._earlier(level, place.last)
+        for number, inner in enumerate(cores, 1):
+            last = place.last if number == len(cores) else earlier
+            yield from self._cores(level + 1, replace(inner, first=flags, last=last), reduction)
+            flags = later
 
     def _node(self, level: int, place: Place) -> Node:
         """What the loops from `level` on do at this place."""
@@ -171,16 +189,16 @@ class TileBuilder:
         items: list[tuple[Node, int, int]] = []
         later = self._later(level, place.first)
         previous: Place | None = None
-        for inner, count in self._iterations(level, place):
+        for inner, count, last in self._told_apart(level, place):
             if previous is None:
-                items.append((self._child(level, inner, place.first, place.found), 0, 1))
+                items.append((self._child(level, inner, place.first, last, place.found), 0, 1))
                 previous, count = inner, count - 1
             if count and previous is not inner:
-                child = self._child(level, inner, later, self._found(level, inner))
+                child = self._child(level, inner, later, last, self._found(level, inner))
                 items.append((child, self._step(level, place, previous, inner), 1))
                 previous, count = inner, count - 1
             if count:
-                child = self._child(level, inner, later, self._found(level, inner))
+                child = self._child(level, inner, later, last, self._found(level, inner))
                 items.append((child, self._step(level, place, inner, inner), count))
         node = Node(
             tuple(items),
@@ -202,6 +220,20 @@ class TileBuilder:
             node = self.nodes[key] = Node((), cycles, cycles)
         return node
 
+    def _told_apart(self, level: int, place: Place) -> Iterator[tuple[Place, int, tuple[bool, ...]]]:
+        """The iterations of a loop, with the accumulators that see their last visit in them: the last one by itself."""
+        earlier = self._earlier(level, place.last)
+        if earlier == place.last:
+            for inner, count in self._iterations(level, place):
+                yield inner, count, place.last
+            return
+        *before, (inner, count) = self._iterations(level, place)
+        for other, times in before:
+            yield other, times, earlier
+        if count > 1:
+            yield inner, count - 1, earlier
+        yield inner, 1, place.last
+
     def _iterations(self, level: int, place: Place) -> Iterator[tuple[Place, int]]:
         """The places of the iterations of a loop, in order, with how often each repeats."""
         loop = self.loops[level]
@@ -215,7 +247,7 @@ class TileBuilder:
                 table = chosen[n]
                 chosen[n] = None if table is None else table.children[index]
             extents = (*place.extents[:number], extent, *place.extents[number + 1 :])
-            return Place(extents, tuple(chosen), place.first, place.found)
+            return Place(extents, tuple(chosen), place.first, place.last, place.found)
 
         if not tables:
             if whole:
@@ -247,11 +279,22 @@ class TileBuilder:
         statements = self.nest.statements
         return tuple(group_wait(self.nest, self.schedule, s, self.array, level, extents) for s in statements)
 
-    def _child(self, level: int, inner: Place, first: tuple[bool, ...], found: tuple[int, ...]) -> Node:
+    def _child(
+        self, level: int, inner: Place, first: tuple[bool, ...], last: tuple[bool, ...], found: tuple[int, ...]
+    ) -> Node:
         """The node inside one iteration; what no deeper loop asks for is forgotten, so that more nodes are equal."""
         tables = tuple(t if self.table_depth[n] > level + 1 else None for n, t in enumerate(inner.tables))
         flags = tuple(f if m.stream.depth > level + 1 else True for f, m in zip(first, self.moved, strict=True))
-        return self._node(level + 1, Place(inner.extents, tables, flags, found))
+        if not all(last):
+            last = tuple(
+                seen or not self._changes_inside(level, inner, moved)
+                for seen, moved in zip(last, self.moved, strict=True)
+            )
+        return self._node(level + 1, Place(inner.extents, tables, flags, last, found))
+
+    def _changes_inside(self, level: int, place: Place, moved: Moved) -> bool:
+        """Whether a tensor's block changes within an iteration of `level`."""
+        return any(p > level and place.extents[n] > step for p, n, step in moved.cuts)
 
     def _later(self, level: int, first: tuple[bool, ...]) -> tuple[bool, ...]:
         """Which tensors still see their first visit after a first iteration of a loop."""
@@ -260,8 +303,16 @@ class TileBuilder:
             m.stream.kind == "input" or (f and dim in m.stream.out.dims) for f, m in zip(first, self.moved, strict=True)
         )
 
+    def _earlier(self, level: int, last: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which tensors see their last visit in an iteration of a loop before the last one."""
+        dim = self.loops[level].dim
+        return tuple(
+            seen and not (told and dim not in m.stream.tensor.dims)
+            for seen, told, m in zip(last, self.told, self.moved, strict=True)
+        )
+
     def _step(self, level: int, place: Place, previous: Place, inner: Place) -> int:
-        """The bytes that move when a loop steps from one place to another."""
+        """The bits that move when a loop steps from one place to another."""
         dim = self.loops[level].dim
         total = 0
         for number, moved in enumerate(self.moved):
@@ -271,29 +322,41 @@ class TileBuilder:
             if stream.kind == "start" and (dim not in stream.out.dims or not place.first[number]):
                 continue
             changes = (
-                level < self.schedule.spread
-                or dim in stream.tensor.dims
-                or any(p > level and place.extents[n] > step for p, n, step in moved.cuts)
+                level < self.schedule.spread or dim in stream.tensor.dims or self._changes_inside(level, place, moved)
             )
             if not changes:
                 continue
             total += moved.width * self._loaded(number, moved, level, inner)
             if stream.kind == "accumulator":
-                total += moved.width * self._block(moved, level, previous, last=True)[0]
+                total += self._written(number, moved, level, previous, finished=dim in stream.tensor.dims)
         return total
+
+    def _written(self, number: int, moved: Moved, level: int, place: Place, *, finished: bool) -> int:
+        """
+        The bits written of an accumulator's last block inside an iteration of `level`.
+
+        Its elements that no later block has are finished, where it is `finished` within the loops that come back to it.
+        """
+        elements, _, final = self._block(moved, level, place, last=True)
+        if not (finished and place.last[number]):
+            final = 0
+        return moved.width * elements + (moved.final - moved.width) * final
 
     def _loaded(self, number: int, moved: Moved, level: int, inner: Place) -> int:
         """The elements read when the first block inside an iteration comes in."""
-        elements, new = self._block(moved, level, inner, last=False)
+        elements, new, _ = self._block(moved, level, inner, last=False)
         if moved.stream.kind != "accumulator":
             return elements
         dim = None if level < 0 else self.loops[level].dim
         fresh = inner.first[number] and (dim is None or dim in moved.stream.tensor.dims)
         return elements - new if fresh else elements
 
-    def _block(self, moved: Moved, level: int, place: Place, *, last: bool) -> tuple[int, int]:
-        """Elements of the first or last block of a tensor inside an iteration of `level`, and those new to it."""
-        elements = new = 1
+    def _block(self, moved: Moved, level: int, place: Place, *, last: bool) -> Counts:
+        """
+        Elements of the first or last block of a tensor inside an iteration of `level`, those new to it, and those that
+        no block after it has.
+        """
+        elements = new = final = 1
         for dim, cuts in moved.plain:
             extent = place.extents[dim]
             for p, step in cuts:
@@ -301,10 +364,12 @@ class TileBuilder:
                     extent = ((extent - 1) % step) + 1 if last else min(extent, step)
             elements *= extent
             new *= extent
+            final *= extent
         for n in moved.tables:
             table = place.tables[n]
             assert table is not None, "the tables of a tensor are kept down to its load depth"
-            count, fresh = table.last if last else table.first
+            count, fresh, end = table.last if last else table.first
             elements *= count
             new *= fresh
-        return elements, new
+            final *= end
+        return elements, new, final

@@ -5,10 +5,10 @@ The times are those of `pipeline.py`, the same recurrence run in pieces: a part 
 where it is short beside the whole or never waits, else from the same state piece by piece. So the sums are exact, and
 the cost depends on the resolution, not on the number of tile operations. The first operations are told fold by fold.
 
-Time is counted in ticks of 1/p cycle, p being the numerator of bytes_per_cycle. With `fill = "overlap"` the fill of
-the operation stands before its first fold and the drain behind its last; waits are all else that is not compute. In
-an in-place array, the changes of the tiles that stay count as fill; on a register-fed array, all but the rows that
-instructions stream, with what follows the last instruction as drain.
+Time is counted in ticks of 1/p cycle, p being the numerator of the channel's bits a cycle. With `fill = "overlap"` the
+fill of the operation stands before its first fold and the drain behind its last; waits are all else that is not
+compute. In an in-place array, the changes of the tiles that stay count as fill; on a register-fed array, all but the
+rows that instructions stream, with what follows the last instruction as drain.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from typing import Literal, overload
 
 from npuc.compiler.analysis.array import Array, Numbers
 from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.operations import least_cycles, leaves, longest_fold, tile_extents, tile_folds
 from npuc.compiler.analysis.pipeline import core_runs, pipeline, slowest_core
@@ -142,11 +143,11 @@ class _Streaming(Array):
 class _Serial:
     """The recurrence without double buffering: what moves and what is computed add up."""
 
-    def __init__(self, per_cycle: int, per_byte: int):
-        self.per_cycle, self.per_byte, self.comp = per_cycle, per_byte, 0
+    def __init__(self, per_cycle: int, per_bit: int):
+        self.per_cycle, self.per_bit, self.comp = per_cycle, per_bit, 0
 
     def repeat(self, child: Node, moved: int, count: int) -> None:
-        self.comp += count * ((moved + child.moved) * self.per_byte + child.cycles * self.per_cycle)
+        self.comp += count * ((moved + child.moved) * self.per_bit + child.cycles * self.per_cycle)
 
     def state(self) -> RunState:
         return 0, self.comp, 0, 0, 0, ()
@@ -156,9 +157,9 @@ class _Serial:
 
 
 def _run_of(machine: Machine) -> Run | _Serial:
-    rate = machine.channel
+    rate = machine.channel_bits
     if machine.double_buffer:
-        return Run(rate.numerator, rate.denominator, machine.spm_bytes)
+        return Run(rate.numerator, rate.denominator, machine.spm_bits)
     return _Serial(rate.numerator, rate.denominator)
 
 
@@ -219,10 +220,10 @@ class _Walk:
 
 @lru_cache(maxsize=64)
 def timeline(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...], held: bool = False, extra: int = 0
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, held: bool = False, extra: int = 0
 ) -> Timeline:
     """
-    The array's time in a scheduled nest; `widths` are bytes an element, in the order of `nest.tensors`.
+    The array's time in a scheduled nest.
 
     Over several cores it is the array of the slowest. `held`: the operation before left the stationary tile in the
     array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
@@ -240,7 +241,7 @@ def timeline(
         sequence = tile_sequence(nest, schedule, array, widths, held)
         streamed = tile_sequence(nest, schedule, streaming, widths)
     run = _run_of(machine)
-    p, first = run.per_cycle, sequence.head * machine.channel.denominator
+    p, first = run.per_cycle, sequence.head * machine.channel_bits.denominator
     whole = (cycles + extra) * p
     walk = _Walk(
         run, machine, whole // RESOLUTION, len(nest.statements) == 1 and not array.reload and array.stages is None

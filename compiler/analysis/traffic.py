@@ -7,21 +7,57 @@ iteration to the next (a *seam*: a loop that does not index the tensor steps whi
 takes one trip); it is not moved again then, so one block is subtracted a seam. Without repeated dimensions there
 are no seams, and for plain maps the result is `mult x |T|`. Accumulators write each block they leave, read back
 what was written before, and write once the elements that no statement touches.
+
+An element of an accumulator is written each time its block leaves. It is finished the last time and a partial sum
+before, and a partial sum is what is read back; so of the writes as many as there are reads are unfinished, and every
+element is written once finished.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
 from npuc.compiler.analysis.blocks import Cut, Stream, axis_sum, interval_count, streams, touched
+from npuc.compiler.analysis.elements import Bits, whole_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
 @dataclass(frozen=True)
 class TensorTraffic:
-    """Elements of one tensor read from and written to DRAM."""
+    """
+    Elements of one tensor read from and written to DRAM.
+
+    `resumed` are those of the reads that are partial sums, `spilled` those of the writes that are not finished.
+    """
 
     read: int
     write: int
+    resumed: int = 0
+    spilled: int = 0
+
+    def bits(self, stored: int, sums: int) -> tuple[int, int]:
+        """The bits read and written of a tensor with elements of `stored` bits and partial sums of `sums`."""
+        more = sums - stored
+        return self.read * stored + self.resumed * more, self.write * stored + self.spilled * more
+
+
+def moved_bits(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> int:
+    """All bits that move between DRAM and SPM."""
+    return sum(read + write for read, write in bits_by_tensor(nest, moved, widths).values())
+
+
+def bits_by_tensor(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> dict[str, tuple[int, int]]:
+    """The bits of each tensor that are read, and those that are written."""
+    stored, sums = widths.by_name(nest), widths.held(nest)
+    return {name: t.bits(stored[name], sums[name]) for name, t in moved.items()}
+
+
+def bytes_by_tensor(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> dict[str, tuple[int, int]]:
+    """The whole bytes of each tensor that are read, and those that are written."""
+    return {
+        name: (whole_bytes(read), whole_bytes(write))
+        for name, (read, write) in bits_by_tensor(nest, moved, widths).items()
+    }
 
 
 def traffic(nest: Nest, schedule: Schedule) -> dict[str, TensorTraffic]:
@@ -32,7 +68,8 @@ def traffic(nest: Nest, schedule: Schedule) -> dict[str, TensorTraffic]:
         moved = volume(nest, schedule, stream)
         reached = touched(tensor, nest.sizes)
         if stream.kind == "accumulator":
-            result[tensor.name] = TensorTraffic(moved - reached, moved + tensor.elements - reached)
+            again = moved - reached
+            result[tensor.name] = TensorTraffic(again, tensor.elements + again, again, again)
         elif stream.kind == "start":
             result[tensor.name] = TensorTraffic(moved + tensor.elements - reached, 0)
         else:

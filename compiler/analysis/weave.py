@@ -13,11 +13,11 @@ from typing import TypeAlias
 from npuc.compiler.analysis.sequence import Node
 
 Run: TypeAlias = tuple[Node, int, int]
-"""A node, the bytes that move before each of its runs, how often it runs."""
+"""A node, the bits that move before each of its runs, how often it runs."""
 
 
 def weave(sequences: Sequence[tuple[Node, int]]) -> tuple[Node, int]:
-    """One sequence of all operations in turn; each comes with the bytes that move before its first operation."""
+    """One sequence of all operations in turn; each comes with the bits that move before its first operation."""
     return _Weaver().whole(tuple((node, moved, 1) for node, moved in sequences)), sequences[0][1]
 
 
@@ -96,7 +96,7 @@ def _add(runs: list[Run], run: Run) -> None:
 
 
 def node_of(runs: list[Run]) -> Node:
-    """The node of these runs; the bytes before the first of them are the caller's."""
+    """The node of these runs; the bits before the first of them are the caller's."""
     first, moved, count = runs[0]
     if len(runs) == 1 and count == 1:
         return first
@@ -106,6 +106,6 @@ def node_of(runs: list[Run]) -> Node:
         tuple(items),
         sum(node.cycles * times for node, _, times in items),
         first.first,
-        sum((node.moved + bytes) * times for node, bytes, times in items),
-        sum((node.loads + (bytes > 0)) * times for node, bytes, times in items),
+        sum((node.moved + bits) * times for node, bits, times in items),
+        sum((node.loads + (bits > 0)) * times for node, bits, times in items),
     )

@@ -1,4 +1,4 @@
-"""What the array does at every combination of steps of a schedule search: cycles, and bytes between it and the SPM."""
+"""What the array does at every combination of steps of a schedule search: cycles, and bits between it and the SPM."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.residency import members, placement
 from npuc.compiler.analysis.space import Group, Reals, along, total
 from npuc.dialects.npu.gemm import gemm_view
@@ -13,17 +14,17 @@ from npuc.dialects.npu.nest import Nest
 
 
 class Work:
-    """The work for one nest; `widths` are bytes an element in the order of `nest.tensors`."""
+    """The work for one nest."""
 
-    def __init__(self, nest: Nest, array: Array, groups: tuple[Group, ...], widths: tuple[int, ...]):
+    def __init__(self, nest: Nest, array: Array, groups: tuple[Group, ...], widths: Bits):
         self.nest, self.array, self.groups = nest, array, groups
-        self.width = dict(zip(nest.tensors, widths, strict=True))
+        self.width = widths.held(nest)
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
         self.works: dict[tuple[int, ...], tuple[Reals, Reals]] = {}
         self.cycles, self.accesses = self._array_work()
 
     def of(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
-        """Cycles and bytes of the array in an order: less what finds its stationary tile in the elements."""
+        """Cycles and bits of the array in an order: less what finds its stationary tile in the elements."""
         if not self.array.keeps:
             return self.cycles, self.accesses
         if order not in self.works:
@@ -39,7 +40,7 @@ class Work:
         return self.works[order]
 
     def _kept(self, order: tuple[int, ...]) -> Iterator[tuple[Reals, Reals]]:
-        """Of each statement, the tile operations that find their stationary tile, and the bytes of those tiles."""
+        """Of each statement, the tile operations that find their stationary tile, and the bits of those tiles."""
         array = self.array
         for statement in self.nest.statements:
             view, place = gemm_view(self.nest, statement), placement(statement, array)
@@ -65,7 +66,7 @@ class Work:
         return _sums(tuple(self.groups[n] for n in found), kind, self.array).reshape(shape)
 
     def _array_work(self) -> tuple[Reals, Reals]:
-        """Cycles, and bytes that the array reads and writes, at every combination of steps."""
+        """Cycles, and bits that the array reads and writes, at every combination of steps."""
         array, count, role = self.array, len(self.groups), self._role
         cycles: Reals = np.full((1,) * count, float(array.op_overhead))
         self.folds: list[tuple[Reals, Reals]] = []

@@ -1,6 +1,6 @@
 """Contractions that share an operand, in whatever way costs least."""
 
-from npuc.compiler.analysis.elements import contract_widths, element_bytes
+from npuc.compiler.analysis.elements import contract_widths, value_widths
 from npuc.compiler.analysis.interleave_search import Problem
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
@@ -40,7 +40,7 @@ def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:
 
 def _problem(found: Sharing, machine: Machine) -> Problem:
     inputs = [[same_value(value) for value in op.operands[: len(op.nest.ins)]] for op in found.ops]
-    widths = tuple(contract_widths(op, machine.element_bytes) for op in found.ops)
+    widths = tuple(contract_widths(op, machine) for op in found.ops)
     nests = tuple(op.nest for op in found.ops)
     return Problem(nests, number_values(inputs), (None,) * len(nests), widths, machine)
 
@@ -52,5 +52,4 @@ def _fused(found: Sharing, machine: Machine) -> Fused | None:
     operands = [found.ops[part].operands[number] for part, number in joined.sources]
     results = [result for op in found.ops for result in op.results]
     inputs = len(joined.nest.ins)
-    values = (*operands[:inputs], *results, *operands[inputs:])
-    return Fused(joined.nest, tuple(element_bytes(value.type, machine.element_bytes) for value in values))
+    return Fused(joined.nest, value_widths(operands[:inputs], results, operands[inputs:], machine))

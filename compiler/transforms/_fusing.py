@@ -7,7 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.cores import core_count, parts
 from npuc.compiler.analysis.cuts import cuts_of
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths, element_bits, taken_bytes
 from npuc.compiler.analysis.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
@@ -17,7 +17,6 @@ from npuc.compiler.errors import CapacityError
 from npuc.compiler.layers import get_layer, get_op_class
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.finish import unfinished
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, fused_with
 from npuc.dialects.provenance import is_recomputed, repeat_of
@@ -133,29 +132,34 @@ class Fusing:
     def _schedules(self, contract: ContractOp, now: Schedule, fused: Sequence[Fused]) -> Iterator[Schedule]:
         """The schedule as it is and the best for the bytes that now move with an output, if they finish and fit."""
         nest, machine = contract.nest, self.machine
-        widths = contract_widths(contract, machine.element_bytes)
+        widths = contract_widths(contract, machine)
         work = epilogues(contract, fused, machine, len(fused))
-        wide = tuple(max(1, w) for w in fused_widths(nest, widths, work))
-        wide = tuple(map(max, zip(wide, widths, strict=True)))
-        sizes = dict(zip(nest.tensors, widths, strict=True))
-        for schedule in (now, *_searched(nest, machine, wide, max(widths), {f.output for f in fused})):
+        wide = self._wide(contract, fused, widths, fused_widths(nest, widths, work))
+        for schedule in (now, *_searched(nest, machine, wide, {f.output for f in fused})):
             if any(unfinished(nest, schedule, f.output) is not None for f in fused):
                 continue
-            blocks = footprint(nest, schedule)
-            room = room_bytes(contract, schedule, fused, machine)
-            elements = sum(blocks.values()) + sum(count for _, count in fused_room(contract, schedule, fused))
-            fits = schedule.spm is None or elements <= schedule.spm
-            if fits and sum(blocks[t] * sizes[t] for t in blocks) + room <= machine.spm_bytes:
+            room = taken_bytes(nest, schedule, widths) + room_bytes(contract, schedule, fused, machine)
+            if room <= min(machine.spm_bytes, schedule.spm or machine.spm_bytes):
                 yield schedule
+
+    def _wide(self, contract: ContractOp, fused: Sequence[Fused], widths: Bits, moving: Bits) -> Bits:
+        """Bits to search with: at least those of the contraction, and the room of what is held beside its blocks."""
+        nest, rooms = contract.nest, widths.rooms(contract.nest)
+        held = {value for value, _ in fused_room(contract, contract.schedule, fused)}
+        for value, output in ((v, f.output) for f in fused for v in (*f.outside, *f.op.results)):
+            if value in held and shape_of(value) == nest.tensors[output].shape:
+                rooms[output] += element_bits(value.type, self.machine.element_bytes)
+        stored = tuple(map(max, zip(moving.stored, widths.stored, strict=True)))
+        return Bits(stored, widths.sums, tuple(rooms.values()))
 
     def _price(self, contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> tuple[int, int]:
         """Cycles and bytes of a contraction with what is fused."""
         if fused:
             timing = stage(contract, schedule, fused, self.machine)
         else:
-            widths = contract_widths(contract, self.machine.element_bytes)
+            widths = contract_widths(contract, self.machine)
             timing = pipeline(contract.nest, schedule, self.machine, widths)
-        return timing.cycles, timing.moved
+        return timing.cycles, timing.moved // BYTE
 
     def _stream(self, op: VectorOp) -> tuple[int, int]:
         """Cycles and bytes of vector work by itself."""
@@ -163,14 +167,11 @@ class Fusing:
         return stream_cycles(op.ops, moved, self.machine), moved
 
 
-def _searched(
-    nest: Nest, machine: Machine, widths: tuple[int, ...], widest: int, outputs: Collection[str]
-) -> Iterator[Schedule]:
+def _searched(nest: Nest, machine: Machine, widths: Bits, outputs: Collection[str]) -> Iterator[Schedule]:
     """
-    The best schedule for these bytes of an element, and on several cores the best of each cut that leaves every block
+    The best schedule for these bits of an element, and on several cores the best of each cut that leaves every block
     of the outputs to one core.
     """
-    budget = machine.spm_bytes // widest
     cuts = [cut for cut in cuts_of(nest, machine.cores) if cut] if machine.cores > 1 else []
     for cut in [None, *cuts]:
         if cut is not None and any(loop.dim not in nest.tensors[name].dims for loop in cut for name in outputs):
@@ -183,7 +184,7 @@ def _searched(
                 found = best_schedule(part, machine.core(count), "time", widths)
         except CapacityError:
             continue
-        yield Schedule((*(cut or ()), *found.loops), found.keep, budget)
+        yield Schedule((*(cut or ()), *found.loops), found.keep, machine.spm_bytes)
 
 
 def _is_elementwise(op: VectorOp) -> bool:

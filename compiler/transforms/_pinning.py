@@ -15,16 +15,16 @@ from fnmatch import fnmatchcase
 
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.elements import contract_widths, taken_bytes, whole_bytes
 from npuc.compiler.analysis.gemm import forward_view
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.errors import CapacityError, UsageError, did_you_mean
-from npuc.compiler.transforms._scheduling import budget_of
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.shared import joint_footprint
+from npuc.dialects.npu.widths import PLAIN
 from npuc.dialects.provenance import layer_of
 
 LETTERS = ("m", "n", "k")
@@ -129,39 +129,45 @@ def settle(contracts: Iterable[ContractOp], machine: Machine | None) -> None:
 
 def fits(op: ContractOp, schedule: Schedule, machine: Machine) -> bool:
     """Whether a schedule of a contraction is legal and its blocks take no more than its promise, or the machine."""
-    budget = _budget_of(op, schedule, machine)
+    budget = _budget_of(schedule, machine)
     legal = next(schedule.problems(op.nest), None) is None
-    return legal and (budget is None or sum(footprint(op.nest, schedule).values()) <= budget)
+    return legal and (budget is None or taken_bytes(op.nest, schedule, contract_widths(op, machine)) <= budget)
 
 
-def _budget_of(op: ContractOp, schedule: Schedule, machine: Machine | None) -> int | None:
-    """The elements that a schedule may use: as it promises, else what the machine holds where that counts."""
+def _budget_of(schedule: Schedule, machine: Machine | None) -> int | None:
+    """The bytes that a schedule may use: as it promises, else what the machine holds where that counts."""
     if schedule.spm is not None or machine is None or machine.policy == "lru":
         return schedule.spm
-    return machine.spm_bytes // max(contract_widths(op, machine.element_bytes))
+    return machine.spm_bytes
 
 
 def _settle_alone(op: ContractOp, machine: Machine | None) -> None:
     schedule = op.schedule
-    budget = _budget_of(op, schedule, machine)
-    held = footprint(op.nest, schedule)
-    _check_room(op, [held], budget)
+    budget = _budget_of(schedule, machine)
+    _check_room(op, [footprint(op.nest, schedule)], budget, machine)
     op.schedule = Schedule(schedule.loops, schedule.keep, budget)
 
 
 def _settle_together(op: InterleaveOp, machine: Machine | None) -> None:
     budget = op.spm
     if budget is None and machine is not None and machine.policy != "lru":
-        budget = budget_of(op, machine)
-    _check_room(op, joint_footprint(op.together), budget)
+        budget = machine.spm_bytes
+    _check_room(op, joint_footprint(op.together), budget, machine)
     op.spm = budget
 
 
-def _check_room(op: ContractOp | InterleaveOp, held: Sequence[dict[str, int]], budget: int | None) -> None:
-    total = sum(sum(own.values()) for own in held)
+def _check_room(
+    op: ContractOp | InterleaveOp, held: Sequence[dict[str, int]], budget: int | None, machine: Machine | None
+) -> None:
+    contracts = op.contracts if isinstance(op, InterleaveOp) else [op]
+    rooms = [contract_widths(one, machine or PLAIN).rooms(one.nest) for one in contracts]
+    taken = [
+        {n: whole_bytes(bits[n] * count) for n, count in own.items()} for own, bits in zip(held, rooms, strict=True)
+    ]
+    total = sum(sum(own.values()) for own in taken)
     if budget is None or total <= budget:
         return
-    parts = "; ".join(", ".join(f"{name} {elements}" for name, elements in own.items()) for own in held)
+    parts = "; ".join(", ".join(f"{name} {count}" for name, count in own.items()) for own in taken)
     who = named(op) if isinstance(op, ContractOp) else f"the contractions in turn of '{layer_of(op)}'"
-    message = f"the blocks of {who} take {total:,} elements ({parts}), a schedule may use {budget:,}"
+    message = f"the blocks of {who} take {total:,} bytes of SPM ({parts}), a schedule may use {budget:,}"
     raise CapacityError(message, location=location_of(op), hint=FITTING)

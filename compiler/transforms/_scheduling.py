@@ -46,7 +46,7 @@ def schedule_for(contract: ContractOp, machine: Machine, objective: Objective, o
     Raises `CapacityError`, at the contraction's place, when not even the smallest tiles fit; `UsageError` when the
     machine does not say what the objective needs.
     """
-    widths = contract_widths(contract, machine.element_bytes)
+    widths = contract_widths(contract, machine)
     return or_capacity_error(contract, lambda: best_schedule(contract.nest, machine, objective, widths, order))
 
 
@@ -61,17 +61,11 @@ def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> S
         ) from None
 
 
-def budget_of(op: InterleaveOp, machine: Machine) -> int:
-    """What the machine's SPM holds of the widest elements of contractions that run in turn."""
-    widths = [contract_widths(contract, machine.element_bytes) for contract in op.contracts]
-    return machine.spm_bytes // max(width for own in widths for width in own)
-
-
 def problem_of(op: InterleaveOp, machine: Machine) -> Problem:
     """The search for contractions that run in turn; schedules that they have are set."""
     contracts, together = op.contracts, op.together
     fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
-    widths = tuple(contract_widths(contract, machine.element_bytes) for contract in contracts)
+    widths = tuple(contract_widths(contract, machine) for contract in contracts)
     return Problem(together.nests, together.values, fixed, widths, machine)
 
 
@@ -90,4 +84,4 @@ def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) 
         raise CapacityError(f"{layer}: {e.message}", location=location_of(op), hint="a larger memory.spm_kib") from None
     for contract, schedule in zip(contracts, found, strict=True):
         contract.schedule = schedule
-    op.spm = problem.budget
+    op.spm = machine.spm_bytes

@@ -7,7 +7,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths, size_bytes, taken_bytes
 from npuc.compiler.analysis.epilogue import room_bytes, stream_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
@@ -17,9 +17,10 @@ from npuc.compiler.analysis.streaming import streamed
 from npuc.compiler.errors import UsageError
 from npuc.compiler.layers import get_layer, get_op_class
 from npuc.compiler.verify import location_of
-from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.resident import Holder, Resident, SameMemory, elements_of, memory_of
+from npuc.dialects.npu.shared import joint_footprint
 from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.provenance import layer_of, repeat_of
 
@@ -70,10 +71,12 @@ class Staying:
         self.holders = [op for op in block.ops if isinstance(op, Holder)]
         self.order: dict[Operation, int] = {op: number for number, op in enumerate(self.holders)}
         contracts = [op for op in self.holders if isinstance(op, ContractOp)]
-        self.widths: dict[Operation, tuple[int, ...]] = {
-            op: contract_widths(op, machine.element_bytes) for op in contracts
+        self.widths: dict[Operation, Bits] = {
+            one: contract_widths(one, machine)
+            for op in self.holders
+            for one in op.walk()
+            if isinstance(one, ContractOp)
         }
-        self.widest = max((max(widths) for widths in self.widths.values()), default=1)
         self.fused: dict[Operation, tuple[Fused, ...]] = {op: fused for op in contracts if (fused := fused_with(op))}
         self.events: dict[SSAValue, list[Event]] = {}
         self.outside: set[SSAValue] = set()
@@ -122,7 +125,7 @@ class Staying:
     def links(self, wanted: Wanted) -> Iterator[Chosen]:
         """The sets of links that are tried: each by itself, and all of one value."""
         for value, events in self.events.items():
-            if elements_of(value) * self.widest > self.machine.spm_bytes:
+            if self._bytes(value) > self.machine.spm_bytes:
                 continue
             found = [
                 self._know(Link(value, number))
@@ -214,11 +217,11 @@ class Staying:
     def row(self, op: Operation, chosen: Chosen) -> Row | None:
         """What an operation costs when these links are there; None where it does not fit."""
         resident = self.resident(op, chosen)
-        passing = sum(elements_of(link.value) for link in self.passing.get(op, set()) & chosen)
+        passing = sum(self._bytes(link.value) for link in self.passing.get(op, set()) & chosen)
         still = self.still(op, resident, chosen) if isinstance(op, ContractOp | VectorOp) and resident.names else None
         key = op, still or frozenset[str](), frozenset(resident.names), passing
         if key not in self.rows:
-            self.rows[key] = self._row(op, resident, still or frozenset[str](), passing * self.widest)
+            self.rows[key] = self._row(op, resident, still or frozenset[str](), passing)
         return self.rows[key]
 
     def _row(self, op: Operation, resident: Resident, still: frozenset[str], beside: int) -> Row | None:
@@ -233,23 +236,29 @@ class Staying:
     def _budget(self, op: Operation) -> int:
         """The bytes that an operation may take whose schedule stays as it is."""
         promised = op.promised() if isinstance(op, Holder) else None
-        return self.machine.spm_bytes if promised is None else min(self.machine.spm_bytes, promised * self.widest)
+        return self.machine.spm_bytes if promised is None else min(self.machine.spm_bytes, promised)
 
     def _room(self, op: Operation, resident: Resident) -> int:
         """The bytes of an operation's own blocks, of vector work those that stay."""
         if isinstance(op, VectorOp):
             values, over = {**op.named_operands(), **op.named_results()}, dict(resident.over)
-            return sum(elements_of(values[name]) for name in resident.names if name not in over) * self.widest
-        own = op.own_room() * self.widest if isinstance(op, Holder) else 0
-        if isinstance(op, ContractOp) and op in self.fused:
-            own += room_bytes(op, op.schedule, self.fused[op], self.machine)
-        return own
+            return sum(self._bytes(values[name]) for name in resident.names if name not in over)
+        if isinstance(op, InterleaveOp):
+            every = zip(op.contracts, joint_footprint(op.together), strict=True)
+            return sum(taken_bytes(one.nest, one.schedule, self.widths[one], held) for one, held in every)
+        if not isinstance(op, ContractOp):
+            return 0
+        own = staying_room(op.nest, op.schedule, self.widths[op], op.resident.names)
+        return own + (room_bytes(op, op.schedule, self.fused[op], self.machine) if op in self.fused else 0)
+
+    def _bytes(self, value: SSAValue) -> int:
+        return size_bytes(value.type, elements_of(value), self.machine.element_bytes)
 
     def _contract(self, op: ContractOp, still: frozenset[str], once: frozenset[str], beside: int) -> Row | None:
         """The best of a contraction: its schedule as it is, where that fits and moves `once` once, and a new one."""
         nest, schedule, widths = op.nest, op.schedule, self.widths[op]
         found: list[Row] = []
-        room = staying_room(nest, schedule, still | once) * self.widest
+        room = staying_room(nest, schedule, widths, still | once)
         if room + beside <= self._budget(op) and moves_once(nest, schedule, once):
             found.append(Row(staying_price(nest, schedule, self.machine, widths, still), schedule))
         if still or once or not found:
@@ -281,7 +290,7 @@ def stream_price(
     moved = moving.moved(still)
     kept = moving.moved() - moved
     joules = None if machine.energy is None else machine.energy.joules(0, 2 * moved + kept, moved)
-    return Price(stream_cycles(op.ops, moved, machine), moved, joules)
+    return Price(stream_cycles(op.ops, moved, machine), BYTE * moved, joules)
 
 
 def _is_elementwise(op: VectorOp) -> bool:

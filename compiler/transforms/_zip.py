@@ -6,11 +6,10 @@ from xdsl.rewriter import Rewriter
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.transforms._fuse import put_in_place
-from npuc.compiler.transforms._scheduling import budget_of, schedule_together
+from npuc.compiler.transforms._scheduling import problem_of, schedule_together
 from npuc.compiler.transforms._sharing import Sharing
 from npuc.dialects.npu import ContractOp, InterleaveOp, YieldOp
 from npuc.dialects.npu.nest import Schedule
-from npuc.dialects.npu.shared import joint_footprint
 from npuc.dialects.npu.vector import same_value
 
 
@@ -61,12 +60,11 @@ def _settle_schedules(op: InterleaveOp, machine: Machine | None, objective: Obje
     if not any(had):
         return
     promised = [c.schedule.spm for c in contracts if c.schedule.spm is not None]
-    budget = budget_of(op, machine) if machine is not None else min(promised, default=None)
+    budget = machine.spm_bytes if machine is not None else min(promised, default=None)
     for contract in contracts:
         if contract.schedule_attr is not None:
             contract.schedule = Schedule(contract.schedule.loops, contract.schedule.keep)
-    held = sum(sum(own.values()) for own in joint_footprint(op.together))
-    if all(had) and (budget is None or held <= budget):
+    if all(had) and (budget is None or machine is None or problem_of(op, machine).room(op.together) <= budget):
         op.spm = budget
         return
     for contract in contracts:

@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes
 from npuc.compiler.analysis.residency import streamed_dims
 from npuc.compiler.transforms._scheduling import known_machine
 from npuc.dialects.npu import ContractOp, ScheduleAttr
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.provenance import layer_of
 
@@ -44,12 +44,12 @@ class GroupWeightsPass(ModulePass):
                 continue
             if self.only is not None and not fnmatchcase(layer_of(contract), self.only):
                 continue
-            new = grouped(contract.nest, contract.schedule, machine.array)
+            new = grouped(contract.nest, contract.schedule, machine.array, contract_widths(contract, machine))
             if new != contract.schedule:
                 contract.schedule = ScheduleAttr(new)
 
 
-def grouped(nest: Nest, schedule: Schedule, array: Array) -> Schedule:
+def grouped(nest: Nest, schedule: Schedule, array: Array, widths: Bits) -> Schedule:
     """The schedule with the loops of streamed dimensions innermost."""
     streamed = {streamed_dims(nest, statement, array) for statement in nest.statements}
     if len(streamed) != 1:
@@ -59,6 +59,6 @@ def grouped(nest: Nest, schedule: Schedule, array: Array) -> Schedule:
     if loops == schedule.loops:
         return schedule
     new = replace(schedule, loops=loops)
-    if schedule.spm is not None and sum(footprint(nest, new).values()) > schedule.spm:
+    if schedule.spm is not None and taken_bytes(nest, new, widths) > schedule.spm:
         return replace(new, keep=())
     return new

@@ -55,7 +55,6 @@ from npuc.compiler.transforms._scheduling import (
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.shared import joint_footprint
 
 OVER: dict[str, Over] = {"time": "time", "cores": "cores"}
 
@@ -140,13 +139,13 @@ def _with_cut(module: ModuleOp, op: ContractOp, cut: Cut, objective: Objective) 
     if in_turn:
         raise usage_error(op, f"{named(op)} runs in turn and has no schedule", "tile or schedule before it")
     machine = known_machine(module, f"{named(op)} has no schedule", op)
-    widths = contract_widths(op, machine.element_bytes)
+    widths = contract_widths(op, machine)
     return or_capacity_error(op, lambda: searched(op.nest, machine, objective, widths, cut))
 
 
 def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: Objective, over: Over | None) -> None:
     """Give a contraction the cheapest cut of these dimensions, or none."""
-    nest, widths = op.nest, contract_widths(op, machine.element_bytes)
+    nest, widths = op.nest, contract_widths(op, machine)
     fixed = None if op.schedule_attr is None else op.schedule
     dims = tuple(dim for letter in letters for dim in dims_of(nest, letter))
     op.schedule = or_capacity_error(op, lambda: best_cut(nest, fixed, machine, objective, widths, over, dims))
@@ -162,7 +161,7 @@ def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, ob
     for letter, parts in product(letters, TIME_PARTS):
         cut = replace(whole, schedules=tuple(_cut_of(contract, letter, parts) for contract in op.contracts))
         legal = all(next(s.problems(n), None) is None for n, s in zip(cut.nests, cut.schedules, strict=True))
-        if legal and sum(sum(held.values()) for held in joint_footprint(cut)) <= budget:
+        if legal and problem.room(cut) <= budget:
             found.append(cut)
     best = min(found, key=lambda cut: price(cut, problem, objective))
     for contract, schedule in zip(op.contracts, best.schedules, strict=True):

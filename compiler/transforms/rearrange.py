@@ -1,9 +1,9 @@
 """
 Pass `rearrange`: the order in which tiles are visited.
 
-    npu.contract … do(dX += dY * W, dW += X * dY) loops [m : 2, n : 2, k : 2] keep(dY = 1) spm 80
+    npu.contract … do(dX += dY * W, dW += X * dY) loops [m : 2, n : 2, k : 2] keep(dY = 1) spm 320 bytes
       -> rearrange{order=n,k,m} ->
-    npu.contract … do(dX += dY * W, dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 1) spm 80
+    npu.contract … do(dX += dY * W, dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 1) spm 320 bytes
 
 A contraction that has a schedule keeps its steps, and its depths as they are written; one without is searched among the
 schedules of that order. Dimensions that are not named come inside as they are, batch outside. Loops over cores and
@@ -151,7 +151,7 @@ def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective,
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
         return
-    fused = Fused(contract.nest, contract_widths(contract, machine.element_bytes))
+    fused = Fused(contract.nest, contract_widths(contract, machine))
     schedules = _schedules(contract, machine, objective, every)
     programs = [fused_program(fused, schedule, machine) for schedule in schedules]
     if isinstance(op, InterleaveOp):

@@ -45,6 +45,7 @@ class SetTargetPass(ModulePass):
     cores: int | None = None
     multicast: bool | None = None
     reduction: str | None = None
+    accumulator_bits: int | None = None
     mac_pj: int | float | None = None
     spm_pj_per_byte: int | float | None = None
     dram_pj_per_byte: int | float | None = None

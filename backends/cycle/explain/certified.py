@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npuc.backends.cycle.certificates import certificate_of
-from npuc.compiler.analysis.bounds import Certificate, capacity, compulsory_bytes
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.bounds import Certificate, capacity, compulsory_bits, compulsory_bytes
+from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.analysis.traffic import moved_bits, traffic
 from npuc.compiler.report import OpRow, Report
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 Facts = Iterator[tuple[str, str]]
@@ -51,10 +50,10 @@ def certified_text(found: Certificate, room: int, what: str) -> str:
 
 def room_for_once(op: ContractOp, row: OpRow, machine: Machine) -> Facts:
     """How much scratchpad it takes to move every tensor once, where the capacity bound says that it is too little."""
-    nest, widths = op.nest, contract_widths(op, machine.element_bytes)
-    once, too_small = compulsory_bytes(nest, widths), machine.bounding_spm
+    nest, widths = op.nest, contract_widths(op, machine)
+    once, too_small = compulsory_bits(nest, widths), machine.bounding_spm
     found = certificate_of(row)
-    if machine.cores > 1 or found.compulsory != once or found.capacity <= once:
+    if machine.cores > 1 or found.compulsory != compulsory_bytes(nest, widths) or found.capacity <= found.compulsory:
         return
     enough, how = least_room(nest, widths)
     end = enough
@@ -70,20 +69,18 @@ def room_for_once(op: ContractOp, row: OpRow, machine: Machine) -> Facts:
     )
 
 
-def least_room(nest: Nest, widths: tuple[int, ...]) -> tuple[int, str]:
+def least_room(nest: Nest, widths: Bits) -> tuple[int, str]:
     """
     The bytes of the smallest schedule with one loop or none that moves every tensor once, and what it is.
 
     Others may need less; with everything held whole it always works.
     """
-    width = dict(zip(nest.tensors, widths, strict=True))
-    once = compulsory_bytes(nest, widths)
+    once = compulsory_bits(nest, widths)
     found: list[tuple[int, str]] = []
     for dim in [None, *(dim for dim, size in nest.dims if size > 1)]:
         schedule = Schedule() if dim is None else Schedule((Loop(dim, 1),))
-        moved = sum(width[name] * (t.read + t.write) for name, t in traffic(nest, schedule).items())
-        if moved == once:
-            room = sum(width[name] * held for name, held in footprint(nest, schedule).items())
+        if moved_bits(nest, traffic(nest, schedule), widths) == once:
+            room = taken_bytes(nest, schedule, widths)
             whole = ", ".join(t.name for t in (*nest.ins, *nest.outs) if dim is None or dim not in t.dims)
             found.append((room, f"{whole} whole" if dim is None else f"{whole} whole, {dim} in steps of 1"))
     return min(found)

@@ -15,11 +15,10 @@ from npuc.backends.cycle.explain.staying import staying
 from npuc.compiler.analysis.blocks import max_trips, streams
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import parts
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.elements import Bits, contract_widths, whole_bytes
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline, slowest_core
 from npuc.compiler.analysis.residency import placement
-from npuc.compiler.analysis.staying import moving_widths
 from npuc.compiler.analysis.timeline import State, Timeline, timeline
 from npuc.compiler.analysis.visits import loop_nest, visits
 from npuc.compiler.report import OpRow
@@ -61,7 +60,7 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
     title = f"{row.name} {row.phase}{again}: {row.op}{f' at {row.loc}' if row.loc else ''}{runs}"
     if isinstance(op, ContractOp) and machine is not None:
         nest, schedule = op.nest, op.schedule
-        widths = contract_widths(op, machine.element_bytes)
+        widths = contract_widths(op, machine)
         if machine.policy == "lru":
             facts = (
                 *_product(nest, row.macs or 0),
@@ -72,10 +71,9 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             return Explanation(title, facts, _traffic(row), None)
         held = row.native.get("held") == 1
         still, fused = not_moved(op), fused_with(op)
-        moving = moving_widths(nest, widths, still | kept_outputs(op, fused))
+        moving = widths.without(nest, still | kept_outputs(op, fused))
         extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, held).cycles
         line = timeline(nest, schedule, machine, moving, held, extra)
-        width = dict(zip(nest.tensors, widths, strict=True))
         facts = (
             *_product(nest, row.macs or 0),
             *_schedule(nest, schedule, row, machine),
@@ -89,7 +87,7 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
         grids, walked = visits(part.nest, part.schedule)
         grids = tuple(grid for grid in grids if grid.tensor not in still)
         order = Order(grids, walked, compute(part.nest, part.schedule, machine.array).tiles)
-        table = _blocks(nest, schedule, row, width, still)
+        table = _blocks(nest, schedule, row, widths, still)
         on_chip, after = machine.reduction == "on-chip", finished_lines(fused)
         loops = loop_nest(nest, schedule, on_chip, still | kept_outputs(op, fused), after)
         return Explanation(title, facts, table, line, loops, order)
@@ -188,17 +186,18 @@ def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[
         yield "", f"the blocks take {row.spm_bytes or 0:,} of {room:,} bytes ({(row.spm_bytes or 0) / room:.0%})"
 
 
-def _blocks(nest: Nest, schedule: Schedule, row: OpRow, width: dict[str, int], still: frozenset[str]) -> Table:
+def _blocks(nest: Nest, schedule: Schedule, row: OpRow, widths: Bits, still: frozenset[str]) -> Table:
+    stored, rooms = widths.by_name(nest), widths.rooms(nest)
     held, trips = footprint(nest, schedule), max_trips(nest, schedule.loops)
     table = [("tensor", "bytes", "block", "changes with", "moves", "read", "written", "times")]
     for stream in streams(nest, schedule):
         name = stream.tensor.name
-        size, traffic = stream.tensor.elements * width[name], row.tensors[name]
+        size, traffic = whole_bytes(stream.tensor.elements * stored[name]), row.tensors[name]
         moves = [schedule.loops[p].dim for p in stream.loops if trips[p] > 1]
         visits = prod(trips[p] for p in stream.loops)
         if name in still:
             moves, visits, held[name] = [], 0, stream.tensor.elements
-        cells = (f"{held[name] * width[name]:,}", ", ".join(dict.fromkeys(moves)) or "-", f"{visits:,}")
+        cells = (f"{whole_bytes(held[name] * rooms[name]):,}", ", ".join(dict.fromkeys(moves)) or "-", f"{visits:,}")
         both = traffic.read_bytes + traffic.write_bytes
         table.append(
             (name, f"{size:,}", *cells, f"{traffic.read_bytes:,}", f"{traffic.write_bytes:,}", _ratio(both, size))

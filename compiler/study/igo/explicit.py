@@ -19,13 +19,12 @@ from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.published import PublishedChoice
 from npuc.compiler.analysis.search import best_schedule
-from npuc.compiler.study.igo.products import DW, DX, FORWARD, WIDTH, Size, floor_time, fused_nest, nest_of
+from npuc.compiler.study.igo.products import DW, DX, FORWARD, Size, floor_time, fused_nest, nest_of, widths_of
 from npuc.compiler.study.igo.times import PARTS, Cut
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Statement
 from npuc.dialects.npu.shared import Together
 
 LOOPS: Mapping[PublishedChoice, tuple[str, ...]] = {"dX-major": ("m", "k", "n"), "dW-major": ("n", "k", "m")}
-WIDTHS = (WIDTH,) * 3
 VALUES = (0, 1), (2, 0)
 """What dX and dW read: dY, W; X, dY."""
 SUMMED = {"m": DW, "n": DX}
@@ -60,7 +59,7 @@ class ExplicitCosts:
         if order == "in turn":
             return self._in_turn(size, cut)
         nest, outer, part, core = fused_nest(size), self._outer(size, cut), self._part(size, cut), self._core(size, cut)
-        inner = best_schedule(fused_nest(part), core, "time", (WIDTH,) * len(nest.tensors), LOOPS[order])
+        inner = best_schedule(fused_nest(part), core, "time", widths_of(nest, core), LOOPS[order])
         return self._priced(nest, Schedule((*outer, *inner.loops), inner.keep))
 
     def floor(self, size: Size) -> Fraction:
@@ -75,10 +74,10 @@ class ExplicitCosts:
 
     def best(self, nest: Nest) -> Fraction:
         """A nest at its best schedule."""
-        return self._priced(nest, best_schedule(nest, self.machine, "time", (WIDTH,) * len(nest.tensors)))
+        return self._priced(nest, best_schedule(nest, self.machine, "time", widths_of(nest, self.machine)))
 
     def _priced(self, nest: Nest, schedule: Schedule) -> Fraction:
-        return pipeline(nest, schedule, self.machine, (WIDTH,) * len(nest.tensors)).time
+        return pipeline(nest, schedule, self.machine, widths_of(nest, self.machine)).time
 
     def _outer(self, size: Size, cut: Cut | None) -> tuple[Loop, ...]:
         """The loop of a partition."""
@@ -99,11 +98,11 @@ class ExplicitCosts:
         """Both products in turn, of several cores on that with the largest part."""
         part, core = self._part(size, cut), self._core(size, cut)
         nests = nest_of(part, DX), nest_of(part, DW)
-        schedules = best_together(Problem(nests, VALUES, (None, None), (WIDTHS, WIDTHS), core))
+        widths = tuple(widths_of(nest, core) for nest in nests)
+        schedules = best_together(Problem(nests, VALUES, (None, None), widths, core))
         assert schedules is not None, "there is no limit"
-        return interleaved_pipeline(Together(nests, schedules, VALUES), core, (WIDTHS, WIDTHS)).time + self._passing(
-            size, cut
-        )
+        time = interleaved_pipeline(Together(nests, schedules, VALUES), core, widths).time
+        return time + self._passing(size, cut)
 
     def _passing(self, size: Size, cut: Cut | None) -> Fraction:
         """What the sums of several cores take to be read and written again by each but the first."""
@@ -111,4 +110,6 @@ class ExplicitCosts:
         if cut is None or product is None:
             return Fraction(0)
         again = len(size.cut(cut.dim, cut.parts)) - 1
-        return 2 * again * WIDTH * nest_of(size, product).outs[0].elements / self.machine.channel
+        nest = nest_of(size, product)
+        (bits,) = widths_of(nest, self.machine).sums
+        return 2 * again * bits * nest.outs[0].elements / self.machine.channel_bits

@@ -24,7 +24,7 @@ from typing import Literal
 from npuc.compiler.analysis.lru import Split, Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.published import PublishedChoice
-from npuc.compiler.study.igo.products import DW, DX, FORWARD, WIDTH, Size, floor_time, fused_nest, nest_of
+from npuc.compiler.study.igo.products import DW, DX, FORWARD, WIDTH, Size, floor_time, fused_nest, nest_of, widths_of
 from npuc.compiler.study.igo.times import ORDERS, PARTS, Cut
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
 
@@ -67,6 +67,8 @@ class LruCosts:
     cut_orders = ORDERS
 
     def __init__(self, machine: Machine, assumptions: Assumptions = PROTOTYPE):
+        # Partial sums of the prototype have the width of its elements, two bytes, wherever they are.
+        machine = replace(machine, accumulator_bits=16)
         self.cores, self.width, self.fresh = machine.cores, assumptions.width, assumptions.fresh
         self.loops = dict(assumptions.loops)
         # What walks see: all SPM together, and a core's bandwidth, since an operation takes a core's time.
@@ -137,4 +139,4 @@ class LruCosts:
         # What the cut dimension indexes is a core's own; the rest is one tensor for all cores.
         values = tuple((name, core if dim in tensor.dims else 0) for name, tensor in whole.tensors.items())
         schedule = Schedule(tuple(Loop(d, steps[d]) for d in self.loops[order]))
-        return Walk(whole, schedule, (self.width,) * len(whole.tensors), values, split)
+        return Walk(whole, schedule, widths_of(whole, self.core, self.width), values, split)

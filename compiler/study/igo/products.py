@@ -6,14 +6,16 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.bounds import compulsory_bytes
 from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.elements import Bits, alike
 from npuc.compiler.analysis.fusion import Part, union
 from npuc.compiler.analysis.machine import Machine
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Statement, Tensor
+from npuc.dialects.npu.widths import Widths
 
 INDEX = {"X": "mk", "W": "kn", "Y": "mn", "dY": "mn", "dX": "mk", "dW": "kn"}
 FORWARD = Statement("Y", "X", "W")
 WIDTH = 2
-"""Bytes an element."""
+"""Bytes of a finished element."""
 DX, DW = Statement("dX", "dY", "W"), Statement("dW", "X", "dY")
 
 
@@ -56,9 +58,14 @@ def fused_nest(size: Size) -> Nest:
     return union(parts).nest
 
 
+def widths_of(nest: Nest, machine: Machine, width: int = WIDTH) -> Bits:
+    """The bits of elements of so many bytes, and of the machine's partial sums."""
+    return alike(nest, Widths(width, machine.accumulator_bits))
+
+
 def floor_time(size: Size, machine: Machine, width: int = WIDTH) -> Fraction:
     """Cycles that no program for both gradients is below: whole folds of all arrays; every tensor once over DRAM."""
     nest = fused_nest(size)
     folds = compute(nest, Schedule(), machine.array).cycles - compute(nest, Schedule(), machine.array).overhead
-    moved = compulsory_bytes(nest, (width,) * len(nest.tensors))
+    moved = compulsory_bytes(nest, widths_of(nest, machine, width))
     return max(Fraction(folds, machine.cores), moved / machine.channel)

@@ -15,12 +15,10 @@ from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.search import best_schedule
 from npuc.compiler.analysis.staying import best_staying
-from npuc.compiler.study.igo.explicit import WIDTHS, ExplicitCosts
-from npuc.compiler.study.igo.products import DW, DX, WIDTH, Size, fused_nest, nest_of
+from npuc.compiler.study.igo.explicit import ExplicitCosts
+from npuc.compiler.study.igo.products import DW, DX, Size, fused_nest, nest_of, widths_of
 
 DY: frozenset[str] = frozenset(("dY",))
-FREE = WIDTH, 0, WIDTH
-"""Bytes an element of X, dY, dW where dY costs no transfer."""
 RIVALS = ("blocking", "dY kept", "one nest", "dY free")
 
 
@@ -44,15 +42,18 @@ def rival_times(size: Size, has_dx: bool, machine: Machine) -> Mapping[str, Frac
 def _kept(size: Size, machine: Machine) -> Fraction | None:
     """dX, then dW, which finds dY in SPM (`resident`); None where that does not fit."""
     dx, dw = nest_of(size, DX), nest_of(size, DW)
-    first = best_staying(dx, machine, "time", WIDTHS, frozenset[str](), DY, 0)
-    second = best_staying(dw, machine, "time", WIDTHS, DY, frozenset[str](), 0)
+    stored, added = widths_of(dx, machine), widths_of(dw, machine)
+    first = best_staying(dx, machine, "time", stored, frozenset[str](), DY, 0)
+    second = best_staying(dw, machine, "time", added, DY, frozenset[str](), 0)
     if first is None or second is None:
         return None
-    return pipeline(dx, first[0], machine, WIDTHS).time + pipeline(dw, second[0], machine, FREE).time
+    free = added.without(dw, DY)
+    return pipeline(dx, first[0], machine, stored).time + pipeline(dw, second[0], machine, free).time
 
 
 def _weights_free(size: Size, machine: Machine) -> Fraction:
     """dW that reads dY for nothing; a tile of it takes its room."""
     dw = nest_of(size, DW)
-    schedule = best_schedule(dw, machine, "time", FREE)
-    return pipeline(dw, schedule, machine, FREE).time
+    free = widths_of(dw, machine).without(dw, DY)
+    schedule = best_schedule(dw, machine, "time", free)
+    return pipeline(dw, schedule, machine, free).time

@@ -294,17 +294,40 @@ def test_compile_checks_the_passes_that_ran(npuc: Npuc) -> None:
 
 GEMM = """func.func @pair(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
   %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
-    loops [m : 2] spm 900 {layer = "fc"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    loops [m : 2] spm 3600 bytes {layer = "fc"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   func.return %y : tensor<6x4xf32>
 }
 """
 
 
+def test_a_promise_without_its_unit(npuc: Npuc, folder: Path) -> None:
+    (folder / "bare.mlir").write_text(GEMM.replace("spm 3600 bytes", "spm 900"))
+    for verb in ("compile", "opt"):
+        outcome = npuc(verb, "bare.mlir")
+        assert outcome.status == 1
+        assert "bare.mlir:3:19: error: found 'spm 900', expected 'spm 900 bytes'\n" in outcome.err
+        assert "  hint: a promise is in bytes" in outcome.err
+
+
+def test_run_and_check_on_a_machine(npuc: Npuc) -> None:
+    machine = ("--hw", "igo-small", "--set", "array.accumulator_bits=16", "--inference")
+    assert npuc("check", "net.dsl", *machine).status == 0
+    assert "no value for input 'x'" in npuc("run", "net.dsl", *machine).err
+    for verb in ("run", "check"):
+        wrong = npuc(verb, "net.dsl", "--set", "array.accumulator_bit=16")
+        assert wrong.status == 2
+        assert "array.accumulator_bits" in wrong.err
+        assert npuc(verb, "net.dsl", "--hw", "igo-larg").status == 2
+        lacking = npuc(verb, "net.dsl", "--hw", "a100", "--set", "array.accumulator_bits=16")
+        assert lacking.status == 2
+        assert "which the backend 'cycle' needs" in lacking.err
+
+
 def test_opt_keeps_places(npuc: Npuc, folder: Path) -> None:
     """Each operation has its own, as in `npuc compile`; errors of verifiers and passes begin with it."""
     (folder / "gemm.mlir").write_text(GEMM)
-    (folder / "tight.mlir").write_text(GEMM.replace("spm 900", "spm 3"))
-    (folder / "parts.mlir").write_text(f"{GEMM}// -----\n{GEMM.replace('spm 900', 'spm 3')}")
+    (folder / "tight.mlir").write_text(GEMM.replace("spm 3600 bytes", "spm 12 bytes"))
+    (folder / "parts.mlir").write_text(f"{GEMM}// -----\n{GEMM.replace('spm 3600 bytes', 'spm 12 bytes')}")
     shown = npuc("opt", "gemm.mlir", "--print-debuginfo").out
     assert 'loc("gemm.mlir":2:3)' in shown
     assert 'loc("gemm.mlir":4:3)' in shown

@@ -79,6 +79,7 @@ def test_defaults_are_told_from_what_is_written() -> None:
             "dataflow": "os",
             "transpose": "none",
             "tile_m": 16,
+            "accumulator_bits": 32,
             "cores": 1,
             "fill": "overlap",
             "drain": "hidden",
