@@ -20,8 +20,8 @@ from npuc.compiler.analysis.array import Array, Dataflow, Drain, Fill
 from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.verify import location_of
+from npuc.dialects.npu.widths import TARGET as TARGET
 
-TARGET = "npu.target"
 Fact = bool | int | float | str
 Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]

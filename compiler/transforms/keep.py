@@ -1,9 +1,9 @@
 """
 Pass `keep`: says by hand which tensors stay in SPM.
 
-    npu.contract … loops [m : 2, k : 2, n : 2] spm 80
+    npu.contract … loops [m : 2, k : 2, n : 2] spm 320 bytes
       -> keep{tensors="dY:2,W:3"} ->
-    npu.contract … loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3) spm 80
+    npu.contract … loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3) spm 320 bytes
 
 The number of a tensor is that of the innermost loops whose block of it stays; 0 keeps one tile, as for tensors that are
 not named anywhere. Others keep what they had. The promised `spm` stands, and is an error where the blocks take more;

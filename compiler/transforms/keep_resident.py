@@ -1,11 +1,11 @@
 """
 Pass `keep-resident`: values that stay in SPM from one operation to the next.
 
-    %dx = npu.contract (…) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W) loops […] spm 2097152
-    %dw = npu.contract (…) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY) loops […] spm 2097152
+    %dx = npu.contract (…) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W) loops […] spm 4194304 bytes
+    %dw = npu.contract (…) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY) loops […] spm 4194304 bytes
       ->
-    %dx = npu.contract (…) … loops […] spm 2097152 resident(out dY)
-    %dw = npu.contract (…) … loops […] spm 2097152 resident(in dY)
+    %dx = npu.contract (…) … loops […] spm 4194304 bytes resident(out dY)
+    %dw = npu.contract (…) … loops […] spm 4194304 bytes resident(in dY)
 
 A value that the next operation that reads it finds in SPM is not read again, and a result that all of them find there
 is never written. Its room is gone for all operations between. The pass looks at each value and each next operation,

@@ -1,9 +1,9 @@
 """
 Pass `rearrange`: the order in which tiles are visited.
 
-    npu.contract … do(dX += dY * W, dW += X * dY) loops [m : 2, n : 2, k : 2] keep(dY = 1) spm 80
+    npu.contract … do(dX += dY * W, dW += X * dY) loops [m : 2, n : 2, k : 2] keep(dY = 1) spm 320 bytes
       -> rearrange{order=n,k,m} ->
-    npu.contract … do(dX += dY * W, dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 1) spm 80
+    npu.contract … do(dX += dY * W, dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 1) spm 320 bytes
 
 A contraction that has a schedule keeps its steps, and its depths as they are written; one without is searched among the
 schedules of that order. Dimensions that are not named come inside as they are, batch outside. Loops over cores and

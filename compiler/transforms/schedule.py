@@ -3,7 +3,7 @@ Pass `schedule`: gives every contraction that has none the best schedule of its 
 
     npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…)
       ->
-    npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…) loops [m : 2, k : 2, n : 2] keep(W = 1) spm 80
+    npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…) loops [m : 2, k : 2, n : 2] keep(W = 1) spm 320 bytes
 
 Contractions that run in turn (`npu.interleave`) are scheduled together, and their budget stands on that operation.
 

@@ -1,9 +1,9 @@
 """
 Pass `tile`: sets the steps of loops by hand.
 
-    npu.contract (m = 6, n = 4, k = 8) … loops [m : 3, k : 2] keep(W = 1) spm 80
+    npu.contract (m = 6, n = 4, k = 8) … loops [m : 3, k : 2] keep(W = 1) spm 320 bytes
       -> tile{steps="m:2,k:8,n:2"} ->
-    npu.contract (m = 6, n = 4, k = 8) … loops [m : 2, n : 2] keep(W = 1) spm 80
+    npu.contract (m = 6, n = 4, k = 8) … loops [m : 2, n : 2] keep(W = 1) spm 320 bytes
 
 A step of the whole size takes the loop away; dimensions without a loop get one, innermost, in the nest's order. Of a
 dimension that is cut twice, or over cores, the innermost loop is the tile: its step divides up a part. A contraction

@@ -2,7 +2,7 @@
 Attributes and types of the npu dialect: frozen plain data behind an attribute, so that operations can share them.
 
     #npu.nest<(m = 6, n = 4, k = 8) ins(X = 6x8[m, k], W = 8x4[k, n]) outs(Y = 6x4[m, n]) do(Y += X * W)>
-    #npu.schedule<loops [m : 2] keep(W = 1) spm 80>
+    #npu.schedule<loops [m : 2] keep(W = 1) spm 320 bytes>
     #npu.map<[b, i, y * 2 + r - 1, x * 2 + s - 1]>
     #npu.dims<(b = 2, y = 4)>
     #npu.box<(m = ? : 2 in 6, n = 0 : 4)>

@@ -2,7 +2,7 @@
 `npu.contract`: matrix work as a loop nest over named dimensions, with its schedule.
 
     %y = npu.contract (m = 64, n = 512, k = 784) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n] from %b[n]) do(Y += X * W)
-         loops [m : 64, n : 128, k : 128] keep(W = 1) spm 40000
+         loops [m : 64, n : 128, k : 128] keep(W = 1) spm 160000 bytes
          {layer = "fc1"} : (tensor<64x784xf32>, tensor<784x512xf32>, tensor<512xf32>) -> tensor<64x512xf32>
 """
 
@@ -31,7 +31,7 @@ from npuc.dialects.alike import ByTypes
 from npuc.dialects.mapping import ClustersAttr, MaestroAttr, MappingAttr
 from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr, shared_nest, shared_schedule
 from npuc.dialects.npu.finish import unfinished
-from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.footprint import block_bytes, footprint, room_of
 from npuc.dialects.npu.mapped import layout_of
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
 from npuc.dialects.npu.resident import (
@@ -54,6 +54,7 @@ from npuc.dialects.npu.syntax import (
     print_tail,
     schedule_text,
 )
+from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import MAPPING, Mappable
 from npuc.dialects.tensors import tensor_of
 
@@ -61,16 +62,16 @@ _EMPTY = Schedule()
 
 
 @lru_cache(maxsize=4096)
-def _schedule_problem(nest: Nest, schedule: Schedule) -> str | None:
-    """The first thing that is wrong with a schedule of a right nest."""
+def _schedule_problem(nest: Nest, schedule: Schedule, bits: tuple[int, ...]) -> str | None:
+    """The first thing that is wrong with a schedule of a right nest whose elements have so many bits in SPM."""
     for problem in schedule.problems(nest):
         return problem
     if schedule.spm is not None:
-        held = footprint(nest, schedule)
+        held = block_bytes(nest, schedule, bits)
         total = sum(held.values())
         if total > schedule.spm:
-            parts = ", ".join(f"{name} {elements}" for name, elements in held.items())
-            return f"blocks take {total} elements ({parts}), spm promises {schedule.spm}"
+            parts = ", ".join(f"{name} {count}" for name, count in held.items())
+            return f"blocks take {total} bytes ({parts}), spm promises {schedule.spm}"
     return None
 
 
@@ -169,11 +170,19 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
     def named_results(self) -> dict[str, SSAValue]:
         return {t.name: value for t, value in zip(self.nest.outs, self.results, strict=True)}
 
+    def held_bits(self) -> tuple[int, ...]:
+        """The bits of an element in SPM of each tensor, in the order of `nest.tensors`; outputs are partial sums."""
+        widths = widths_of(self)
+        operands = [widths.element_bits(value.type) for value in self.operands]
+        inputs = len(self.nest.ins)
+        return (*operands[:inputs], *(widths.sum_bits(value.type) for value in self.results), *operands[inputs:])
+
     def own_room(self) -> int:
         if not self.is_right():
             return 0
         held, tensors = footprint(self.nest, self.schedule), self.nest.tensors
-        return sum((held | {name: tensors[name].elements for name in self.resident.names if name in held}).values())
+        whole = {name: tensors[name].elements for name in self.resident.names if name in held}
+        return sum(room_of(held | whole, self.nest, self.held_bits()).values())
 
     def is_right(self) -> bool:
         """Whether nothing is wrong with its nest and its schedule by themselves."""
@@ -210,7 +219,8 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
             _check_shape(tensor, value)
         schedule = self.schedule_attr
         if schedule is not None:
-            problem = _schedule_problem(nest, schedule.data)
+            bits = () if schedule.data.spm is None else self.held_bits()
+            problem = _schedule_problem(nest, schedule.data, bits)
             if problem is not None:
                 raise VerifyException(problem)
         if self.resident_attr is not None:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from math import prod
 
 from npuc.dialects.npu.nest import Axis, Nest, Schedule
+from npuc.dialects.npu.widths import whole_bytes
 
 
 @lru_cache(maxsize=65536)
@@ -60,3 +61,14 @@ def footprint(nest: Nest, schedule: Schedule) -> dict[str, int]:
         name: prod(block_shape(tensor.axes, tensor.shape, block_sizes(nest, schedule, name)))
         for name, tensor in nest.tensors.items()
     }
+
+
+def block_bytes(nest: Nest, schedule: Schedule, bits: Sequence[int]) -> dict[str, int]:
+    """The bytes that these blocks take where elements have so many bits, in the order of `nest.tensors`."""
+    return room_of(footprint(nest, schedule), nest, bits)
+
+
+def room_of(elements: Mapping[str, int], nest: Nest, bits: Sequence[int]) -> dict[str, int]:
+    """The bytes of blocks of so many elements of tensors of a nest: whole ones of each."""
+    width = dict(zip(nest.tensors, bits, strict=True))
+    return {name: whole_bytes(count * width[name]) for name, count in elements.items()}

@@ -1,7 +1,7 @@
 """
 Contractions that run in turn, one tile operation each, in one SPM.
 
-    %dx, %dw = npu.interleave spm 40 {
+    %dx, %dw = npu.interleave spm 160 bytes {
       %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
            loops [m : 2, k : 2, n : 2] keep(dY = 3) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
       %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
@@ -42,7 +42,8 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.resident import Holder
-from npuc.dialects.npu.shared import Together, joint_footprint, number_values
+from npuc.dialects.npu.shared import Together, joint_bytes, number_values
+from npuc.dialects.npu.syntax import parse_promise, promise_text
 
 
 @irdl_op_definition
@@ -70,7 +71,7 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
     """
     Independent contractions that run in turn, one tile operation each, until all are done.
 
-    `spm` is the budget that the schedules of all of them together promise to keep, in elements of the widest type.
+    `spm` is the budget in bytes that the schedules of all of them together promise to keep.
     """
 
     name = "npu.interleave"
@@ -90,7 +91,7 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
 
     @property
     def spm(self) -> int | None:
-        """The promised budget."""
+        """The promised budget, in bytes."""
         return None if self.spm_attr is None else self.spm_attr.value.data
 
     @spm.setter
@@ -113,7 +114,11 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
 
     def own_room(self) -> int:
         right = all(op.is_right() for op in self.contracts)
-        return sum(sum(blocks.values()) for blocks in joint_footprint(self.together)) if right else 0
+        return sum(sum(blocks.values()) for blocks in joint_bytes(self.together, self.held_bits())) if right else 0
+
+    def held_bits(self) -> tuple[tuple[int, ...], ...]:
+        """The bits of an element in SPM of each tensor of each nest."""
+        return tuple(op.held_bits() for op in self.contracts)
 
     def promised(self) -> int | None:
         return self.spm
@@ -149,15 +154,15 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
         if list(self.result_types) != [value.type for value in results]:
             raise VerifyException("its result types must be those of npu.yield")
         if self.spm is not None and self.spm < 1:
-            raise VerifyException(f"spm is {self.spm}, expected at least 1")
+            raise VerifyException(f"spm is {self.spm} bytes, expected at least 1")
         if self.spm is not None and not any(op.nest_attr.problems for op in contracts):
-            problem = _room_problem(self.together, self.spm)
+            problem = _room_problem(self.together, self.held_bits(), self.spm)
             if problem is not None:
                 raise VerifyException(problem)
 
     @classmethod
     def parse(cls, parser: Parser) -> "InterleaveOp":
-        spm = parser.parse_integer(allow_boolean=False) if parser.parse_optional_keyword("spm") else None
+        spm = parse_promise(parser)
         body = parser.parse_region()
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -167,7 +172,7 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         if self.spm is not None:
-            printer.print_string(f" spm {self.spm}")
+            printer.print_string(f" {promise_text(self.spm)}")
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
         _print_results(printer, self)
@@ -180,17 +185,17 @@ def _spm_attr(spm: int) -> IntegerAttr:
 
 
 @lru_cache(maxsize=1024)
-def _room_problem(together: Together, spm: int) -> str | None:
+def _room_problem(together: Together, bits: tuple[tuple[int, ...], ...], spm: int) -> str | None:
     """What is said of contractions whose blocks take more than they promise together."""
     for nest, schedule in zip(together.nests, together.schedules, strict=True):
         if next(schedule.problems(nest), None) is not None:
             return None  # Said of the contraction itself.
-    held = joint_footprint(together)
+    held = joint_bytes(together, bits)
     total = sum(sum(blocks.values()) for blocks in held)
     if total <= spm:
         return None
-    parts = "; ".join(", ".join(f"{name} {elements}" for name, elements in blocks.items()) for blocks in held)
-    return f"blocks take {total} elements ({parts}), spm promises {spm}"
+    parts = "; ".join(", ".join(f"{name} {count}" for name, count in blocks.items()) for blocks in held)
+    return f"blocks take {total} bytes ({parts}), spm promises {spm}"
 
 
 def _print_results(printer: Printer, op: Operation) -> None:

@@ -2,7 +2,7 @@
 The loop nest of a contraction as plain frozen data: dimensions, tensors with index maps, statements, and a schedule.
 
     (m = 6, n = 4, k = 8) ins(X = [m, k], W = [k, n]) outs(Y[m, n]) do(Y += X * W)     a Nest
-    loops [m : 2, k : 2, n : 2] keep(X = 1) spm 80                                   its Schedule
+    loops [m : 2, k : 2, n : 2] keep(X = 1) spm 320 bytes                             its Schedule
 
 Nothing here knows IR: analyses and searches work on these classes, `npu.contract` carries one of each as an attribute.
 """
@@ -214,8 +214,8 @@ class Schedule:
 
     Loops over cores come first: each of their iterations is a part of the nest for a core, which starts with nothing in
     its SPM; what several parts add to goes through DRAM. A dimension that is not listed is whole. `keep` maps a tensor
-    to the number of innermost loops whose block of it stays in SPM (0 for tensors not listed: one tile). `spm` is the
-    budget of a core in elements of the nest's widest type; None promises nothing.
+    to the number of innermost loops whose block of it stays in SPM (0 for tensors not listed: one tile). `spm` are the
+    bytes of SPM that the blocks of a core take at most; None promises nothing.
     """
 
     loops: tuple[Loop, ...] = ()
@@ -265,4 +265,4 @@ class Schedule:
         if len(self.keeps) != len(self.keep):
             yield "keep names a tensor twice"
         if self.spm is not None and self.spm < 1:
-            yield f"spm is {self.spm}, expected at least 1"
+            yield f"spm is {self.spm} bytes, expected at least 1"

@@ -11,7 +11,8 @@ result is written to DRAM only if something uses it without having it `in`; it m
 `out Y over T`, of vector work: Y is written over T, which it has `in` and does not leave.
 
 A value takes the room of all its elements from the operation that leaves it to the last one that has it, in all
-operations between. A view of a value is the value.
+operations between. A view of a value is the value. While a contraction adds up a result, its elements are partial sums,
+as wide as the machine's accumulators.
 
 Operations that may have it are `Holder`s. Tensors go by the names of the nest; `in0`, `in1`, … and `out0`, … are the
 operands and results of vector work.
@@ -31,6 +32,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.dialects.npu.widths import Widths, whole_bytes, widths_of
 from npuc.dialects.train.signature import writes_of
 
 
@@ -122,11 +124,11 @@ class Holder:
         return {}
 
     def own_room(self) -> int:
-        """The elements that its blocks take, and the whole of what it finds or leaves in SPM."""
+        """The bytes that its blocks take, and the whole of what it finds or leaves in SPM."""
         return 0
 
     def promised(self) -> int | None:
-        """The elements that it promises to take at most."""
+        """The bytes that it promises to take at most."""
         return None
 
     def has_resident(self, index: int) -> bool:
@@ -152,6 +154,11 @@ def memory_of(value: SSAValue) -> SSAValue:
 def elements_of(value: SSAValue) -> int:
     """The number of elements of a tensor."""
     return prod(cast(TensorType[Attribute], value.type).get_shape())
+
+
+def bytes_of(value: SSAValue, widths: Widths) -> int:
+    """The bytes of a tensor."""
+    return whole_bytes(elements_of(value) * widths.element_bits(value.type))
 
 
 def goes_to_dram(value: SSAValue) -> bool:
@@ -221,7 +228,7 @@ def stays(block: Block) -> Stays:
     problems: list[tuple[Operation, str]] = []
     passing: dict[Operation, tuple[SSAValue, ...]] = {}
     alive: dict[SSAValue, tuple[Operation, str]] = {}
-    writes = writes_of(block)
+    writes, widths = writes_of(block), _widths_around(block)
     promise: int | None = None
     for op in block.ops:
         if not isinstance(op, Holder):
@@ -236,15 +243,20 @@ def stays(block: Block) -> Stays:
         passing[op] = tuple(v for v in alive if v not in found and v not in left)
         promised = op.promised()
         promise = promised if promised is not None else promise
-        room, beside = op.own_room(), sum(elements_of(v) for v in passing[op])
+        room, beside = op.own_room(), sum(bytes_of(v, widths) for v in passing[op])
         if promise is not None and (beside or own != NOTHING) and room + beside > promise:
             what = f"{room} of its own, {beside} of what passes it in SPM"
-            problems.append((op, f"blocks take {room + beside} elements ({what}), spm promises {promise}"))
+            problems.append((op, f"blocks take {room + beside} bytes ({what}), spm promises {promise}"))
         alive = {v: entry for v, entry in alive.items() if v not in found} | {v: (op, left[v]) for v in left}
         for value in writes.get(op, frozenset()) & alive.keys():
             problems.append((op, f"it overwrites {alive[value][1]} in DRAM, of which a copy stays in SPM"))
     problems += [(op, f"{name} stays in SPM, but no operation after it has it") for op, name in alive.values()]
     return Stays(passing, problems)
+
+
+def _widths_around(block: Block) -> Widths:
+    around = block.parent_op()
+    return Widths() if around is None else widths_of(around)
 
 
 def check_block(op: Operation) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from npuc.dialects.npu.footprint import footprint, positions
+from npuc.dialects.npu.footprint import footprint, positions, room_of
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
 
 Values: TypeAlias = tuple[tuple[int, ...], ...]
@@ -70,6 +70,12 @@ def joint_footprint(together: Together) -> tuple[dict[str, int], ...]:
         for number, name in blocks[1:]:
             held[number][name] = 0
     return held
+
+
+def joint_bytes(together: Together, bits: Sequence[Sequence[int]]) -> tuple[dict[str, int], ...]:
+    """The bytes of SPM that they take, of elements of so many bits, in the order of each nest's tensors."""
+    rows = zip(together.nests, joint_footprint(together), bits, strict=True)
+    return tuple(room_of(held, nest, own) for nest, held, own in rows)
 
 
 def number_values(inputs: Sequence[Sequence[Hashable]]) -> Values:

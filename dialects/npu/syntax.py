@@ -6,7 +6,8 @@ Text of index maps, nests and schedules, shared by the attributes and the custom
     dimensions ::= `(` (name `=` integer),* `)`
     nest       ::= dimensions `ins` `(` (name `=` place map),* `)`
                    `outs` `(` (out (`from` place map)?),* `)` `do` `(` statement,* `)`
-    schedule   ::= (`loops` `[` (dimension `:` step),* `]`)? (`keep` `(` (tensor `=` depth),* `)`)? (`spm` elements)?
+    schedule   ::= (`loops` `[` (dimension `:` step),* `]`)? (`keep` `(` (tensor `=` depth),* `)`)? promise?
+    promise    ::= `spm` integer `bytes`
 
 A place is an SSA value in an operation (outs have none: `dX[m, k]`) and a shape in an attribute (`dX = 6x8[m, k]`).
 """
@@ -18,6 +19,8 @@ from typing import Generic, TypeVar
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Span
 
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 
@@ -229,17 +232,39 @@ def parse_schedule(parser: AttrParser, known: Collection[str] | None) -> Schedul
 
     loops: list[Loop] = []
     keep: list[tuple[str, int]] = []
-    spm: int | None = None
     looped = parser.parse_optional_keyword("loops") is not None
     if looped:
         loops = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_loop, " in loops")
     if parser.parse_optional_keyword("keep"):
         keep = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_keep, " in keep")
-    if parser.parse_optional_keyword("spm"):
-        spm = parser.parse_integer(allow_boolean=False)
+    spm = parse_promise(parser)
     if not looped and not keep and spm is None:
         return None
     return Schedule(tuple(loops), tuple(keep), spm)
+
+
+class BarePromise(ParseError):
+    """`spm 160` without its unit."""
+
+    hint = "a promise is in bytes, each tensor in elements of its own type (it was in elements of the widest type)"
+
+
+def parse_promise(parser: AttrParser) -> int | None:
+    """Parse `spm 160 bytes`; None if it is not there."""
+    start = parser.pos
+    if parser.parse_optional_keyword("spm") is None:
+        return None
+    count = parser.parse_integer(allow_boolean=False)
+    end = parser.pos
+    if parser.parse_optional_keyword("bytes") is None:
+        found = f"found 'spm {count}', expected 'spm {count} bytes'"
+        raise BarePromise(Span(start, end, parser.lexer.input), found)
+    return count
+
+
+def promise_text(spm: int) -> str:
+    """The text of a promise."""
+    return f"spm {spm} bytes"
 
 
 def schedule_text(schedule: Schedule) -> str:
@@ -250,7 +275,7 @@ def schedule_text(schedule: Schedule) -> str:
     if schedule.keep:
         parts.append(f"keep({', '.join(f'{name} = {depth}' for name, depth in schedule.keep)})")
     if schedule.spm is not None:
-        parts.append(f"spm {schedule.spm}")
+        parts.append(promise_text(schedule.spm))
     return " ".join(parts) or "loops []"
 
 

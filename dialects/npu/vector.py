@@ -11,7 +11,7 @@ Each keeps the meaning of one train operation: `kind` is its name without `train
 They differ in cost only: vector operations and traffic; traffic; nothing; nothing.
 """
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, Self, cast
@@ -36,7 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.finish import block_elements, unfinished
-from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.footprint import block_bytes
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.resident import (
     NOTHING,
@@ -44,6 +44,7 @@ from npuc.dialects.npu.resident import (
     Resident,
     ResidentAttr,
     SameMemory,
+    bytes_of,
     check_block,
     check_names,
     elements_of,
@@ -51,6 +52,7 @@ from npuc.dialects.npu.resident import (
     resident_attr,
 )
 from npuc.dialects.npu.syntax import parse_types, print_tail
+from npuc.dialects.npu.widths import Widths, whole_bytes, widths_of
 
 _NO_PARAMS = DictionaryAttr({})
 _UNIT = UnitAttr()
@@ -256,7 +258,8 @@ class VectorOp(Holder, TensorWorkOp):
         if self.fused:
             return _fused_room(self)
         over, values = dict(self.resident.over), {**self.named_operands(), **self.named_results()}
-        return sum(elements_of(values[name]) for name in self.resident.names if name in values.keys() - over)
+        widths = widths_of(self)
+        return sum(bytes_of(values[name], widths) for name in self.resident.names if name in values.keys() - over)
 
     def has_resident(self, index: int) -> bool:
         return f"in{list(self.operands).index(self.operands[index])}" in self.resident.ins
@@ -451,18 +454,23 @@ def fused_room(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused])
     return held
 
 
+def fused_bytes(held: Iterable[tuple[SSAValue, int]], widths: Widths) -> int:
+    """The bytes of values of which so many elements are held."""
+    return sum(whole_bytes(count * widths.element_bits(value.type)) for value, count in held)
+
+
 def _shape(value: SSAValue) -> tuple[int, ...]:
     return cast(TensorType[Attribute], value.type).get_shape()
 
 
 def _fused_room(op: VectorOp) -> int:
-    """The elements that the blocks of a fused operation's contraction take, with what is fused up to the operation."""
+    """The bytes that the blocks of a fused operation's contraction take, with what is fused up to the operation."""
     contract = producer_of(op)
     if contract is None or not contract.is_right():
         return 0
     fused = fused_with(contract)
     upto = fused[: next(number for number, f in enumerate(fused, 1) if f.op is op)]
-    return contract.own_room() + sum(count for _, count in fused_room(contract, contract.schedule, upto))
+    return contract.own_room() + fused_bytes(fused_room(contract, contract.schedule, upto), widths_of(contract))
 
 
 def _check_fused(op: VectorOp) -> None:
@@ -481,10 +489,14 @@ def _check_fused(op: VectorOp) -> None:
     if problem is not None:
         raise VerifyException(f"the npu.contract does not finish {own.output} block by block: {problem}")
     spm = contract.schedule.spm
-    blocks = sum(footprint(contract.nest, contract.schedule).values())
-    room = sum(count for _, count in fused_room(contract, contract.schedule, fused[: fused.index(own) + 1]))
-    if spm is not None and blocks + room > spm:
+    if spm is None:
+        return
+    widths = widths_of(contract)
+    blocks = sum(block_bytes(contract.nest, contract.schedule, contract.held_bits()).values())
+    upto = fused[: fused.index(own) + 1]
+    room = fused_bytes(fused_room(contract, contract.schedule, upto), widths)
+    if blocks + room > spm:
         raise VerifyException(
-            f"blocks take {blocks + room} elements ({blocks} of the npu.contract, {room} of what is fused with it), "
+            f"blocks take {blocks + room} bytes ({blocks} of the npu.contract, {room} of what is fused with it), "
             f"spm promises {spm}"
         )

@@ -23,9 +23,9 @@ func.func @dw(%x: tensor<64x64xf32>, %dy: tensor<64x32xf32>) -> tensor<64x32xf32
 // The promise of SPM would not hold with X kept over the new inner loop: nothing is kept.
 func.func @room(%x: tensor<64x64xf32>, %w: tensor<64x32xf32>) -> tensor<64x32xf32> {
   %y = npu.contract (m = 64, n = 32, k = 64) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
-    loops [m : 16, n : 16] keep(X = 1) spm 2304 : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+    loops [m : 16, n : 16] keep(X = 1) spm 9216 bytes : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
   func.return %y : tensor<64x32xf32>
 }
 
 // CHECK-LABEL: @room
-// CHECK: loops [n : 16, m : 16] spm 2304
+// CHECK: loops [n : 16, m : 16] spm 9216 bytes

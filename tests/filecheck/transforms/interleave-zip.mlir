@@ -4,9 +4,9 @@
 // One tile operation of each in turn. With whole blocks they do not fit what both promised: their schedules go.
 func.func @gradients(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x4xf32>) {
   %dx = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
-    loops [m : 2] keep(dY = 1) spm 100 {layer = "fc2", role = "dx"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+    loops [m : 2] keep(dY = 1) spm 400 bytes {layer = "fc2", role = "dx"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
   %dw = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
-    loops [k : 4] spm 120 {layer = "fc2", role = "dw"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+    loops [k : 4] spm 480 bytes {layer = "fc2", role = "dw"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
   func.return %dx, %dw : tensor<6x8xf32>, tensor<8x4xf32>
 }
 
@@ -19,14 +19,14 @@ func.func @gradients(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf
 
 func.func @kept(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x4xf32>) {
   %dx = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
-    loops [m : 2, k : 2, n : 2] keep(dY = 3) spm 50 {layer = "fc2", role = "dx"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+    loops [m : 2, k : 2, n : 2] keep(dY = 3) spm 200 bytes {layer = "fc2", role = "dx"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
   %dw = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
-    loops [n : 2, k : 2, m : 2] keep(dY = 3) spm 40 {layer = "fc2", role = "dw"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+    loops [n : 2, k : 2, m : 2] keep(dY = 3) spm 160 bytes {layer = "fc2", role = "dw"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
   func.return %dx, %dw : tensor<6x8xf32>, tensor<8x4xf32>
 }
 
 // CHECK-LABEL: @kept
-// CHECK-NEXT: %dx, %dw = npu.interleave spm 40 {
+// CHECK-NEXT: %dx, %dw = npu.interleave spm 160 bytes {
 // CHECK-NEXT: do(dX += dY * W) loops [m : 2, k : 2, n : 2] keep(dY = 3) {layer = "fc2", role = "dx"}
 // CHECK-NEXT: do(dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 3) {layer = "fc2", role = "dw"}
 

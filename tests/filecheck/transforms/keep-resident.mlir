@@ -7,12 +7,12 @@ builtin.module attributes {npu.target = {rows = 4 : i64, cols = 4 : i64, dataflo
 // dY of one layer, through the activation's derivative, from dX of the next one: it reaches both products.
 func.func @chain(%dz: tensor<6x4xf32>, %v: tensor<8x4xf32>, %h: tensor<6x8xf32>, %w: tensor<8x8xf32>, %x: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x8xf32>) {
   %dh = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dz[m, n], W = %v[k, n]) outs(dX[m, k]) do(dX += dY * W)
-    loops [m : 2] spm 512 {layer = "fc2", role = "dx"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+    loops [m : 2] spm 2048 bytes {layer = "fc2", role = "dx"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
   %dy = npu.vector relu_grad(%dh, %h) ops 48 {layer = "h", role = "dx"} : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   %dx = npu.contract (m = 6, n = 8, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
-    loops [m : 2] spm 512 {layer = "fc1", role = "dx"} : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
+    loops [m : 2] spm 2048 bytes {layer = "fc1", role = "dx"} : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
   %dw = npu.contract (m = 6, n = 8, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
-    loops [n : 4] spm 512 {layer = "fc1", role = "dw"} : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<8x8xf32>
+    loops [n : 4] spm 2048 bytes {layer = "fc1", role = "dw"} : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<8x8xf32>
   func.return %dx, %dw : tensor<6x8xf32>, tensor<8x8xf32>
 }
 

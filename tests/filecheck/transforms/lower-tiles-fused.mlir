@@ -4,7 +4,7 @@
 // dW has no other use: it is updated where it lies, and not stored.
 func.func @update(%x: tensor<8x8xf32>, %dy: tensor<8x4xf32>, %w: tensor<8x4xf32>, %v: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
   %dw = npu.contract (m = 8, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
-    loops [k : 3] spm 512 {layer = "fc", role = "dw"} : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    loops [k : 3] spm 2048 bytes {layer = "fc", role = "dw"} : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
   %w1, %v1 = npu.vector sgd(%w, %dw, %v) <{lr = 1.0 : f64, momentum = 0.5 : f64}> ops 128 fused {layer = "w", role = "update"} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
   func.return %w1, %v1 : tensor<8x4xf32>, tensor<8x4xf32>
 }

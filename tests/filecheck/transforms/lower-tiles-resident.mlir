@@ -4,9 +4,9 @@
 // dY is loaded whole and found by dW; dX is added up in a block of all of it and never stored.
 func.func @stays(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x4xf32>) {
   %dx = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
-    loops [k : 2] spm 88 resident(out dY, out dX) {layer = "fc"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+    loops [k : 2] spm 352 bytes resident(out dY, out dX) {layer = "fc"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
   %dw = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
-    spm 152 resident(in dY) {layer = "fc"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+    spm 608 bytes resident(in dY) {layer = "fc"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
   %g = npu.vector relu(%dx) ops 48 resident(in in0) {layer = "g"} : (tensor<6x8xf32>) -> tensor<6x8xf32>
   func.return %g, %dw : tensor<6x8xf32>, tensor<8x4xf32>
 }

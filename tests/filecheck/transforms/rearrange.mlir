@@ -4,16 +4,16 @@
 // m comes inside as it was; loops over cores and the cut of k stay in front.
 func.func @set(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x4xf32>) {
   %dx, %dw = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n], X = %x[m, k]) outs(dX[m, k], dW[k, n])
-    do(dX += dY * W, dW += X * dY) loops [cores m : 3, k : 4, m : 1, k : 2, n : 2] keep(dY = 1) spm 80
+    do(dX += dY * W, dW += X * dY) loops [cores m : 3, k : 4, m : 1, k : 2, n : 2] keep(dY = 1) spm 320 bytes
     {layer = "set", role = "dxdw"}
     : (tensor<6x4xf32>, tensor<8x4xf32>, tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x4xf32>)
   func.return %dx, %dw : tensor<6x8xf32>, tensor<8x4xf32>
 }
 
 // CHECK-LABEL: @set
-// CHECK: loops [cores m : 3, k : 4, n : 2, k : 2, m : 1] keep(dY = 1) spm 80
+// CHECK: loops [cores m : 3, k : 4, n : 2, k : 2, m : 1] keep(dY = 1) spm 320 bytes
 // RULE-LABEL: @set
-// RULE: loops [cores m : 3, k : 4, m : 1, k : 2, n : 2] keep(dY = 1) spm 80
+// RULE: loops [cores m : 3, k : 4, m : 1, k : 2, n : 2] keep(dY = 1) spm 320 bytes
 
 // Without a schedule the best of that order.
 func.func @free(%x: tensor<16x32xf32>, %w: tensor<32x8xf32>) -> tensor<16x8xf32> {
@@ -38,7 +38,7 @@ func.func @long(%dy: tensor<6x4xf32>, %w: tensor<24x4xf32>, %x: tensor<6x24xf32>
 }
 
 // RULE-LABEL: @long
-// RULE-NEXT: %dx, %dw = npu.contract (m = 6, n = 4, k = 24) {{.*}} do(dX += dY * W, dW += X * dY) loops [k : {{[0-9]+}}, m : {{[0-9]+}}] {{.*}}spm 80 {layer = "long", role = "dxdw"}
+// RULE-NEXT: %dx, %dw = npu.contract (m = 6, n = 4, k = 24) {{.*}} do(dX += dY * W, dW += X * dY) loops [k : {{[0-9]+}}, m : {{[0-9]+}}] {{.*}}spm 320 bytes {layer = "long", role = "dxdw"}
 // RULE-NEXT: func.return %dx, %dw
 
 // A nearly cubic product stays in turn.

@@ -16,9 +16,9 @@ builtin.module attributes {npu.target = {rows = 4 : i64, cols = 4 : i64, dataflo
 
 // CHECK:      %a = npu.contract {{.*}} do(Y += X * W) loops [] {layer = "a"}
 // CHECK-NEXT: %b = npu.contract {{.*}} do(Y += X * W) loops [] {layer = "b"}
-// CHECK-NEXT: %c = npu.contract {{.*}} do(Y += X * W) loops [{{.+}}] {{.*}}spm 512 {layer = "c"}
+// CHECK-NEXT: %c = npu.contract {{.*}} do(Y += X * W) loops [{{.+}}] {{.*}}spm 2048 bytes {layer = "c"}
 
-// ZIP:      npu.interleave spm 512 {
+// ZIP:      npu.interleave spm 2048 bytes {
 // ZIP-NEXT: npu.contract {{.*}} do(Y += X * W) loops [] {layer = "a"}
 // ZIP-NEXT: npu.contract {{.*}} do(Y += X * W) loops [] {layer = "b"}
 // ZIP-NEXT: npu.yield

@@ -4,14 +4,14 @@
 // A step of the whole takes the loop of k away, n gets one innermost. The promise stands.
 func.func @linear(%x: tensor<6x9xf32>, %w: tensor<9x4xf32>) -> tensor<6x4xf32> {
   %y = npu.contract (m = 6, n = 4, k = 9) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
-    loops [m : 3, k : 2] keep(X = 2) spm 80 {layer = "fc"} : (tensor<6x9xf32>, tensor<9x4xf32>) -> tensor<6x4xf32>
+    loops [m : 3, k : 2] keep(X = 2) spm 320 bytes {layer = "fc"} : (tensor<6x9xf32>, tensor<9x4xf32>) -> tensor<6x4xf32>
   func.return %y : tensor<6x4xf32>
 }
 
 // CHECK-LABEL: @linear
-// CHECK: loops [m : 2, n : 2] keep(W = 1) spm 80 {layer = "fc"}
+// CHECK: loops [m : 2, n : 2] keep(W = 1) spm 320 bytes {layer = "fc"}
 // MACHINE-LABEL: @linear
-// MACHINE: loops [m : 3, k : 2] keep(X = 2) spm 80 {layer = "fc"}
+// MACHINE: loops [m : 3, k : 2] keep(X = 2) spm 320 bytes {layer = "fc"}
 
 // m is b, y, x: a row of two positions. Without a promise that of the machine.
 func.func @convolution(%x: tensor<4x3x6x6xf32>, %w: tensor<2x3x3x3xf32>) -> tensor<4x2x4x4xf32> {
@@ -24,7 +24,7 @@ func.func @convolution(%x: tensor<4x3x6x6xf32>, %w: tensor<2x3x3x3xf32>) -> tens
 // CHECK-LABEL: @convolution
 // CHECK: loops [i : 1, b : 1, y : 1, x : 2] keep(W = 1) {layer = "first"}
 // MACHINE-LABEL: @convolution
-// MACHINE: loops [i : 1, b : 1, y : 1, x : 3] spm 200 {layer = "first"}
+// MACHINE: loops [i : 1, b : 1, y : 1, x : 3] spm 800 bytes {layer = "first"}
 
 // Of nests in turn the promise is that of both.
 func.func @gradients(%dy: tensor<6x4xf32>, %w: tensor<9x4xf32>, %x: tensor<6x9xf32>) -> (tensor<6x9xf32>, tensor<9x4xf32>) {
@@ -43,6 +43,6 @@ func.func @gradients(%dy: tensor<6x4xf32>, %w: tensor<9x4xf32>, %x: tensor<6x9xf
 // CHECK: loops [m : 2, n : 2] keep(W = 1) {layer = "fc2", role = "dx"}
 // CHECK: loops [m : 2, n : 2] {layer = "fc2", role = "dw"}
 // MACHINE-LABEL: @gradients
-// MACHINE: npu.interleave spm 200 {
+// MACHINE: npu.interleave spm 800 bytes {
 // MACHINE: loops [m : 3] {layer = "fc2", role = "dx"}
 // MACHINE: loops [m : 3] {layer = "fc2", role = "dw"}

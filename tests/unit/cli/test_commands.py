@@ -294,7 +294,7 @@ def test_compile_checks_the_passes_that_ran(npuc: Npuc) -> None:
 
 GEMM = """func.func @pair(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
   %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
-    loops [m : 2] spm 900 {layer = "fc"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    loops [m : 2] spm 3600 bytes {layer = "fc"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   func.return %y : tensor<6x4xf32>
 }
 """
@@ -303,8 +303,8 @@ GEMM = """func.func @pair(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x
 def test_opt_keeps_places(npuc: Npuc, folder: Path) -> None:
     """Each operation has its own, as in `npuc compile`; errors of verifiers and passes begin with it."""
     (folder / "gemm.mlir").write_text(GEMM)
-    (folder / "tight.mlir").write_text(GEMM.replace("spm 900", "spm 3"))
-    (folder / "parts.mlir").write_text(f"{GEMM}// -----\n{GEMM.replace('spm 900', 'spm 3')}")
+    (folder / "tight.mlir").write_text(GEMM.replace("spm 3600 bytes", "spm 12 bytes"))
+    (folder / "parts.mlir").write_text(f"{GEMM}// -----\n{GEMM.replace('spm 3600 bytes', 'spm 12 bytes')}")
     shown = npuc("opt", "gemm.mlir", "--print-debuginfo").out
     assert 'loc("gemm.mlir":2:3)' in shown
     assert 'loc("gemm.mlir":4:3)' in shown

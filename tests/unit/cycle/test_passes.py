@@ -46,7 +46,7 @@ def test_writes_loops_keep_and_budget(parse: Parse) -> None:
     first, second, third = scheduled(module, TARGET, SchedulePass())
     assert first is not None
     assert first == second
-    assert first.spm == 512 // 4
+    assert first.spm == 512
     assert first.loops
     assert third == Schedule((Loop("m", 1),))
     shared = contracts(module)
@@ -57,7 +57,7 @@ def test_element_bytes_of_the_machine(parse: Parse) -> None:
     target = SetTargetPass(4, 4, 512, 1000, 4, 8, element_bytes=2)
     first, _, _ = scheduled(parse(NET), target, SchedulePass("traffic"))
     assert first is not None
-    assert first.spm == 256
+    assert first.spm == 512
 
 
 def test_only(parse: Parse) -> None:

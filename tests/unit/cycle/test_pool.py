@@ -133,7 +133,7 @@ def test_vector_work_between_leaves_the_pool_alone(parse: Parse) -> None:
 def test_keep_and_spm_mean_nothing_and_that_is_said_once(parse: Parse) -> None:
     """Not even a promise that the machine could not hold."""
     plain = "loops [m : 32, k : 32, n : 32]", "loops [n : 32, k : 32, m : 32]"
-    promises = [loops + " keep(dY = 2) spm 99999999" for loops in plain]
+    promises = [loops + " keep(dY = 2) spm 399999996 bytes" for loops in plain]
     without = score(parse(backward(256, 64, 64, *plain)), large())
     ignoring = score(parse(backward(256, 64, 64, promises[0], promises[1])), large())
     assert without.warnings == []

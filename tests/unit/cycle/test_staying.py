@@ -59,8 +59,8 @@ def test_dy_is_read_once_for_both_products(parse: Parse, hardware: Machine) -> N
 
 def test_the_time_is_that_of_the_bytes_that_move(parse: Parse, hardware: Machine) -> None:
     """One tile each: 176 and 160 bytes at 4 a cycle, 8 or 6 columns in two folds of 4, 6 more to fill and drain."""
-    apart = rows(parse, hardware, pair("spm 120", "spm 120"))
-    dx, dw = rows(parse, hardware, pair("spm 120 resident(out dY)", "spm 120 resident(in dY)"))
+    apart = rows(parse, hardware, pair("spm 480 bytes", "spm 480 bytes"))
+    dx, dw = rows(parse, hardware, pair("spm 480 bytes resident(out dY)", "spm 480 bytes resident(in dY)"))
     assert dx.cycles == apart[0].cycles
     assert (apart[1].cycles or 0) - (dw.cycles or 0) == 48 // 4
     assert dw.compute_cycles == apart[1].compute_cycles

@@ -203,7 +203,7 @@ def test_schedule_beyond_the_machine_does_not_fit() -> None:
     text = """
 func.func @f(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %y = npu.contract (m = 64, n = 64, k = 64) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
-    spm 12288 {layer = "fc"} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    spm 49152 bytes {layer = "fc"} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   func.return %y : tensor<64x64xf32>
 }
 """

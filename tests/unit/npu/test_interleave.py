@@ -56,7 +56,7 @@ def test_a_body_without_yield() -> None:
 
 def test_a_broken_promise_is_located() -> None:
     with pytest.raises(SourceError) as caught:
-        compile_source(text_of("loops [m : 8]", "loops [m : 8]", "spm 100 "), format="mlir")
+        compile_source(text_of("loops [m : 8]", "loops [m : 8]", "spm 400 bytes "), format="mlir")
     assert "blocks take 1216 elements" in caught.value.message
     assert caught.value.location is not None
     assert caught.value.location.line == 5
@@ -188,7 +188,7 @@ def test_contractions_without_a_schedule_get_one() -> None:
 
 
 def test_more_than_the_machine_has() -> None:
-    for spm in ("", "spm 4000 "):
+    for spm in ("", "spm 16000 bytes "):
         with pytest.raises(CapacityError) as caught:
             compile_source(
                 text_of("loops [m : 8]", "loops [m : 8]", spm),

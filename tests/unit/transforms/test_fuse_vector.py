@@ -35,10 +35,10 @@ FACTS: dict[str, bool | int | float | str] = {
 }
 ARGS = '%x: tensor<8x8xf32>, %dy: tensor<8x4xf32>, %w: tensor<8x4xf32> {train.param = "w"}'
 DW = """  %dw = npu.contract (m = 8, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
-    loops [k : 4] spm 512 {layer = "fc", role = "dw"} : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    loops [k : 4] spm 2048 bytes {layer = "fc", role = "dw"} : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
 """
 DX = """  %dx = npu.contract (m = 8, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
-    loops [k : 4] spm 512 {layer = "fc", role = "dx"} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+    loops [k : 4] spm 2048 bytes {layer = "fc", role = "dx"} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
 """
 SGD = """  %w1 = npu.vector sgd(%w, %dw) <{lr = 1.0 : f64}> ops 64 {layer = "w", role = "update"}
     : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
@@ -138,7 +138,7 @@ def test_a_schedule_whose_partial_sums_leave_is_replaced() -> None:
 
 
 def test_no_room_for_another_block() -> None:
-    tight = DW.replace("loops [k : 4] spm 512", "loops [m : 1, n : 1, k : 1] spm 3")
+    tight = DW.replace("loops [k : 4] spm 2048 bytes", "loops [m : 1, n : 1, k : 1] spm 12 bytes")
     assert fused(parse(tight, SGD, END, facts={"spm_bytes": 6})) == []
 
 

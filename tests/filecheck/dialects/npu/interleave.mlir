@@ -3,7 +3,7 @@
 
 // A block that both keep whole is held once: 40 elements, not 64.
 func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<8x4xf32>) {
-  %dX, %dW = npu.interleave spm 40 {
+  %dX, %dW = npu.interleave spm 160 bytes {
     %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n]) outs(dX[m, k]) do(dX += dY * W) loops [m : 2, k : 2, n : 2] keep(dY = 3) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
     %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %X[m, k], dY = %dY[m, n]) outs(dW[k, n]) do(dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 3) : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
     npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
@@ -12,12 +12,12 @@ func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) -> 
 }
 
 // CHECK-LABEL: @f
-// CHECK-NEXT: %dX, %dW = npu.interleave spm 40 {
+// CHECK-NEXT: %dX, %dW = npu.interleave spm 160 bytes {
 // CHECK-NEXT: %a = npu.contract
 // CHECK-NEXT: %b = npu.contract
 // CHECK-NEXT: npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
 // CHECK-NEXT: } {layer = "fc", role = "dxdw"} : (tensor<6x8xf32>, tensor<8x4xf32>)
-// GENERIC: "npu.interleave"() <{spm = 40 : i64}> ({
+// GENERIC: "npu.interleave"() <{spm = 160 : i64}> ({
 
 func.func @streams(%X: tensor<6x8xf32>) -> tensor<6x8xf32> {
   %0 = npu.streams {

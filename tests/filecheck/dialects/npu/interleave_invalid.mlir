@@ -1,7 +1,7 @@
 // RUN: npuc opt %s --parsing-diagnostics --verify-diagnostics --split-input-file | filecheck %s
 
 func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
-  %dX, %dW = npu.interleave spm 39 {
+  %dX, %dW = npu.interleave spm 156 bytes {
     %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n]) outs(dX[m, k]) do(dX += dY * W) loops [m : 2, k : 2, n : 2] keep(dY = 3) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
     %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %X[m, k], dY = %dY[m, n]) outs(dW[k, n]) do(dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 3) : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
     npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
@@ -9,12 +9,12 @@ func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: blocks take 40 elements (dY 24, W 4, dX 4; X 4, dY 0, dW 4), spm promises 39
+// CHECK: blocks take 160 bytes (dY 96, W 16, dX 16; X 16, dY 0, dW 16), spm promises 156
 
 // -----
 
 func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
-  %dX, %dW = npu.interleave spm 23 {
+  %dX, %dW = npu.interleave spm 92 bytes {
     %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n]) outs(dX[m, k]) do(dX += dY * W) loops [m : 2, k : 2, n : 2] : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
     %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %X[m, k], dY = %dY[m, n]) outs(dW[k, n]) do(dW += X * dY) loops [n : 2, k : 2, m : 2] : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
     npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
@@ -22,12 +22,12 @@ func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: blocks take 24 elements (dY 4, W 4, dX 4; X 4, dY 4, dW 4), spm promises 23
+// CHECK: blocks take 96 bytes (dY 16, W 16, dX 16; X 16, dY 16, dW 16), spm promises 92
 
 // -----
 
 func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
-  %dX, %dW = npu.interleave spm 0 {
+  %dX, %dW = npu.interleave spm 0 bytes {
     %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n]) outs(dX[m, k]) do(dX += dY * W) loops [m : 2, k : 2, n : 2] : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
     %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %X[m, k], dY = %dY[m, n]) outs(dW[k, n]) do(dW += X * dY) loops [n : 2, k : 2, m : 2] : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
     npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
@@ -41,7 +41,7 @@ func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
 
 func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
   %dX, %dW = npu.interleave {
-    %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n]) outs(dX[m, k]) do(dX += dY * W) loops [m : 2, k : 2, n : 2] spm 50 : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+    %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n]) outs(dX[m, k]) do(dX += dY * W) loops [m : 2, k : 2, n : 2] spm 200 bytes : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
     %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %X[m, k], dY = %dY[m, n]) outs(dW[k, n]) do(dW += X * dY) loops [n : 2, k : 2, m : 2] : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
     npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
   } : (tensor<6x8xf32>, tensor<8x4xf32>)
@@ -118,7 +118,7 @@ func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
 // -----
 
 func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
-  %dX, %dW = npu.interleave spm 1000 {
+  %dX, %dW = npu.interleave spm 4000 bytes {
     %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n]) outs(dX[m, k]) do(dX += dY * W) loops [m : 2, k : 2, n : 2] : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
     %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %X[m, k], dY = %dY[m, n]) outs(dW[k, n]) do(dW += X * dY) loops [n : 2, k : 2, m : 2, m : 2] : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
     npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>

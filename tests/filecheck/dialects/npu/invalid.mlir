@@ -217,7 +217,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
-  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) spm 0 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) spm 0 bytes : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   func.return
 }
 
@@ -226,11 +226,11 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
-  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2] spm 55 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2] spm 220 bytes : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   func.return
 }
 
-// CHECK: blocks take 56 elements (X 16, W 32, Y 8), spm promises 55
+// CHECK: blocks take 224 bytes (X 64, W 128, Y 32), spm promises 220
 
 // -----
 
@@ -580,13 +580,13 @@ func.func @f(%dy: tensor<4x2xf32>, %w: tensor<1x2xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %r: tensor<6x4xf32>) -> tensor<6x4xf32> {
-  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2] spm 56 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2] spm 224 bytes : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   %z = npu.vector relu(%y) ops 24 fused : (tensor<6x4xf32>) -> tensor<6x4xf32>
   %s = npu.vector add(%z, %r) ops 24 fused : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
   func.return %s : tensor<6x4xf32>
 }
 
-// CHECK: blocks take 64 elements (56 of the npu.contract, 8 of what is fused with it), spm promises 56
+// CHECK: blocks take 256 bytes (224 of the npu.contract, 32 of what is fused with it), spm promises 224
 
 // -----
 

@@ -120,12 +120,12 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
 // X has 48 elements, W 32; what passes lacks in the contraction between.
 func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
   %h = npu.vector relu(%x) ops 48 resident(out in0) : (tensor<6x8xf32>) -> tensor<6x8xf32>
-  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %h[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2, n : 2, k : 2] spm 59 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %h[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2, n : 2, k : 2] spm 236 bytes : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   %z = npu.vector gelu(%x) ops 48 resident(in in0) : (tensor<6x8xf32>) -> tensor<6x8xf32>
   func.return
 }
 
-// CHECK: blocks take 60 elements (12 of its own, 48 of what passes it in SPM), spm promises 59
+// CHECK: blocks take 240 bytes (48 of its own, 192 of what passes it in SPM), spm promises 236
 
 // -----
 
