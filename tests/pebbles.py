@@ -16,8 +16,8 @@ class Game:
     Multiplications over words: for each the mask of the words that it needs, for each word the mask of its users.
 
     `room` is what a word takes, `cost` what bringing it in costs, `again` what it costs more where it holds a partial
-    sum already, `always` what every schedule pays besides. An output is paid for when it enters: it must be written when it
-    leaves, as a partial sum unless it enters for the first time: one of its writes is the last.
+    sum already, `always` what every schedule pays besides. An output is paid for when it enters: it must be written
+    when it leaves. One of its writes is the last, so it enters for the first time for that, later for a partial sum.
     """
 
     needs: tuple[int, ...]

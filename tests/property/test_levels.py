@@ -21,10 +21,10 @@ from tests.widths import draw_bits, of_bytes
 @pytest.mark.parametrize(
     ("nest", "most", "sums"),
     [
-        (gemm(3, 3, 3), 2, 1),
+        (gemm(3, 3, 3), 2, 4),
         (gemm(4, 2, 3), 3, 1),
         (gemm(1, 5, 4), 3, 2),
-        (gemm(4, 4, 3), 2, 4),
+        (gemm(4, 4, 3), 2, 1),
         (fused(gemm(2, 3, 2)), 2, 2),
         (fused(gemm(3, 2, 3)), 2, 1),
         (fused(gemm(4, 1, 3)), 3, 4),
