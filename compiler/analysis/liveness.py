@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.elements import element_bits, whole_bytes
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements
@@ -96,7 +96,7 @@ def live_bytes(slots: Sequence[Slot], sizes: Sequence[int], returned: Iterable[i
 
 
 def tensors_of(func: FuncOp, float_bytes: int | None) -> Tensors:
-    """The memory of a function at the `train` level; `float_bytes` as for `element_bytes`."""
+    """The memory of a function at the `train` level; `float_bytes` as for `element_bits`."""
     return _Builder(func.body.block, float_bytes).tensors()
 
 
@@ -110,7 +110,7 @@ class _Builder:
 
     def __init__(self, block: Block, float_bytes: int | None):
         self.block, self.float_bytes = block, float_bytes
-        self.widths: dict[Attribute, int] = {}
+        self.bits: dict[Attribute, int] = {}
         self.resident = sum(self.bytes_of(arg) for arg in block.args)
         self.known: set[SSAValue] = set()
         """Values that are computed from constants alone."""
@@ -124,10 +124,10 @@ class _Builder:
         if not isinstance(type, TensorType):
             return 0
         element = cast("TensorType[Attribute]", type).element_type
-        width = self.widths.get(element)
-        if width is None:
-            width = self.widths[element] = element_bytes(element, self.float_bytes)
-        return elements(value) * width
+        bits = self.bits.get(element)
+        if bits is None:
+            bits = self.bits[element] = element_bits(element, self.float_bytes)
+        return whole_bytes(elements(value) * bits)
 
     def tensors(self) -> Tensors:
         """The memory of the block."""

@@ -68,7 +68,7 @@ def columns(found: Pooled) -> Row:
     numbers = {column: reads[name] for column, name in READS.items()}
     numbers |= {column: writes[name] for column, name in WRITES.items()}
     numbers |= {"total_bytes": sum(reads.values()) + sum(writes.values()), "compute_cycles": found.compute}
-    numbers |= {"peak_spm_bytes": found.peak, "tile_ops": found.operations}
+    numbers |= {"peak_spm_bytes": found.peak // 8, "tile_ops": found.operations}
     return {name: str(number) for name, number in numbers.items()} | {"cycles": f"{float(found.time):.1f}"}
 
 
