@@ -29,14 +29,21 @@ ENERGY = Energy(0.2, 1.0, 20.0)
 @pytest.mark.parametrize(("m", "n", "k"), [(3, 3, 3), (4, 2, 3), (2, 4, 3), (5, 3, 1), (1, 4, 3)])
 @pytest.mark.parametrize(("spm", "sums"), [(3, 1), (7, 1), (13, 1), (30, 1), (7, 4), (13, 2), (30, 4), (50, 4)])
 def test_best_of_all(m: int, n: int, k: int, spm: int, sums: int) -> None:
-    """The least traffic, and the least time, of all schedules that fit."""
+    """
+    The least traffic, and the least time, of all schedules that fit.
+
+    Wide sums leave so little room that cutting a dimension again may do better, which is not among these.
+    """
     nest = gemm(m, n, k)
     machine, widths = Machine(Array(2, 2), spm, Fraction(1, 2), 1000.0, 4), of_bytes(nest, 1, sums)
     legal = [s for s in all_schedules(nest) if taken_bytes(nest, s, widths) <= spm]
     by_traffic = best_schedule(nest, machine, "traffic", widths)
-    assert sent(nest, by_traffic, widths) == min(sent(nest, s, widths) for s in legal)
+    least = min(sent(nest, s, widths) for s in legal)
+    assert sent(nest, by_traffic, widths) <= least
     timed = pipeline(nest, best_schedule(nest, machine, "time", widths), machine, widths).time
-    assert timed == min(pipeline(nest, s, machine, widths).time for s in legal)
+    soonest = min(pipeline(nest, s, machine, widths).time for s in legal)
+    assert timed <= soonest
+    assert sums > 1 or (sent(nest, by_traffic, widths), timed) == (least, soonest)
 
 
 def sent(nest: Nest, schedule: Schedule, widths: Bits) -> int:
@@ -52,7 +59,7 @@ def test_best_of_all_of_a_fused_nest(m: int, n: int, k: int, spm: int, sums: int
     widths = of_bytes(nest, 1, sums)
     legal = [s for s in all_schedules(nest) if taken_bytes(nest, s, widths) <= spm]
     by_traffic = best_schedule(nest, machine, "traffic", widths)
-    assert sent(nest, by_traffic, widths) == min(sent(nest, s, widths) for s in legal)
+    assert sent(nest, by_traffic, widths) <= min(sent(nest, s, widths) for s in legal)
     timed = pipeline(nest, best_schedule(nest, machine, "time", widths), machine, widths).time
     assert timed <= min(pipeline(nest, s, machine, widths).time for s in legal) * Fraction(21, 20)
 
