@@ -30,6 +30,7 @@ from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_defa
 from npuc.compiler.source import Source
 from npuc.compiler.trace import work_of
 from npuc.compiler.verify import SourceTexts, verify_module
+from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.base import TrainOp
@@ -38,7 +39,6 @@ from npuc.frontends.mlir import make_context
 
 MAC_LIMIT = 20_000_000_000
 _SIZE_NAMES = ("batch", "image", "length", "tokens")
-_NUMBERS = Numbers(double=True)
 
 
 @dataclass(frozen=True)
@@ -142,18 +142,22 @@ def run_results(module: ModuleOp, data: dict[str, Array]) -> dict[str, Array]:
     """
     The results of a program on data by name: `loss`, `new NAME`, `gradient NAME`, `output NAME`.
 
+    Every float is computed in float64, so that programs differ by what they compute and not by how they round; of the
+    machine's accumulators only integer sums are seen.
+
     An argument that `data` lacks, such as an optimizer state that a pass has added, is its initial value.
     """
     func = the_function(module)
     arguments = arguments_of(func)
+    numbers = Numbers(double=True, accumulator_bits=widths_of(module).accumulator_bits)
     values: list[Array] = []
     for argument in arguments:
         type = argument_type(func, argument)
         value = data.get(argument.name)
         if value is None:
             value = np.full(type.get_shape(), argument.fill or 0.0)
-        values.append(_NUMBERS.hold(value, type.element_type))
-    return dict(zip(result_names(func), call(module, func, values, _NUMBERS), strict=True))
+        values.append(numbers.hold(value, type.element_type))
+    return dict(zip(result_names(func), call(module, func, values, numbers), strict=True))
 
 
 def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:

@@ -19,6 +19,7 @@ from npuc.compiler.errors import Location, NpucError, SourceError, UsageError
 from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.compiler.verify import SourceTexts, verify_module
 from npuc.dialects import get_all_dialects
+from npuc.dialects.npu.syntax import BarePromise
 from npuc.frontends import read_source
 from npuc.frontends.mlir import check_strings, parse_part
 
@@ -122,7 +123,8 @@ def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:
     except ParseError as e:
         place = e.span.get_location()
         location = Location(place.file, place.line, place.col)
-        raise SourceError(e.msg.strip(), location=location, source_line=_line_of(e)) from e
+        hint = e.hint if isinstance(e, BarePromise) else None
+        raise SourceError(e.msg.strip(), location=location, hint=hint, source_line=_line_of(e)) from e
     except ArgSpecParseError as e:
         raise UsageError(str(e).strip().splitlines()[-1].strip(" ^|")) from e
     except DiagnosticException as e:

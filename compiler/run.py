@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, TypedDict
 
 import numpy as np
@@ -64,7 +64,8 @@ def run_source(text: str, format: str = "dsl", filename: str = "<string>", **opt
     `inputs` gives any argument by name; missing parameters are drawn from `seed`, states are 0, statistics at their
     defaults. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run first, `level`
     (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for `hardware` and
-    `overrides` of its keys; by default the training step runs as it is derived. Raises `UsageError` for an unknown
+    `overrides` of its keys; what is computed depends on `array.accumulator_bits` only (32 without), and not with
+    `dtype="float64"`. By default the training step runs as it is derived. Raises `UsageError` for an unknown
     name, a wrong shape or a missing input.
     """
     return run_program(text_source(text, format, filename), options)
@@ -124,15 +125,16 @@ def stamp_default_target(
     module: ModuleOp, hardware: HardwareLike | None = None, overrides: Mapping[str, object] | None = None
 ) -> None:
     """
-    Write a machine, by default that of the default backend, into a module that names none, for passes that schedule.
+    Write a machine into a module, for passes that schedule and for the accumulators of a run.
 
-    One that lacks facts for schedules is left out.
+    Without one that of the default backend, if the module names none. One that lacks facts for schedules is left out;
+    raises `UsageError` if it says what its accumulators are.
     """
-    if TARGET in module.attributes:
+    if TARGET in module.attributes and hardware is None and not overrides:
         return
     model = get_backend(DEFAULT)
     machine = load_hardware(default_hardware(model) if hardware is None else hardware, overrides)
-    with suppress(UsageError):
+    with nullcontext() if machine.written("array.accumulator_bits") else suppress(UsageError):
         stamp_target(module, machine, model.name)
 
 

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from npuc.compiler.boundary import Foreign, summary
 from npuc.compiler.errors import Location, SourceError, did_you_mean
 from npuc.dialects import get_all_dialects
+from npuc.dialects.npu.syntax import BarePromise
 
 _QUOTE_OR_COMMENT = re.compile(r'"|//[^\n]*')
 _STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
@@ -147,7 +148,7 @@ def _error(error: BaseException, source: _Text, parsers: list[_LocatingParser]) 
         return source.error(f"{undefined.group(1)} is not defined", used.start() if used else position)
     if text == "in block definition":
         text = "expected an operation or the end of the block"
-    return source.error(text, position)
+    return source.error(text, position, error.hint if isinstance(error, BarePromise) else None)
 
 
 def _check_order(module: ModuleOp, source: _Text) -> None:

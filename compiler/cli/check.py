@@ -16,6 +16,7 @@ from npuc.compiler.cli.shared import (
     OptLevel,
     Pipeline,
     Quiet,
+    Setting,
     Source,
     Verb,
     parse_defines,
@@ -35,6 +36,11 @@ def register(app: typer.Typer) -> None:
 def command(
     source: Source,
     define: Defines = None,
+    hw: Annotated[
+        str | None,
+        typer.Option("--hw", metavar="NAME|FILE", help="Machine that passes schedule for; floats are all float64."),
+    ] = None,
+    setting: Setting = None,
     opt_level: OptLevel = None,
     pipeline: Pipeline = None,
     inference: Inference = None,
@@ -51,10 +57,14 @@ def command(
     with Verb(debug):
         if limit != limit:
             raise UsageError("--limit nan: expected a number")
+        from npuc.backends.hardware import parse_setting
+
         options: RunOptions = {
             "defines": parse_defines(define),
             "opt_level": opt_level,
             "pipeline": pipeline,
+            "hardware": hw,
+            "overrides": dict(parse_setting(item) for item in setting or []),
             "inference": inference,
             "seed": seed,
             "load": load or [],

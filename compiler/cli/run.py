@@ -17,6 +17,7 @@ from npuc.compiler.cli.shared import (
     OptLevel,
     Pipeline,
     Quiet,
+    Setting,
     Source,
     Verb,
     check_target,
@@ -47,6 +48,11 @@ def command(
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="Training steps to run.")] = 1,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of missing parameters.")] = 0,
     define: Defines = None,
+    hw: Annotated[
+        str | None,
+        typer.Option("--hw", metavar="NAME|FILE", help="Machine that passes schedule for, with its accumulators."),
+    ] = None,
+    setting: Setting = None,
     opt_level: OptLevel = None,
     pipeline: Pipeline = None,
     level: Annotated[str | None, typer.Option("--level", metavar="train|npu|tiles", help="Level to run at.")] = None,
@@ -58,6 +64,7 @@ def command(
 ) -> None:
     """Execute the program in numpy: print the losses, or the outputs' sizes and means without a loss."""
     with Verb(debug):
+        from npuc.backends.hardware import parse_setting
         from npuc.compiler.run import run_program
         from npuc.compiler.source import open_source
 
@@ -70,6 +77,8 @@ def command(
             "seed": seed,
             "inference": inference,
             "pipeline": pipeline,
+            "hardware": hw,
+            "overrides": dict(parse_setting(item) for item in setting or []),
             "level": level,
             "opt_level": opt_level,
             "load": load or [],

@@ -30,6 +30,7 @@ OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optim
 Objective = Annotated[
     str, typer.Option("--objective", metavar="NAME", help="What is minimised: time, traffic, energy, edp.")
 ]
+Setting = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")]
 Pipeline = Annotated[str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Passes instead of -O's.")]
 Inference = Annotated[bool | None, typer.Option("--inference/--training", help="The forward pass only.")]
 Load = Annotated[list[str] | None, typer.Option("--load", metavar="FILE.py", help="A file with passes of your own.")]

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from npuc.compiler.interpreter.numbers import Sums
 from npuc.dialects.npu.nest import Axis, Nest, Tensor, start_axes
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -44,21 +45,34 @@ def whole(tensor: Tensor, array: Array) -> View:
     return View(tensor.axes, array, (0,) * array.ndim)
 
 
-def contract(nest: Nest, arrays: Mapping[str, Array], boxes: Sequence[Ranges] | None = None) -> tuple[Array, ...]:
-    """The outputs of a nest for arrays of its inputs and starts by name, box by box; without boxes at one go."""
+def contract(
+    nest: Nest,
+    arrays: Mapping[str, Array],
+    boxes: Sequence[Ranges] | None = None,
+    sums: Sequence[Sums] | None = None,
+) -> tuple[Array, ...]:
+    """
+    The outputs of a nest for arrays of its inputs and starts by name, box by box; without boxes at one go.
+
+    `sums` say in what each output is added up; by default in the type of the arrays.
+    """
+    added = {} if sums is None else dict(zip((out.name for out in nest.outs), sums, strict=True))
     whole_nest = {dim: (0, size) for dim, size in nest.dims}
     outs: dict[str, Array] = {}
     for statement in nest.statements:
         out, lhs, rhs = (nest.tensors[name] for name in (statement.out, statement.lhs, statement.rhs))
         start = nest.start_of(out.name)
         operands = [arrays[lhs.name], arrays[rhs.name]]
+        known = [*operands] if start is None else [*operands, arrays[start.name]]
+        own = added.get(out.name, Sums(np.result_type(*known)))
         if start is None:
-            result = np.zeros(out.shape, np.result_type(*operands))
+            result = np.zeros(out.shape, own.dtype)
         else:
-            result = spread(out, start, arrays[start.name]).astype(np.result_type(*operands, arrays[start.name]))
+            result = spread(out, start, arrays[start.name]).astype(own.dtype)
+            result = result if own.rounded is None else own.rounded(result)
         views = whole(out, result), whole(lhs, operands[0]), whole(rhs, operands[1])
         for ranges in (whole_nest,) if boxes is None else boxes:
-            accumulate(ranges, *views)
+            accumulate(ranges, *views, own)
         outs[out.name] = result
     return tuple(outs[out.name] for out in nest.outs)
 
@@ -73,19 +87,31 @@ def spread(out: Tensor, start: Tensor, array: Array) -> Array:
     return np.broadcast_to(ordered.reshape(shape), out.shape)
 
 
-def accumulate(ranges: Ranges, out: View, lhs: View, rhs: View) -> None:
-    """`out += lhs * rhs` over the box `ranges`, in place; operands are 0 outside, the result drops what is."""
+def accumulate(ranges: Ranges, out: View, lhs: View, rhs: View, sums: Sums | None = None) -> None:
+    """
+    `out += lhs * rhs` over the box `ranges`, in place; operands are 0 outside, the result drops what is.
+
+    Where `sums` says how sums are rounded, they are after each addition of a product, as in an array of such
+    accumulators; products of dimensions that are summed come in the order of `ranges`, the last one fastest. Otherwise
+    numpy adds in its own order.
+    """
     if any(low >= high for low, high in ranges.values()):
         return
     stepped = _shared(out, ranges)
+    rounded = None if sums is None else sums.rounded
+    if rounded is not None:
+        stepped |= ranges.keys() - set(out.dims)
     for operand in (lhs, rhs):
         if prod(ranges[d][1] - ranges[d][0] for d in operand.dims if d not in stepped) > GATHER_LIMIT:
             stepped |= _shared(operand, ranges)
-    for fixed in _points(sorted(stepped), ranges):
+    for fixed in _points([d for d in ranges if d in stepped], ranges):
         box = _clip({**ranges, **fixed}, out)
         if box is not None:
             target = _target(out, box)
-            target += _product(box, [d for d in out.dims if d not in fixed], lhs, rhs).reshape(target.shape)
+            product = _product(box, [d for d in out.dims if d not in fixed], lhs, rhs, target.dtype)
+            target += product.reshape(target.shape)
+            if rounded is not None:
+                target[...] = rounded(target)
 
 
 def gather(view: View, ranges: Ranges) -> Array:
@@ -177,9 +203,13 @@ def _target(view: View, box: Ranges) -> Array:
     return view.array[tuple(place)]
 
 
-def _product(box: Ranges, out: Sequence[str], lhs: View, rhs: View) -> Array:
-    """The sum of products over the box, with the axes `out`; every other dimension has one index or is summed."""
-    left, right = gather(lhs, box), gather(rhs, box)
+def _product(box: Ranges, out: Sequence[str], lhs: View, rhs: View, dtype: npt.DTypeLike) -> Array:
+    """
+    The sum of products over the box, with the axes `out`; every other dimension has one index or is summed.
+
+    It is computed in a numpy type, or in that of the operands where that is wider.
+    """
+    left, right = (_widened(gather(operand, box), dtype) for operand in (lhs, rhs))
     left_dims, right_dims = list(lhs.dims), list(rhs.dims)
     for d in [d for d in left_dims if d not in out and d not in right_dims]:
         left, left_dims = left.sum(left_dims.index(d)), [e for e in left_dims if e != d]
@@ -203,3 +233,8 @@ def _product(box: Ranges, out: Sequence[str], lhs: View, rhs: View) -> Array:
     result = result.transpose([found.index(d) for d in out if d in found])
     shape = [box[d][1] - box[d][0] for d in out]
     return np.broadcast_to(result.reshape([n if d in found else 1 for d, n in zip(out, shape, strict=True)]), shape)
+
+
+def _widened(array: Array, dtype: npt.DTypeLike) -> Array:
+    """An array in a numpy type, where that is wider than its own."""
+    return array.astype(np.result_type(array, dtype), copy=False)

@@ -109,7 +109,8 @@ def last_use(value: SSAValue) -> Operation:
     """
     The last operation that uses a block, in the IR block where it was made; its maker if nothing does.
 
-    Updates of the block by `npu.start`, `npu.mac`, `npu.apply` and loops that carry it are the same memory.
+    Updates of the block by `npu.start`, `npu.mac`, `npu.apply` and `npu.convert`, and loops that carry it,
+    are the same memory.
     """
     maker = value.owner
     assert isinstance(maker, Operation)
@@ -134,6 +135,8 @@ def _uses(value: SSAValue, home: IRBlock) -> Iterator[tuple[Operation, SSAValue 
         assert outer is not None
         same: SSAValue | None = None
         if user is outer and isinstance(user, npu.MacOp | npu.StartOp) and user.acc is value:
+            same = user.result
+        elif user is outer and isinstance(user, npu.ConvertOp):
             same = user.result
         elif user is outer and isinstance(user, npu.ApplyOp) and use.index >= len(user.args):
             number = use.index - len(user.args)

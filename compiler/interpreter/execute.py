@@ -30,6 +30,7 @@ from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.verify import location_of
 from npuc.dialects.dist import Sharding, argument_sharding, global_type, mesh_of, result_sharding
 from npuc.dialects.npu import ApplyOp, VectorOp
+from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import Tensor, shape_text
 from npuc.dialects.train.signature import Argument, ArgumentKind, Result, arguments_of, results_of, training_functions
@@ -217,9 +218,10 @@ def execute(
     """
     Run `steps` training steps (or one inference) on the same inputs, each from the updated values of the one before.
 
-    `given` holds values of any arguments by name; missing parameters are drawn from `seed`.
+    `given` holds values of any arguments by name; missing parameters are drawn from `seed`. `double` computes every
+    float in float64; otherwise matrix products are added up in accumulators as the module's `npu.target` says.
     """
-    func, numbers = the_function(module), Numbers(double)
+    func, numbers = the_function(module), Numbers(double, widths_of(module).accumulator_bits)
     mesh = mesh_of(func)
     devices = 1 if mesh is None else mesh.devices
     values = bind(func, given, numbers, seed)

@@ -30,6 +30,7 @@ from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_op_class
 from npuc.dialects import npu
 from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import tensor_type
 
 
 def evaluate(numbers: Numbers, op: npu.TensorWorkOp, arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -57,7 +58,8 @@ class NpuFunctions(InterpreterFunctions):
         found = None if mapping is None else boxes(op.nest, mapping.data)
         if isinstance(found, str):
             raise InterpretationError(f"{op.name} {layer_of(op)}: its mapping is not of each point once: {found}")
-        return self.numbers.results(op, contract(op.nest, values, found))
+        sums = [self.numbers.sums(tensor_type(result).element_type) for result in op.results]
+        return self.numbers.results(op, contract(op.nest, values, found, sums))
 
     @impl(npu.InterleaveOp)
     def run_interleave(self, interpreter: Interpreter, op: npu.InterleaveOp, args: PythonValues) -> PythonValues:
@@ -97,12 +99,13 @@ class NpuFunctions(InterpreterFunctions):
     @impl(npu.Col2ImOp)
     def run_col2im(self, interpreter: Interpreter, op: npu.Col2ImOp, args: PythonValues) -> PythonValues:
         matrix = cast(Array, args[0])
+        (matrix,) = self.numbers.operands((matrix,))
         image = np.zeros(_shape(op.result.type), matrix.dtype)
         sizes, order = _matrix_dims(op)
         view = View(op.axes, image, (0,) * image.ndim)
         windows = matrix.reshape([sizes[dim] for dim in order]).transpose([order.index(dim) for dim in view.dims])
         scatter(view, {dim: (0, size) for dim, size in sizes.items()}, windows)
-        return (image,)
+        return self.numbers.results(op, (image,))
 
 
 def _matrix_dims(op: npu.Im2ColOp | npu.Col2ImOp) -> tuple[dict[str, int], list[str]]:

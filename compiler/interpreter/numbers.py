@@ -5,23 +5,30 @@ f16 is held as float16 and computed in float32; bf16 is held as float32 whose lo
 every float is held and computed in float64, casts inside the program included.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Type, IntegerType
+from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Type, IntegerType, i16
 from xdsl.ir import Attribute, Operation
 
 from npuc.compiler.layers.base import Array
+from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
 from npuc.dialects.tensors import Tensor, tensor_type
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The representation of element types; `double` computes every float in float64."""
+    """
+    The representation of element types; `double` computes every float in float64.
+
+    `accumulator_bits` are those of the partial sums of matrix products (`npuc.dialects.npu.sums`).
+    """
 
     double: bool = False
+    accumulator_bits: int = ACCUMULATOR_BITS[0]
 
     def dtype(self, element: Attribute) -> np.dtype[Any]:
         """The numpy type that holds an element type."""
@@ -50,12 +57,53 @@ class Numbers:
         """Operand values as they are computed with."""
         return tuple(a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays)
 
+    def sums(self, result: Attribute) -> "Sums":
+        """How the partial sums of a result of an element type are held and added."""
+        return self.added(sum_type(result, self.accumulator_bits))
+
+    def added(self, element: Attribute) -> "Sums":
+        """How sums of an element type are held and added."""
+        dtype = self.computed(element)
+        if self.double and dtype.kind == "f":
+            return Sums(dtype)
+        if isinstance(element, BFloat16Type):
+            return Sums(dtype, round_to_bfloat16)
+        if isinstance(element, Float16Type):
+            return Sums(dtype, _round_to_float16)
+        return Sums(dtype, _wrap_to_int16 if element == i16 else None)
+
+    def computed(self, element: Attribute) -> np.dtype[Any]:
+        """The numpy type that an element type is computed in."""
+        dtype = self.dtype(element)
+        return np.dtype(np.float32) if dtype == np.float16 else dtype
+
     def results(self, op: Operation, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         """The results of an operation rounded to their types."""
         held: list[Array] = []
         for result, array in zip(op.results, arrays, strict=True):
             held.append(self.hold(array, tensor_type(result).element_type))
         return tuple(held)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """
+    The numpy type that holds partial sums, and how the sum after each addition is rounded to their own type.
+
+    None: the numpy type is their own. An integer that is too large wraps around, as numpy's do.
+    """
+
+    dtype: np.dtype[Any]
+    rounded: Callable[[Array], Array] | None = None
+
+
+def _round_to_float16(array: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(np.float16).astype(array.dtype)
+
+
+def _wrap_to_int16(array: Array) -> Array:
+    return array.astype(np.int16).astype(array.dtype)
 
 
 def round_to_bfloat16(array: Array) -> Array:

@@ -137,19 +137,21 @@ def _element(type_: Attribute) -> Attribute:
 
 @register_impls
 class TileFunctions(InterpreterFunctions):
-    """Implementations of the tile operations; sums are kept in the type that `numbers` computes an element type in."""
+    """
+    Implementations of the tile operations; elements are held in the type that `numbers` computes their type in.
+
+    Sums are rounded after each addition to the type of the accumulator, wherever numpy's is another.
+    """
 
     def __init__(self, numbers: Numbers = Numbers(double=True)):
         self.numbers = numbers
 
-    def sum_type(self, element: Attribute) -> npt.DTypeLike:
-        """The numpy type of a sum."""
-        return self.numbers.operands((np.zeros(0, self.numbers.dtype(element)),))[0].dtype
-
     @impl(npu.EmptyOp)
     def run_empty(self, interpreter: Interpreter, op: npu.EmptyOp, args: PythonValues) -> PythonValues:
         shape = _shape(op.result.type)
-        return (Dram(Storage(np.zeros(shape, self.sum_type(_element(op.result.type))), np.zeros(shape, np.bool_))),)
+        return (
+            Dram(Storage(np.zeros(shape, self.numbers.computed(_element(op.result.type))), np.zeros(shape, np.bool_))),
+        )
 
     @impl(npu.LoadOp)
     def run_load(self, interpreter: Interpreter, op: npu.LoadOp, args: PythonValues) -> PythonValues:
@@ -159,7 +161,7 @@ class TileFunctions(InterpreterFunctions):
         if op.partial != isinstance(source, Dram):
             raise InterpretationError("an unfinished tensor, and no other, is loaded with 'partial'")
         if op.when is not None and not args[1]:
-            return (new_block(places, self.sum_type(_element(op.tensor.type))),)
+            return (new_block(places, self.numbers.computed(_element(op.tensor.type))),)
         if isinstance(source, Dram):
             return (_load_partial(source, places),)
         (array,) = self.numbers.operands((cast(Array, source),))
@@ -171,7 +173,7 @@ class TileFunctions(InterpreterFunctions):
     @impl(npu.ZeroOp)
     def run_zero(self, interpreter: Interpreter, op: npu.ZeroOp, args: PythonValues) -> PythonValues:
         places = places_of(op.map_attr.data, ranges_of(op, args))
-        return (new_block(places, self.sum_type(_element(op.block.type))),)
+        return (new_block(places, self.numbers.computed(_element(op.block.type))),)
 
     @impl(npu.StartOp)
     def run_start(self, interpreter: Interpreter, op: npu.StartOp, args: PythonValues) -> PythonValues:
@@ -188,7 +190,9 @@ class TileFunctions(InterpreterFunctions):
         values = latest(source).data[source.index(tuple(places[n] for n in follows))]
         values = values.transpose(np.argsort(follows))
         values = values.reshape([len(held) if n in follows else 1 for n, held in enumerate(places)])
-        storage.data[index] += np.where(storage.written[index], 0, values)
+        sums = storage.data[index] + np.where(storage.written[index], 0, values)
+        rounded = self.numbers.added(_element(op.acc.type)).rounded
+        storage.data[index] = sums if rounded is None else rounded(sums)
         storage.written[index] = True
         return (Block(storage, acc.places, updated(acc)),)
 
@@ -197,8 +201,17 @@ class TileFunctions(InterpreterFunctions):
         acc, lhs, rhs, *indices = args
         acc, lhs, rhs = cast(Block, acc), cast(Block, lhs), cast(Block, rhs)
         left, right = lhs.view(op.lhs_map.data), rhs.view(op.rhs_map.data)
-        accumulate(ranges_of(op, indices), acc.view(op.acc_map.data), left, right)
+        sums = self.numbers.added(_element(op.acc.type))
+        accumulate(ranges_of(op, indices), acc.view(op.acc_map.data), left, right, sums)
         return (Block(acc.storage, acc.places, updated(acc)),)
+
+    @impl(npu.ConvertOp)
+    def run_convert(self, interpreter: Interpreter, op: npu.ConvertOp, args: PythonValues) -> PythonValues:
+        block = cast(Block, args[0])
+        storage = latest(block)
+        (held,) = self.numbers.operands((self.numbers.hold(storage.data, _element(op.result.type)),))
+        updated(block)
+        return (Block(Storage(held, storage.written), block.places),)
 
     @impl(npu.ApplyOp)
     def run_apply(self, interpreter: Interpreter, op: npu.ApplyOp, args: PythonValues) -> PythonValues:

@@ -16,6 +16,9 @@ becomes
     }
     %y = npu.finish %Y1 {tensor = "Y"}
 
+Accumulators, and tensors of blocks that are stored before they are finished, have the type of partial sums. Where that
+is not the result's, a finished block is converted before it is stored (`npu.convert`), a tensor as it is finished.
+
 A tensor is loaded where no loop that is still to come, of those outside its kept block, changes its block. A loop
 over a dimension that is cut again inside is split into its whole steps and a shorter last one, so that trip counts
 are exact in each part: a tensor whose block stays the same through the last part is loaded once there. Loops of one
@@ -24,12 +27,12 @@ trip are not emitted.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -38,12 +41,16 @@ from npuc.compiler.transforms._tile_fused import FusedBlocks
 from npuc.compiler.transforms._tile_staying import refuse_untouched, staying_inputs
 from npuc.compiler.transforms._tile_writer import INDEX, TileWriter, whole_place
 from npuc.dialects import npu
+from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Tensor, start_axes
 from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import shared_blocks
+from npuc.dialects.npu.sums import sum_type
 from npuc.dialects.npu.vector import Fused, fused_with
+from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import derive
+from npuc.dialects.tensors import tensor_of, tensor_type
 
 Sums: TypeAlias = dict[str, SSAValue]
 
@@ -62,6 +69,9 @@ class TileLowering(TileWriter):
         self.still, self.left = not_moved(op), frozenset(op.resident.outs) & op.named_results().keys()
         self.left_blocks: dict[str, SSAValue] = {}
         self.fused = FusedBlocks(self, fused)
+        self.elements = {t.name: tensor_type(v).element_type for t, v in zip(self.nest.outs, op.results, strict=True)}
+        bits = widths_of(op).accumulator_bits
+        self.sum_elements = {name: sum_type(element, bits) for name, element in self.elements.items()}
         self.values = dict(zip((t.name for t in npu.operand_tensors(self.nest)), op.operands, strict=True))
 
     def lower(self) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
@@ -73,7 +83,8 @@ class TileLowering(TileWriter):
         sums: dict[str, SSAValue] = {}
         for out, result in zip(self.nest.outs, self.op.results, strict=True):
             if not self.fused.keeps(out) and out.name not in self.still:
-                sums[out.name] = self.named(self.emit(npu.EmptyOp(result.type)).result, out.name)
+                type_ = result.type if self.leaves_finished(out) else tensor_of(self.sum_elements[out.name], out.shape)
+                sums[out.name] = self.named(self.emit(npu.EmptyOp(type_)).result, out.name)
         sums |= self.fused.begin()
         sums = self.nested(0, replace(self.whole(), sums=sums, blocks=self.held))
         results: dict[SSAValue, SSAValue] = {}
@@ -85,10 +96,22 @@ class TileLowering(TileWriter):
                 continue
             source = None if start is None else self.values[start.name]
             axes = () if start is None else start_axes(out, start) or ()
-            finish = self.emit(npu.FinishOp(sums[out.name], source, axes), out.name)
+            type_ = self.op.result_of(out.name).type
+            finish = self.emit(npu.FinishOp(sums[out.name], source, axes, type_), out.name)
             results[self.op.result_of(out.name)] = finish.result
         results |= self.fused.results(sums)
         return [*self.head, *self.ops], results
+
+    def leaves_finished(self, out: Tensor) -> bool:
+        """Whether each block of an output that leaves SPM is finished."""
+        return out.name in self.left or unfinished(self.nest, self.schedule, out.name) is None
+
+    def converted(self, out: Tensor, block: SSAValue) -> SSAValue:
+        """The block of an output that leaves SPM, as elements of the result if it is finished."""
+        element = self.elements[out.name]
+        if element == self.sum_elements[out.name] or not self.leaves_finished(out):
+            return block
+        return self.named(self.emit(npu.ConvertOp(block, element), out.name).result, f"{out.name}_b")
 
     def place(self, out: Tensor, state: State) -> tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]]:
         """The map and box of an output's block; those of all of it where it stays."""
@@ -116,7 +139,7 @@ class TileLowering(TileWriter):
         sums = self.loops(depth, inner)
         for out in self.nest.outs:
             if out.name in inner.dram and out.name not in state.dram:
-                block, dram = sums[out.name], inner.dram[out.name]
+                block, dram = self.converted(out, sums[out.name]), inner.dram[out.name]
                 if dram is None:
                     self.left_blocks[out.name] = block
                     sums = {name: value for name, value in sums.items() if name != out.name}
@@ -219,8 +242,7 @@ class TileLowering(TileWriter):
         cut = {dim for dim, part in state.parts.items() if part.cut}
         overlapping = {dim for axis in out.axes if len(axis.terms) > 1 for dim in axis.dims}
         if dram is None or cut <= out.dims - overlapping:
-            element = cast(TensorType[Attribute], self.op.result_of(out.name).type).get_element_type()
-            block = npu.BlockType(block_shape(map_.data, out.shape, box.extents), element)
+            block = npu.BlockType(block_shape(map_.data, out.shape, box.extents), self.sum_elements[out.name])
             return self.emit(npu.ZeroOp(map_, box, indices, block), out.name).block
         return self.emit(npu.LoadOp(dram, map_, box, indices, partial=True), out.name).block
 

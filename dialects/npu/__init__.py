@@ -8,7 +8,18 @@ from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
 from npuc.dialects.npu.interleave import InterleaveOp, StreamsOp, YieldOp
 from npuc.dialects.npu.resident import Resident, ResidentAttr
-from npuc.dialects.npu.tiles import AsBlockOp, AsTensorOp, EmptyOp, FinishOp, LoadOp, MacOp, StartOp, StoreOp, ZeroOp
+from npuc.dialects.npu.tiles import (
+    AsBlockOp,
+    AsTensorOp,
+    ConvertOp,
+    EmptyOp,
+    FinishOp,
+    LoadOp,
+    MacOp,
+    StartOp,
+    StoreOp,
+    ZeroOp,
+)
 from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp, ViewOp
 
 __all__ = [
@@ -21,6 +32,7 @@ __all__ = [
     "Col2ImOp",
     "ConstantOp",
     "ContractOp",
+    "ConvertOp",
     "DimsAttr",
     "EmptyOp",
     "FinishOp",
@@ -63,6 +75,7 @@ NPU = Dialect(
         ZeroOp,
         StartOp,
         MacOp,
+        ConvertOp,
         ApplyOp,
         StoreOp,
         FinishOp,

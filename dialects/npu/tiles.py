@@ -11,6 +11,13 @@ The tile level: blocks of tensors moved between DRAM and SPM, and contractions o
     %f = npu.store %a into %e[m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"} : !npu.block<2x4xf64>, tensor<6x4xf64>
     %y = npu.finish %f from %B axes [1] {tensor = "Y"} : tensor<6x4xf64>, tensor<4xf64>
 
+Accumulators hold partial sums, whose type (`sums.py`) may be wider than the result's, and so does a tensor of blocks
+that leave SPM before they are finished. Finished sums become elements of the result once: in a block before it is
+stored, or, where an element may be stored several times, as the tensor is handed on.
+
+    %c = npu.convert %a : !npu.block<2x4xf32> -> !npu.block<2x4xbf16>
+    %y = npu.finish %f {tensor = "Y"} : tensor<6x4xf32> -> tensor<6x4xbf16>
+
 Each works on a box (`box.py`). A block holds the distinct elements that its index map reaches in its box; positions
 outside the tensor are 0 and are dropped when stored. DRAM tensors and accumulators are values, of which only the latest
 may be used: an accumulator is updated in place by `start` and `mac`, a tensor by `store`. `tensor` names the tensor of
@@ -44,6 +51,7 @@ from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr
 from npuc.dialects.npu.box import BoxOp, parse_box, parse_place, parse_type_list, print_place, print_types, shape_of
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.syntax import parse_map, print_map
+from npuc.dialects.npu.widths import is_sum, widths_of
 
 _UNIT = UnitAttr()
 
@@ -299,6 +307,10 @@ class MacOp(BoxOp):
         self.check_map(self.rhs_map.data, self.rhs)
         if self.result.type != self.acc.type:
             raise VerifyException(f"expected {self.acc.type}, got {self.result.type}")
+        element = cast(BlockType, self.acc.type).element_type
+        if not is_sum(element, element, self):
+            bits = widths_of(self).accumulator_bits
+            raise VerifyException(f"accumulators have {bits} bits here (accumulator_bits), got one of {element}")
 
     @classmethod
     def parse(cls, parser: Parser) -> "MacOp":
@@ -329,6 +341,35 @@ class MacOp(BoxOp):
         self.print_box(printer)
         printer.print_op_attributes(self.attributes)
         print_types(printer, [self.acc, self.lhs, self.rhs])
+
+
+@irdl_op_definition
+class ConvertOp(IRDLOperation):
+    """The finished sums of a block as elements of the result's type; the new block takes the place of the old one."""
+
+    name = "npu.convert"
+
+    block = operand_def(BlockType)
+    result = result_def(BlockType)
+
+    assembly_format = "$block attr-dict `:` type($block) `->` type($result)"
+
+    def __init__(self, block: SSAValue, element: Attribute):
+        shape = cast(BlockType, block.type).get_shape()
+        super().__init__(operands=[block], result_types=[BlockType(shape, element)])
+
+    def verify_(self) -> None:
+        own, new = cast(BlockType, self.block.type), cast(BlockType, self.result.type)
+        if own.get_shape() != new.get_shape():
+            raise VerifyException(f"expected a block of the shape of {own}, got {new}")
+        _check_sum(self, own.element_type, new.element_type)
+
+
+def _check_sum(op: Operation, own: Attribute, result: Attribute) -> None:
+    """Raise unless elements of the type `own` are partial sums of results of a type."""
+    if not is_sum(own, result, op):
+        bits = widths_of(op).accumulator_bits
+        raise VerifyException(f"partial sums of {result} in {bits}-bit accumulators are no {own}")
 
 
 @irdl_op_definition
@@ -386,6 +427,9 @@ class FinishOp(IRDLOperation):
 
     Axis i of the start runs along axis `axes[i]` of the tensor and is repeated over the others. Elements of the start
     that no stored element took are read.
+
+    Of a tensor of partial sums the result has the result's type. That moves nothing: the last store of an element
+    finishes it and writes it in that type. The indices of the loops tell the last one, so that no condition is written.
     """
 
     name = "npu.finish"
@@ -395,10 +439,17 @@ class FinishOp(IRDLOperation):
     result = result_def(base(TensorType))
     axes_attr = opt_prop_def(DenseArrayBase, prop_name="axes")
 
-    def __init__(self, tensor: SSAValue, start: SSAValue | None = None, axes: Sequence[int] = ()):
+    def __init__(
+        self,
+        tensor: SSAValue,
+        start: SSAValue | None = None,
+        axes: Sequence[int] = (),
+        type_: Attribute | None = None,
+    ):
+        """`type_` is that of the result, where the tensor is one of partial sums."""
         super().__init__(
             operands=[tensor, start],
-            result_types=[tensor.type],
+            result_types=[tensor.type if type_ is None else type_],
             properties={"axes": None if start is None else DenseArrayBase.from_list(i64, axes)},
         )
 
@@ -410,7 +461,10 @@ class FinishOp(IRDLOperation):
 
     def verify_(self) -> None:
         if self.result.type != self.tensor.type:
-            raise VerifyException(f"expected {self.tensor.type}, got {self.result.type}")
+            if shape_of(self.result) != shape_of(self.tensor):
+                raise VerifyException(f"expected a tensor of the shape of {self.tensor.type}, got {self.result.type}")
+            own, result = (cast("TensorType[Attribute]", v.type).element_type for v in (self.tensor, self.result))
+            _check_sum(self, own, result)
         if (self.start is None) != (self.axes_attr is None):
             raise VerifyException("a start and its axes go together")
         if self.start is None:
@@ -436,7 +490,8 @@ class FinishOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         types, start = parse_type_list(parser)
         values = parser.resolve_operands(operands, types, start)
-        return cls.create(operands=values, result_types=types[:1], properties=properties, attributes=attributes)
+        result = parser.parse_type() if parser.parse_optional_punctuation("->") else types[0]
+        return cls.create(operands=values, result_types=[result], properties=properties, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -447,6 +502,9 @@ class FinishOp(IRDLOperation):
             printer.print_string(f" axes [{', '.join(map(str, self.axes))}]")
         printer.print_op_attributes(self.attributes)
         print_types(printer, self.operands)
+        if self.result.type != self.tensor.type:
+            printer.print_string(" -> ")
+            printer.print_attribute(self.result.type)
 
 
 def _check_same(tensor: SSAValue, block: SSAValue) -> None:

@@ -74,3 +74,8 @@ def _whole(target: DictionaryAttr, key: str) -> int | None:
 
 def _element(type_: Attribute) -> Attribute:
     return cast("TensorType[Attribute]", type_).element_type if isinstance(type_, TensorType) else type_
+
+
+def is_sum(own: Attribute, result: Attribute, op: Operation) -> bool:
+    """Whether elements of the type `own` are the partial sums of results of a type, where an operation is compiled."""
+    return own == sum_type(result, widths_of(op).accumulator_bits)

@@ -4,7 +4,7 @@
 // The first schedule of a fused dX and dW: W, dW and a row of dY stay, X and dX move tile by tile.
 func.func @fused(%dY: tensor<6x4xf64>, %W: tensor<8x4xf64>, %X: tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>) {
   %dX, %dW = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n], X = %X[m, k]) outs(dX[m, k], dW[k, n])
-    do(dX += dY * W, dW += X * dY) loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3, dW = 3) spm 320 bytes
+    do(dX += dY * W, dW += X * dY) loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3, dW = 3) spm 640 bytes
     {layer = "fc1", role = "dxdw"} : (tensor<6x4xf64>, tensor<8x4xf64>, tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>)
   func.return %dX, %dW : tensor<6x8xf64>, tensor<8x4xf64>
 }

@@ -300,6 +300,29 @@ GEMM = """func.func @pair(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x
 """
 
 
+def test_a_promise_without_its_unit(npuc: Npuc, folder: Path) -> None:
+    (folder / "bare.mlir").write_text(GEMM.replace("spm 3600 bytes", "spm 900"))
+    for verb in ("compile", "opt"):
+        outcome = npuc(verb, "bare.mlir")
+        assert outcome.status == 1
+        assert "bare.mlir:3:19: error: found 'spm 900', expected 'spm 900 bytes'\n" in outcome.err
+        assert "  hint: a promise is in bytes" in outcome.err
+
+
+def test_run_and_check_on_a_machine(npuc: Npuc) -> None:
+    machine = ("--hw", "igo-small", "--set", "array.accumulator_bits=16", "--inference")
+    assert npuc("check", "net.dsl", *machine).status == 0
+    assert "no value for input 'x'" in npuc("run", "net.dsl", *machine).err
+    for verb in ("run", "check"):
+        wrong = npuc(verb, "net.dsl", "--set", "array.accumulator_bit=16")
+        assert wrong.status == 2
+        assert "array.accumulator_bits" in wrong.err
+        assert npuc(verb, "net.dsl", "--hw", "igo-larg").status == 2
+        lacking = npuc(verb, "net.dsl", "--hw", "a100", "--set", "array.accumulator_bits=16")
+        assert lacking.status == 2
+        assert "which the backend 'cycle' needs" in lacking.err
+
+
 def test_opt_keeps_places(npuc: Npuc, folder: Path) -> None:
     """Each operation has its own, as in `npuc compile`; errors of verifiers and passes begin with it."""
     (folder / "gemm.mlir").write_text(GEMM)

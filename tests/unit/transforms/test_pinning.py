@@ -100,8 +100,8 @@ def test_blocks_that_do_not_fit() -> None:
     assert isinstance(found, CapacityError)
     assert found.location is not None
     assert found.location.line == 3
-    blocks = "16,830,464 elements (X 24576, W 16777216, Y 24576, Y0 4096)"
-    assert found.message == f"the blocks of Y of 'h' take {blocks}, a schedule may use 262,144"
+    blocks = "33,710,080 bytes of SPM (X 49152, W 33554432, Y 98304, Y0 8192)"
+    assert found.message == f"the blocks of Y of 'h' take {blocks}, a schedule may use 524,288"
     assert found.hint == "smaller steps, less to keep, or a larger scratchpad"
 
 

@@ -5,13 +5,13 @@
 // dX and dW of a linear layer in one nest, scheduled.
 func.func @fused(%dY: tensor<6x4xf64>, %W: tensor<8x4xf64>, %X: tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>) {
   %dX, %dW = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n], X = %X[m, k]) outs(dX[m, k], dW[k, n])
-    do(dX += dY * W, dW += X * dY) loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3, dW = 3) spm 320 bytes
+    do(dX += dY * W, dW += X * dY) loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3, dW = 3) spm 640 bytes
     {layer = "fc1", role = "dxdw"} : (tensor<6x4xf64>, tensor<8x4xf64>, tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>)
   func.return %dX, %dW : tensor<6x8xf64>, tensor<8x4xf64>
 }
 
 // CHECK-LABEL: func.func @fused(%dY: tensor<6x4xf64>, %W: tensor<8x4xf64>, %X: tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>) {
-// CHECK-NEXT:   %dX, %dW = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n], X = %X[m, k]) outs(dX[m, k], dW[k, n]) do(dX += dY * W, dW += X * dY) loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3, dW = 3) spm 320 bytes {layer = "fc1", role = "dxdw"} : (tensor<6x4xf64>, tensor<8x4xf64>, tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>)
+// CHECK-NEXT:   %dX, %dW = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n], X = %X[m, k]) outs(dX[m, k], dW[k, n]) do(dX += dY * W, dW += X * dY) loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3, dW = 3) spm 640 bytes {layer = "fc1", role = "dxdw"} : (tensor<6x4xf64>, tensor<8x4xf64>, tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>)
 // CHECK-NEXT:   func.return %dX, %dW : tensor<6x8xf64>, tensor<8x4xf64>
 // CHECK-NEXT: }
 
@@ -54,7 +54,7 @@ func.func @odd(%x: tensor<5x7xf32>, %s: tensor<f32>) -> tensor<7xf32> {
 // CHECK-NEXT:   func.return %y : tensor<7xf32>
 // CHECK-NEXT: }
 
-// GENERIC: %dX, %dW = "npu.contract"(%dY, %W, %X) <{nest = #npu.nest<(m = 6, n = 4, k = 8) ins(dY = 6x4[m, n], W = 8x4[k, n], X = 6x8[m, k]) outs(dX = 6x8[m, k], dW = 8x4[k, n]) do(dX += dY * W, dW += X * dY)>, schedule = #npu.schedule<loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3, dW = 3) spm 320 bytes>}> {layer = "fc1", role = "dxdw"} : (tensor<6x4xf64>, tensor<8x4xf64>, tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>)
+// GENERIC: %dX, %dW = "npu.contract"(%dY, %W, %X) <{nest = #npu.nest<(m = 6, n = 4, k = 8) ins(dY = 6x4[m, n], W = 8x4[k, n], X = 6x8[m, k]) outs(dX = 6x8[m, k], dW = 8x4[k, n]) do(dX += dY * W, dW += X * dY)>, schedule = #npu.schedule<loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3, dW = 3) spm 640 bytes>}> {layer = "fc1", role = "dxdw"} : (tensor<6x4xf64>, tensor<8x4xf64>, tensor<6x8xf64>) -> (tensor<6x8xf64>, tensor<8x4xf64>)
 // GENERIC: %y = "npu.contract"(%x, %w, %b) <{nest = #npu.nest<(m = 64, n = 512, k = 784) ins(X = 64x784[m, k], W = 784x512[k, n]) outs(Y = 64x512[m, n] from 512[n]) do(Y += X * W)>, schedule = #npu.schedule<loops [m : 64, n : 128, k : 128]>}> : (tensor<64x784xf32>, tensor<784x512xf32>, tensor<512xf32>) -> tensor<64x512xf32>
 // GENERIC: %dx, %dw = "npu.contract"(%dy, %w, %x) <{nest = #npu.nest<(b = 2, o = 8, i = 3, y = 4, x = 4, r = 3, s = 3) ins(dY = 2x8x4x4[b, o, y, x], W = 8x3x3x3[o, i, r, s], X = 2x3x8x8[b, i, y * 2 + r - 1, x * 2 + s - 1]) outs(dX = 2x3x8x8[b, i, y * 2 + r - 1, x * 2 + s - 1], dW = 8x3x3x3[o, i, r, s]) do(dX += dY * W, dW += X * dY)>, schedule = #npu.schedule<loops [b : 1, y : 2, o : 4] keep(W = 2, dW = 3)>}> : (tensor<2x8x4x4xf32>, tensor<8x3x3x3xf32>, tensor<2x3x8x8xf32>) -> (tensor<2x3x8x8xf32>, tensor<8x3x3x3xf32>)
 // GENERIC: %y = "npu.contract"(%x, %s) <{nest = #npu.nest<(m = 7) ins(X = 5x7[2, m], S = []) outs(Y = 7[m]) do(Y += X * S)>, schedule = #npu.schedule<loops [m : 4, m : 3] spm 36 bytes>}> : (tensor<5x7xf32>, tensor<f32>) -> tensor<7xf32>

@@ -35,7 +35,7 @@ func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: spm is 0, expected at least 1
+// CHECK: spm is 0 bytes, expected at least 1
 
 // -----
 

@@ -221,7 +221,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
   func.return
 }
 
-// CHECK: spm is 0, expected at least 1
+// CHECK: spm is 0 bytes, expected at least 1
 
 // -----
 
@@ -482,7 +482,7 @@ func.func @f(%x: tensor<6x4xf32>, %s: tensor<4xf32>) {
   func.return
 }
 
-// CHECK: expected tensor<6x4xf32>, got tensor<4xf32>
+// CHECK: expected a tensor of the shape of tensor<6x4xf32>, got tensor<4xf32>
 
 // -----
 
@@ -644,3 +644,68 @@ func.func @f(%a: !npu.block<2x4xf32>) {
 }
 
 // CHECK: its results must have the types of the blocks whose place they take, one for one
+
+// -----
+
+func.func @narrow_accumulator(%x : !npu.block<2x8xbf16>, %w : !npu.block<8x4xbf16>, %a : !npu.block<2x4xbf16>) -> !npu.block<2x4xbf16> {
+  %b = npu.mac %a[m, n] += %x[m, k] * %w[k, n] over (m = 0 : 2, n = 0 : 4, k = 0 : 8) : !npu.block<2x4xbf16>, !npu.block<2x8xbf16>, !npu.block<8x4xbf16>
+  func.return %b : !npu.block<2x4xbf16>
+}
+
+// CHECK: accumulators have 32 bits here (accumulator_bits), got one of bf16
+
+// -----
+
+builtin.module attributes {npu.target = {accumulator_bits = 16 : i64}} {
+  func.func @wide_accumulator(%x : !npu.block<2x8xbf16>, %w : !npu.block<8x4xbf16>, %a : !npu.block<2x4xf32>) -> !npu.block<2x4xf32> {
+    %b = npu.mac %a[m, n] += %x[m, k] * %w[k, n] over (m = 0 : 2, n = 0 : 4, k = 0 : 8) : !npu.block<2x4xf32>, !npu.block<2x8xbf16>, !npu.block<8x4xbf16>
+    func.return %b : !npu.block<2x4xf32>
+  }
+}
+
+// CHECK: accumulators have 16 bits here (accumulator_bits), got one of f32
+
+// -----
+
+func.func @no_sum(%a : !npu.block<2x4xi32>) -> !npu.block<2x4xbf16> {
+  %b = npu.convert %a : !npu.block<2x4xi32> -> !npu.block<2x4xbf16>
+  func.return %b : !npu.block<2x4xbf16>
+}
+
+// CHECK: partial sums of bf16 in 32-bit accumulators are no i32
+
+// -----
+
+func.func @other_shape(%a : !npu.block<2x4xf32>) -> !npu.block<4x2xbf16> {
+  %b = npu.convert %a : !npu.block<2x4xf32> -> !npu.block<4x2xbf16>
+  func.return %b : !npu.block<4x2xbf16>
+}
+
+// CHECK: expected a block of the shape of !npu.block<2x4xf32>, got !npu.block<4x2xbf16>
+
+// -----
+
+func.func @finished_otherwise(%x : tensor<6x4xf32>) -> tensor<6x4xi8> {
+  %b = npu.finish %x : tensor<6x4xf32> -> tensor<6x4xi8>
+  func.return %b : tensor<6x4xi8>
+}
+
+// CHECK: partial sums of i8 in 32-bit accumulators are no f32
+
+// -----
+
+func.func @bare_promise(%x : tensor<6x8xf32>, %w : tensor<8x4xf32>) -> tensor<6x4xf32> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) spm 160 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return %y : tensor<6x4xf32>
+}
+
+// CHECK: found 'spm 160', expected 'spm 160 bytes'
+
+// -----
+
+func.func @sums_are_wider(%x : tensor<6x8xbf16>, %w : tensor<8x4xbf16>) -> tensor<6x4xbf16> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2] spm 127 bytes : (tensor<6x8xbf16>, tensor<8x4xbf16>) -> tensor<6x4xbf16>
+  func.return %y : tensor<6x4xbf16>
+}
+
+// CHECK: blocks take 128 bytes (X 32, W 64, Y 32), spm promises 127
