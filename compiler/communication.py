@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from npuc.backends.hardware.network import network_of
-from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.elements import size_bytes
 from npuc.compiler.analysis.network.collectives import Collective, Cost, collective_cost, messages_cost
 from npuc.compiler.analysis.network.topology import Placement
 from npuc.compiler.analysis.parallel.planning import PLAN
@@ -162,7 +162,7 @@ def exchanges(func: FuncOp, placement: Placement | None, machine: Hardware) -> I
     facts = machine.get("memory.element_bytes", int)
     for op in func.walk():
         if isinstance(op, DistOp) and not isinstance(op, FREE):
-            size = elements(op.x) * element_bytes(op.x.type, facts)
+            size = size_bytes(op.x.type, elements(op.x), facts)
             yield Exchange(op, size, None if placement is None else _cost(op, size, placement))
 
 

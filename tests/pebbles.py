@@ -15,12 +15,14 @@ class Game:
     """
     Multiplications over words: for each the mask of the words that it needs, for each word the mask of its users.
 
-    `cost` is what bringing a word in costs, `again` what it costs more where it holds a partial sum already, `always`
-    what every schedule pays besides. An output is paid for when it enters: it must be written when it leaves.
+    `room` is what a word takes, `cost` what bringing it in costs, `again` what it costs more where it holds a partial
+    sum already, `always` what every schedule pays besides. An output is paid for when it enters: it must be written
+    when it leaves. One of its writes is the last, so it enters for the first time for that, later for a partial sum.
     """
 
     needs: tuple[int, ...]
     users: tuple[int, ...]
+    room: tuple[int, ...]
     cost: tuple[int, ...]
     again: tuple[int, ...]
     always: int
@@ -38,7 +40,7 @@ def points(nest: Nest) -> Iterator[dict[str, int]]:
         yield dict(zip(nest.sizes, at, strict=True))
 
 
-def game_of(nest: Nest, widths: dict[str, int]) -> Game:
+def game_of(nest: Nest, widths: dict[str, int], sums: dict[str, int]) -> Game:
     words: dict[Word, int] = {}
     needs: list[int] = []
     for point in points(nest):
@@ -54,8 +56,9 @@ def game_of(nest: Nest, widths: dict[str, int]) -> Game:
     cost = tuple(widths[name] for name, _ in words)
     unused = sum(widths[t.name] * (t.elements - sum(name == t.name for name, _ in words)) for t in nest.outs)
     starts = sum(widths[s.name] * s.elements for s in nest.starts if s is not None)
-    again = tuple(widths[name] if name in outs else 0 for name, _ in words)
-    return Game(tuple(needs), users, cost, again, unused + starts)
+    room = tuple(sums.get(name, widths[name]) for name, _ in words)
+    again = tuple(2 * sums[name] - widths[name] if name in outs else 0 for name, _ in words)
+    return Game(tuple(needs), users, room, cost, again, unused + starts)
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -79,21 +82,23 @@ def price(game: Game, word: int, done: int) -> int:
 
 def rooms(game: Game, held: int, word: int, memory: int) -> Iterator[int]:
     """What may stay when a word is brought in: all, or as much as leaves room."""
-    if sum(game.cost[w] for w in bits(held)) + game.cost[word] <= memory:
+    if sum(game.room[w] for w in bits(held)) + game.room[word] <= memory:
         yield held
         return
     for victim in bits(held):
         yield from rooms(game, held & ~(1 << victim), word, memory)
 
 
-def least_traffic(nest: Nest, widths: dict[str, int], memory: int, most: int = 10**6) -> int | None:
+def least_traffic(
+    nest: Nest, widths: dict[str, int], memory: int, most: int = 10**6, sums: dict[str, int] | None = None
+) -> int | None:
     """
     The bytes that the best schedule moves with so many bytes of memory; None after `most` states.
 
     Searched by A* over what is held and what is done; what is still to come in at least is the estimate. A word has
-    the same width in memory and in DRAM.
+    the same width in memory and in DRAM, but for partial sums of `sums`, by result.
     """
-    game = game_of(nest, widths)
+    game = game_of(nest, widths, {t.name: widths[t.name] for t in nest.outs} if sums is None else sums)
     everything = (1 << len(game.needs)) - 1
 
     def ahead(held: int, done: int) -> int:

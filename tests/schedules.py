@@ -68,22 +68,24 @@ def _shuffles(chains: Sequence[tuple[Loop, ...]]) -> Iterator[tuple[Loop, ...]]:
             yield (chain[0], *rest)
 
 
-def least_moved(nest: Nest, most: int) -> dict[int, int]:
+def least_moved(nest: Nest, most: int, sums: int = 1) -> dict[int, int]:
     """
-    For each room that schedules take, the elements that the best of them moves; dimensions cut at most `most` times.
+    For each room that schedules take, the bytes that the best of them moves; dimensions cut at most `most` times.
+
+    Elements have one byte, partial sums `sums`.
 
     What one tensor keeps changes only its own room and traffic, so that tensors are looked at one by one.
     """
     best: dict[int, int] = {}
     for loops in all_loops(nest, most):
-        options = [_worthwhile(nest, loops, name) for name in nest.tensors]
+        options = [_worthwhile(nest, loops, name, sums) for name in nest.tensors]
         for chosen in product(*options):
-            room, elements = (sum(option[n] for option in chosen) for n in range(2))
-            best[room] = min(elements, best.get(room, elements))
+            room, sent = (sum(option[n] for option in chosen) for n in range(2))
+            best[room] = min(sent, best.get(room, sent))
     return best
 
 
-def _worthwhile(nest: Nest, loops: tuple[Loop, ...], name: str) -> list[tuple[int, int]]:
+def _worthwhile(nest: Nest, loops: tuple[Loop, ...], name: str, sums: int) -> list[tuple[int, int]]:
     """Room and traffic of one tensor, at each depth at which more room moves less."""
     tensor, found = nest.tensors[name], list[tuple[int, int]]()
     for depth in range(len(loops) + 1):
@@ -91,7 +93,10 @@ def _worthwhile(nest: Nest, loops: tuple[Loop, ...], name: str) -> list[tuple[in
         (stream,) = (one for one in streams(nest, schedule) if one.tensor.name == name)
         room = prod(block_shape(tensor.axes, tensor.shape, block_sizes(nest, schedule, name)))
         visits = volume(nest, schedule, stream)
-        found.append((room, 2 * visits - tensor.elements if stream.kind == "accumulator" else visits))
+        if stream.kind == "accumulator":
+            found.append((sums * room, 2 * sums * (visits - tensor.elements) + tensor.elements))
+        else:
+            found.append((room, visits))
     kept: list[tuple[int, int]] = []
     for option in sorted(found):
         if not kept or option[1] < kept[-1][1]:

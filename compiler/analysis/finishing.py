@@ -16,7 +16,8 @@ from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.blocks import is_plain
 from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.sequence import Node, TileSequence
-from npuc.compiler.analysis.tiles import Moved, Place, TileBuilder
+from npuc.compiler.analysis.tile_blocks import Moved, Place
+from npuc.compiler.analysis.tiles import TileBuilder
 from npuc.dialects.npu.finish import block_elements
 from npuc.dialects.npu.nest import Nest, Schedule
 

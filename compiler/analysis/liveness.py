@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.elements import element_bits, whole_bytes
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -95,7 +95,7 @@ def live_bytes(slots: Sequence[Slot], sizes: Sequence[int], returned: Iterable[i
 
 
 def tensors_of(func: FuncOp, float_bytes: int | None) -> Tensors:
-    """The memory of a function at the `train` level; `float_bytes` as for `element_bytes`."""
+    """The memory of a function at the `train` level; `float_bytes` as for `element_bits`."""
     return _Builder(func.body.block, float_bytes).tensors()
 
 
@@ -109,7 +109,7 @@ class Sizes:
 
     def __init__(self, float_bytes: int | None):
         self.float_bytes = float_bytes
-        self.widths: dict[Attribute, int] = {}
+        self.bits: dict[Attribute, int] = {}
 
     def bytes_of(self, value: SSAValue) -> int:
         """The bytes of a tensor; 0 of anything else."""
@@ -117,10 +117,10 @@ class Sizes:
         if not isinstance(type, TensorType):
             return 0
         element = cast("TensorType[Attribute]", type).element_type
-        width = self.widths.get(element)
-        if width is None:
-            width = self.widths[element] = element_bytes(element, self.float_bytes)
-        return elements(value) * width
+        bits = self.bits.get(element)
+        if bits is None:
+            bits = self.bits[element] = element_bits(element, self.float_bytes)
+        return whole_bytes(elements(value) * bits)
 
 
 class _Builder(Sizes):

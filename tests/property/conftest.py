@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from tests.widths import finished
 
 Case = tuple[Nest, Schedule]
 Element = tuple[int, ...]
@@ -96,6 +97,8 @@ class Moves:
     """
     What a walk of the tiles moved: a tensor's elements read and written, and both by tile operation.
 
+    Of a result, `finished(name)` counts the elements that are written for the last time, the name itself all.
+
     `tiles` are the extents of the dimensions, `places` their ranges, `cores` says on which core each runs. `tail` is
     written after the last one, `spare` is what no tile touches. `tails` are written after the last one of each core.
     """
@@ -146,10 +149,16 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
     names = [t.name for t in nest.ins + nest.outs]
     held: dict[str, dict[str, tuple[int, int]]] = {}
     seen: dict[str, set[Element]] = {t.name: set() for t in nest.outs}
+    written: dict[tuple[str, Element], dict[str, int]] = {}
 
     def add(kind: dict[str, int], tile: dict[str, int], name: str, count: int) -> None:
         kind[name] += count
         tile[name] = tile.get(name, 0) + count
+
+    def write(tile: dict[str, int], name: str) -> None:
+        block = elements(nest.tensors[name], held[name])
+        add(moves.write, tile, name, len(block))
+        written.update(((name, element), tile) for element in block)
 
     starts = {s.name: (s, o) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None}
     core: dict[str, tuple[int, int]] | None = None
@@ -158,7 +167,7 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
         """A core writes what it holds, and forgets it."""
         moves.tails.append({})
         for name in seen:
-            add(moves.write, moves.tails[-1], name, len(elements(nest.tensors[name], held[name])))
+            write(moves.tails[-1], name)
         held.clear()
 
     for ranges in tiles(nest, schedule):
@@ -178,7 +187,7 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
             if held.get(name) == block:
                 continue
             if name in seen and name in held:
-                add(moves.write, moved, name, len(elements(t, held[name])))
+                write(moved, name)
             now = elements(t, block)
             held[name] = block
             if name in seen:
@@ -191,8 +200,12 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
         moves.tiles.append({d: high - low for d, (low, high) in ranges[-1].items()})
     leave()
     moves.tail = moves.tails[-1]
+    for (name, _), tile in written.items():
+        tile[finished(name)] = tile.get(finished(name), 0) + 1
     for name in seen:
-        add(moves.write, moves.spare, name, nest.tensors[name].elements - len(seen[name]))
+        missed = nest.tensors[name].elements - len(seen[name])
+        add(moves.write, moves.spare, name, missed)
+        moves.spare[finished(name)] = missed
     for name, (t, _) in starts.items():
         add(moves.read, moves.spare, name, t.elements - len(elements(t, {d: (0, s) for d, s in nest.dims})))
     return moves

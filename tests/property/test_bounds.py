@@ -6,10 +6,11 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.bounds import lower_bound_bytes, points_inside
-from npuc.compiler.analysis.traffic import traffic
-from npuc.dialects.npu.footprint import footprint
+from npuc.compiler.analysis.bounds import certificate, lower_bound_bits, points_inside
+from npuc.compiler.analysis.elements import Bits, taken_bytes
+from npuc.compiler.analysis.traffic import bytes_by_tensor, moved_bits, traffic
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from tests.widths import draw_bits
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 
@@ -40,18 +41,20 @@ def schedule_of(r: Random, nest: Nest) -> Schedule:
     return Schedule(loops, tuple((t, r.randint(0, len(loops))) for t in nest.tensors))
 
 
-def check(nest: Nest, schedule: Schedule, widths: tuple[int, ...]) -> None:
-    by_name = dict(zip(nest.tensors, widths, strict=True))
-    held = sum(by_name[name] * elements for name, elements in footprint(nest, schedule).items())
-    moved = sum(by_name[name] * (t.read + t.write) for name, t in traffic(nest, schedule).items())
-    assert lower_bound_bytes(nest, max(1, held), widths) <= moved, f"{nest}\n{schedule}"
+def check(nest: Nest, schedule: Schedule, widths: Bits) -> None:
+    held = max(1, taken_bytes(nest, schedule, widths))
+    moved = traffic(nest, schedule)
+    assert lower_bound_bits(nest, held, widths) <= moved_bits(nest, moved, widths), f"{nest}\n{schedule}\n{widths}"
+    whole = sum(read + write for read, write in bytes_by_tensor(nest, moved, widths).values())
+    assert certificate(nest, held, widths, whole).gap >= 0, f"{nest}\n{schedule}\n{widths}"
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_convolutions(seed: int) -> None:
     r = Random(seed)
     for _ in range(100):
-        nest, widths = convolution(r), tuple(r.choice((1, 1, 2)) for _ in "XWY")
+        nest = convolution(r)
+        widths = draw_bits(r, nest)
         for _ in range(4):
             check(nest, schedule_of(r, nest), widths)
 
@@ -61,7 +64,7 @@ def test_any_nest(seed: int, draw: Draw) -> None:
     r = Random(seed)
     for _ in range(100):
         nest, schedule = draw(r, big=r.choice((4, 12, 60)))
-        check(nest, schedule, tuple(r.choice((1, 2, 4)) for _ in nest.tensors))
+        check(nest, schedule, draw_bits(r, nest))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -5,10 +5,11 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.bounds import capacity, lower_bound_bytes
+from npuc.compiler.analysis.bounds import capacity, lower_bound_bits
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.pebbles import least_traffic
 from tests.schedules import gemm
+from tests.widths import draw_bits, of_bytes
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 Pair = Callable[[dict[str, int]], Nest]
@@ -21,7 +22,7 @@ Pair = Callable[[dict[str, int]], Nest]
 def test_best_of_one_product(sizes: tuple[int, int, int], memory: int, least: int) -> None:
     nest = gemm(*sizes)
     assert least_traffic(nest, dict.fromkeys(nest.tensors, 1), memory) == least
-    assert least >= lower_bound_bytes(nest, memory, (1, 1, 1))
+    assert 8 * least >= lower_bound_bits(nest, memory, of_bytes(nest, 1))
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_best_of_a_pair(pair: Pair, m: int, n: int, k: int, memory: int, least: 
     """dX and dW in any order, every multiplication on its own."""
     nest = pair({"m": m, "n": n, "k": k})
     assert least_traffic(nest, dict.fromkeys(nest.tensors, 1), memory) == least
-    assert least >= lower_bound_bytes(nest, memory, (1,) * len(nest.tensors))
+    assert 8 * least >= lower_bound_bits(nest, memory, of_bytes(nest, 1))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -45,12 +46,14 @@ def test_best_of_any_nest(seed: int, draw: Draw) -> None:
         if not 4 <= nest.macs <= 10:
             continue
         widths = {name: r.choice([1, 1, 2]) for name in nest.tensors}
-        memory = r.randint(3 * max(widths.values()), 8)
-        least = least_traffic(nest, widths, memory, most=4000)
+        sums = {t.name: r.choice([1, widths[t.name], 2, 3]) for t in nest.outs}
+        memory = r.randint(2 * max(widths.values()) + max(sums.values()), 9)
+        least = least_traffic(nest, widths, memory, 4000, sums)
         if least is None:
             continue
         judged += 1
-        assert least >= lower_bound_bytes(nest, memory, tuple(widths.values())), f"{nest}\n{widths} {memory}"
+        bound = lower_bound_bits(nest, memory, of_bytes(nest, widths.values(), tuple(sums.values())))
+        assert 8 * least >= bound, f"{nest}\n{widths} {sums} {memory}"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -58,15 +61,16 @@ def test_more_memory_never_raises_the_bound(seed: int, draw: Draw) -> None:
     r = Random(seed)
     for _ in range(40):
         nest, _ = draw(r, big=40)
-        widths = tuple(r.choice([1, 2, 4]) for _ in nest.tensors)
+        widths = draw_bits(r, nest)
         memory = r.randint(1, 200)
-        assert lower_bound_bytes(nest, memory + r.randint(0, 50), widths) <= lower_bound_bytes(nest, memory, widths)
+        assert lower_bound_bits(nest, memory + r.randint(0, 50), widths) <= lower_bound_bits(nest, memory, widths)
 
 
 def test_fused_and_apart_have_the_same_leading_term(pair: Pair) -> None:
     """Sharing dY does not lower what two large products need: 4 V / sqrt(S) + S."""
     sizes = {"m": 3000, "n": 2000, "k": 2500}
     volume, memory = 3000 * 2000 * 2500, 10_000
-    fused = capacity(pair(sizes), memory, (1,) * 5)
+    nest, alone = pair(sizes), gemm(*sizes.values())
+    fused = capacity(nest, memory, of_bytes(nest, 1)) // 8
     assert fused == pytest.approx(4 * volume / 100 + memory, rel=1e-6)
-    assert 0 <= 2 * capacity(gemm(*sizes.values()), memory, (1, 1, 1)) - fused <= memory
+    assert 0 <= 2 * (capacity(alone, memory, of_bytes(alone, 1)) // 8) - fused <= memory

@@ -12,14 +12,15 @@ from npuc.compiler.analysis.array import PLACES, Array
 from npuc.compiler.analysis.compute import compute, tile_cycles
 from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
 from npuc.compiler.analysis.cuts import cuts_of
+from npuc.compiler.analysis.elements import taken_bytes
 from npuc.compiler.analysis.machine import Energy, Machine
 from npuc.compiler.analysis.pipeline import core_timings, pipeline
 from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
 from npuc.compiler.analysis.traffic import TensorTraffic, traffic
-from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 from tests.property.conftest import gemm
 from tests.schedules import all_schedules
+from tests.widths import draw_bits, finished, moved_width, of_bytes
 
 
 class Moves(Protocol):
@@ -59,6 +60,14 @@ def test_parts_add_up_to_the_whole(seed: int, draw: Draw, explicit_walk: Walk) -
                 both[core] += tail.get(name, 0)
             both[0] += moves.spare.get(name, 0)
             assert [rows[name].read + rows[name].write for rows in found.moved] == both, f"{name}\n{nest}\n{schedule}"
+        for out in nest.outs:
+            ended = [tail.get(finished(out.name), 0) for tail in moves.tails]
+            for core, tile in zip(moves.cores, moves.by_tile, strict=True):
+                ended[core] += tile.get(finished(out.name), 0)
+            ended[0] += moves.spare.get(finished(out.name), 0)
+            own = [rows[out.name] for rows in found.moved]
+            assert [row.write - row.spilled for row in own] == ended, f"{out.name}\n{nest}\n{schedule}"
+            assert [row.resumed for row in own] == [row.read for row in own]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -70,8 +79,8 @@ def test_each_core_takes_the_time_of_its_own_tiles(seed: int, draw: Draw, explic
         moves = explicit_walk(nest, schedule)
         count = len(moves.tails)
         machine = machine_of(r, count + r.randint(0, 2))
-        widths = tuple(r.choice([1, 2, 4]) for _ in nest.tensors)
-        width = dict(zip(nest.tensors, widths, strict=True))
+        widths = draw_bits(r, nest)
+        width = moved_width(nest, widths)
         timings = core_timings(nest, schedule, machine, widths)
         core_machine = machine.core(count)
         for core, timing in enumerate(timings):
@@ -88,7 +97,7 @@ def test_each_core_takes_the_time_of_its_own_tiles(seed: int, draw: Draw, explic
                 assert timing.time == simulate(core_machine, sizes, cycles, *ends), f"{nest}\n{schedule}\n{machine}"
         whole = pipeline(nest, schedule, machine, widths)
         if schedule.spread:
-            assert whole.time == max(max(t.time for t in timings), whole.moved / machine.channel)
+            assert whole.time == max(max(t.time for t in timings), whole.moved / machine.channel_bits)
 
 
 def tile_times(nest: Nest, machine: Machine, tiles: list[dict[str, int]]) -> list[int]:
@@ -102,13 +111,13 @@ def simulate(machine: Machine, sizes: list[int], cycles: list[int], tail: int, s
     ends = [Fraction(0)]
     for t, (size, work) in enumerate(zip(sizes, cycles, strict=True)):
         s, total = t, size
-        while s > 0 and total + sizes[s - 1] <= machine.spm_bytes:
+        while s > 0 and total + sizes[s - 1] <= machine.spm_bits:
             s, total = s - 1, total + sizes[s - 1]
-        load_end = max(load_end, ends[s]) + size / machine.bytes_per_cycle
+        load_end = max(load_end, ends[s]) + size / machine.channel_bits
         comp_end = max(comp_end, load_end) + work
         ends.append(comp_end)
-    end = comp_end + machine.array.op_overhead + tail / machine.bytes_per_cycle
-    return max(end, (sum(sizes) + tail + spare) / machine.bytes_per_cycle)
+    end = comp_end + machine.array.op_overhead + tail / machine.channel_bits
+    return max(end, (sum(sizes) + tail + spare) / machine.channel_bits)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -128,15 +137,16 @@ def test_features_of_a_chip_save_traffic(seed: int, draw: Draw) -> None:
                 assert on_chip.channel[name] == plain[name]
             if name in {out.name for out in nest.outs}:
                 assert on_chip.channel[name].write - on_chip.channel[name].read == tensor.elements
+                assert on_chip.channel[name].write - on_chip.channel[name].spilled == tensor.elements
                 assert on_chip.channel[name].write <= plain[name].write
         machine = machine_of(r, core_count(nest, schedule))
-        widths = (2,) * len(nest.tensors)
+        widths = of_bytes(nest, 2, r.choice([2, 4]))
         slow = pipeline(nest, schedule, machine, widths)
         for fast in (replace(machine, multicast=True), replace(machine, reduction="on-chip")):
             quick = pipeline(nest, schedule, fast, widths)
             assert quick.time <= slow.time
             assert quick.moved <= slow.moved
-            assert quick.time >= max(quick.moved / fast.channel, quick.compute)
+            assert quick.time >= max(quick.moved / fast.channel_bits, quick.compute)
 
 
 def test_weights_and_partial_sums_of_a_split_batch() -> None:
@@ -145,27 +155,28 @@ def test_weights_and_partial_sums_of_a_split_batch() -> None:
     schedule = Schedule((Loop("m", 4, cores=True), Loop("m", 2)), (("W", 1), ("dW", 1)))
     moved = traffic(nest, schedule)
     assert moved["W"] == TensorTraffic(4 * 48, 0)
-    assert moved["dW"] == TensorTraffic(3 * 48, 4 * 48)
+    assert moved["dW"] == TensorTraffic(3 * 48, 4 * 48, 3 * 48, 3 * 48)
     assert moved["dX"] == TensorTraffic(0, 128)
     assert spread_traffic(nest, schedule, multicast=True).channel["W"] == TensorTraffic(48, 0)
     assert spread_traffic(nest, schedule, reduction=True).channel["dW"] == TensorTraffic(0, 48)
 
 
 @pytest.mark.parametrize("cores", [2, 4])
-@pytest.mark.parametrize("roles", ["forward", "dx", "dw", "dxdw"])
-def test_search_is_as_good_as_all_schedules(cores: int, roles: str) -> None:
+@pytest.mark.parametrize(("roles", "sums"), [("forward", 1), ("dx", 4), ("dw", 1), ("dxdw", 1), ("dw", 4), ("dxdw", 4)])
+def test_search_is_as_good_as_all_schedules(cores: int, roles: str, sums: int) -> None:
     """The least time of every schedule of every cut along one dimension or two."""
     nest = gemm({"m": 4, "n": 2, "k": 3}, roles, (), "none")
-    widths = (1,) * len(nest.tensors)
+    widths = of_bytes(nest, 1, sums)
     for spm in (7, 30):
         machine = Machine(Array(2, 2), spm, Fraction(1, 2), 1000.0, 4, element_bytes=1, cores=cores)
         least = min(
             pipeline(nest, schedule, machine, widths).time
             for cut in cuts_of(nest, cores)
             for inner in all_schedules(parts(nest, Schedule(cut))[0].nest)
-            if sum(footprint(nest, schedule := Schedule((*cut, *inner.loops), inner.keep)).values()) <= spm
+            if taken_bytes(nest, schedule := Schedule((*cut, *inner.loops), inner.keep), widths) <= spm
         )
-        assert pipeline(nest, best_schedule(nest, machine, "time"), machine, widths).time <= least * Fraction(21, 20)
+        best = best_schedule(nest, machine, "time", widths)
+        assert pipeline(nest, best, machine, widths).time <= least * Fraction(21, 20)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -173,16 +184,16 @@ def test_more_cores_are_never_slower(seed: int, draw: Draw) -> None:
     r = Random(seed)
     for _ in range(6):
         nest, _ = draw(r, big=20)
-        widths = (2,) * len(nest.tensors)
+        widths = of_bytes(nest, 2, r.choice([2, 4]))
         array = Array(r.randint(1, 6), r.randint(1, 6))
         one = Machine(array, 400, Fraction(2), 1000.0, 8, element_bytes=2, energy=Energy(0.2, 1.0, 20.0))
         for objective in OBJECTIVES:
-            schedule = best_schedule(nest, replace(one, cores=4), objective)
+            schedule = best_schedule(nest, replace(one, cores=4), objective, widths)
             assert not list(schedule.problems(nest))
             assert core_count(nest, schedule) <= 4
-            assert sum(footprint(nest, schedule).values()) * 2 <= one.spm_bytes
+            assert taken_bytes(nest, schedule, widths) <= one.spm_bytes
         times = [
-            pipeline(nest, best_schedule(nest, machine, "time"), machine, widths).time
+            pipeline(nest, best_schedule(nest, machine, "time", widths), machine, widths).time
             for machine in (one, replace(one, cores=2), replace(one, cores=4))
         ]
         assert times[0] >= times[1] >= times[2]
@@ -192,8 +203,8 @@ def test_more_cores_are_never_slower(seed: int, draw: Draw) -> None:
 def test_cores_that_no_two_factors_use_up_are_no_slower(roles: str) -> None:
     """Eleven cores, which have no two factors, and nine, which have but 3 x 3, beside eight and ten."""
     nest = gemm({"m": 40, "n": 24, "k": 16}, roles, (), "none")
-    widths = (2,) * len(nest.tensors)
+    widths = of_bytes(nest, 2)
     one = Machine(Array(4, 4), 400, Fraction(1), 1000.0, 8, element_bytes=2)
     machines = [replace(one, cores=cores) for cores in (8, 9, 10, 11)]
-    times = [pipeline(nest, best_schedule(nest, machine, "time"), machine, widths).time for machine in machines]
+    times = [pipeline(nest, best_schedule(nest, machine, "time", widths), machine, widths).time for machine in machines]
     assert times == sorted(times, reverse=True)

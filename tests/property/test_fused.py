@@ -21,7 +21,7 @@ from npuc.compiler.analysis.compute import tile_cycles
 from npuc.compiler.analysis.cores import core_count
 from npuc.compiler.analysis.epilogue import Epilogue, fused_pipeline, fused_widths
 from npuc.compiler.analysis.machine import TARGET, Machine, target_attr
-from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.analysis.traffic import moved_bits, traffic
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.interpreter.execute import bind, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
@@ -35,6 +35,7 @@ from npuc.dialects.npu.finish import block_elements, unfinished
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.networks import integer_data, integer_networks
 from tests.property.conftest import Moves
+from tests.widths import draw_bits, finished, moved_width
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 
@@ -105,9 +106,11 @@ def simulate(
     nest: Nest, schedule: Schedule, machine: Machine, moves: Moves, widths: dict[str, int], work: tuple[Epilogue, ...]
 ) -> Fraction:
     """The recurrence, a tile operation at a time; waits for the vector unit are operations that move nothing."""
-    own = {name: widths[name] for name in nest.tensors}
+    own = dict(widths)
     for entry in work:
-        own[entry.output] = own[entry.output] * entry.stored + entry.moved
+        # All of its writes are finished: what moves as a partial sum is taken back.
+        held, less = own[entry.output], own[finished(entry.output)]
+        own[finished(entry.output)] = (held + less) * entry.stored + entry.moved - held
     moved = [sum(own[t] * n for t, n in tile.items()) for tile in moves.by_tile]
     leaving = [*moves.by_tile[1:], moves.tail]
     vector = [sum(ceil(e.ops * left.get(e.output, 0) / machine.lanes) for e in work) for left in leaving]
@@ -116,21 +119,21 @@ def simulate(
     whole = sum(moved) + tail + sum(own[t] * n for t, n in moves.spare.items())
     overhead = machine.array.op_overhead
     if not machine.double_buffer:
-        return sum(cycles) + sum(vector) + overhead + whole / machine.bytes_per_cycle
+        return sum(cycles) + sum(vector) + overhead + whole / machine.channel_bits
     moved = [size for own in moved for size in (own, 0)]
     pairs = zip(cycles, waits(nest, schedule, moves, machine, work), strict=True)
     load_end = comp_end = Fraction(0)
     ends = [Fraction(0)]
     for t, (size, busy) in enumerate(zip(moved, [busy for both in pairs for busy in both], strict=True)):
         s, total = t, size
-        while s > 0 and total + moved[s - 1] <= machine.spm_bytes:
+        while s > 0 and total + moved[s - 1] <= machine.spm_bits:
             s, total = s - 1, total + moved[s - 1]
         if size:
-            load_end = max(load_end, ends[s]) + size / machine.bytes_per_cycle
+            load_end = max(load_end, ends[s]) + size / machine.channel_bits
         comp_end = max(comp_end, load_end) + busy
         ends.append(comp_end)
-    end = comp_end + max(Fraction(vector[-1]), tail / machine.bytes_per_cycle) + overhead
-    return max(end, whole / machine.bytes_per_cycle)
+    end = comp_end + max(Fraction(vector[-1]), tail / machine.channel_bits) + overhead
+    return max(end, whole / machine.channel_bits)
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -143,7 +146,8 @@ def test_time_equals_a_simulation(seed: int, draw: Draw, explicit_walk: Walk) ->
             continue
         seen += 1
         machine = draw_machine(r)
-        widths = {name: r.choice([1, 2, 4]) for name in nest.tensors}
+        bits = draw_bits(r, nest)
+        widths = moved_width(nest, bits)
         work = tuple(
             Epilogue(
                 name, r.randint(0, 9), Fraction(r.randint(0, 40), r.randint(1, 4)), r.randint(0, 9), r.random() < 0.5
@@ -151,17 +155,16 @@ def test_time_equals_a_simulation(seed: int, draw: Draw, explicit_walk: Walk) ->
             for name in outs
         )
         moves = explicit_walk(nest, schedule)
-        timing = fused_pipeline(nest, schedule, machine, tuple(widths.values()), work)
+        timing = fused_pipeline(nest, schedule, machine, bits, work)
         context = f"{nest}\n{schedule}\n{machine}\n{widths}\n{work}"
         count = core_count(nest, schedule)
         once = sum(e.once for e in work) * count
         ends = [
             simulate(nest, schedule, machine.core(count), part, widths, work) for part in by_core(moves, nest, schedule)
         ]
-        own = fused_widths(nest, tuple(widths.values()), work)
-        channel = sum(w * (t.read + t.write) for w, t in zip(own, traffic(nest, schedule).values(), strict=True))
-        assert timing.moved == channel + once, context
-        assert timing.time == max(*ends, channel / machine.channel) + once / machine.channel, context
+        channel = moved_bits(nest, traffic(nest, schedule), fused_widths(nest, bits, work))
+        assert timing.moved == channel + 8 * once, context
+        assert timing.time == max(*ends, channel / machine.channel_bits) + once / machine.channel, context
 
 
 def by_core(moves: Moves, nest: Nest, schedule: Schedule) -> Iterator[Moves]:

@@ -12,21 +12,23 @@ from typing import Protocol
 import pytest
 
 from npuc.compiler.analysis.array import PLACES, Array
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.interleave import (
     interleaved_compute,
     interleaved_pipeline,
     interleaved_sequence,
     interleaved_traffic,
-    width_of,
 )
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.operations import leaves
 from npuc.compiler.analysis.overlap import OVERLAPS
 from npuc.compiler.analysis.sequence import Node
 from npuc.compiler.analysis.tiles import tile_sequence
+from npuc.compiler.analysis.traffic import moved_bits
 from npuc.compiler.analysis.weave import weave
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from npuc.dialects.npu.shared import Together, joint_footprint, shared_blocks
+from tests.widths import of_bytes
 
 Case = tuple[Nest, Schedule]
 Draw = Callable[..., Case]
@@ -93,9 +95,9 @@ def simulate(ops: list[Op], machine: Machine) -> Fraction:
     ends = [Fraction(0)]
     for t, (cycles, size) in enumerate(ops):
         s, total = t, size
-        while s > 0 and total + ops[s - 1][1] <= machine.spm_bytes:
+        while s > 0 and total + ops[s - 1][1] <= machine.spm_bits:
             s, total = s - 1, total + ops[s - 1][1]
-        load_end = max(load_end, ends[s]) + size / machine.bytes_per_cycle
+        load_end = max(load_end, ends[s]) + size / machine.channel_bits
         comp_end = max(comp_end, load_end) + cycles
         ends.append(comp_end)
     return comp_end
@@ -143,9 +145,12 @@ def test_time_equals_simulation(seed: int, draw: Draw) -> None:
     for _ in range(40):
         together = draw_together(r, draw, r.choice([2, 2, 3]), r.choice([4, 6, 10]))
         machine = draw_machine(r)
-        of = {value: r.choice([1, 2, 4]) for own in together.values for value in own}
+        of = {value: r.choice([4, 8, 16, 32]) for own in together.values for value in own}
         widths = tuple(
-            tuple([*(of[v] for v in own), *(2 for _ in range(len(nest.tensors) - len(own)))])
+            Bits(
+                (*(of[v] for v in own), *(16 for _ in range(len(nest.tensors) - len(own)))),
+                tuple(r.choice([12, 16, 32]) for _ in nest.outs),
+            )
             for nest, own in zip(together.nests, together.values, strict=True)
         )
         streams: list[list[Op]] = []
@@ -158,7 +163,7 @@ def test_time_equals_simulation(seed: int, draw: Draw) -> None:
             nest, schedule = together.nests[number], together.schedules[number]
             alone = tile_sequence(nest, schedule, machine.array, unit(nest, name)).head
             cycles, before = streams[number][0]
-            streams[number][0] = cycles, before - alone * width_of(nest, widths[number], name)
+            streams[number][0] = cycles, before - alone * widths[number].by_name(nest)[name]
         timing = interleaved_pipeline(together, machine, widths)
         work = interleaved_compute(together, machine.array)
         assert timing.compute == sum(one.cycles for one in work)
@@ -166,18 +171,18 @@ def test_time_equals_simulation(seed: int, draw: Draw) -> None:
         once = machine.array.op_overhead
         assert timing.compute == sum(cycles for cycles, _ in ops) + once
         elements = zip(together.nests, widths, interleaved_traffic(together), strict=True)
-        moved = sum(width_of(n, w, name) * (t.read + t.write) for n, w, of in elements for name, t in of.items())
+        moved = sum(moved_bits(nest, of, own) for nest, own, of in elements)
         assert timing.moved == moved
         if machine.double_buffer:
-            end = simulate(ops, machine) + once + tail / machine.bytes_per_cycle
-            assert timing.time == max(end, moved / machine.bytes_per_cycle)
+            end = simulate(ops, machine) + once + tail / machine.channel_bits
+            assert timing.time == max(end, moved / machine.channel_bits)
         else:
-            assert timing.time == timing.compute + moved / machine.bytes_per_cycle
+            assert timing.time == timing.compute + moved / machine.channel_bits
 
 
-def unit(nest: Nest, name: str) -> tuple[int, ...]:
+def unit(nest: Nest, name: str) -> Bits:
     """Widths that count one tensor alone."""
-    return tuple(int(t == name) for t in nest.tensors)
+    return Bits(tuple(int(t == name) for t in nest.tensors), tuple(int(t.name == name) for t in nest.outs))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -237,11 +242,11 @@ def test_cost_does_not_grow_with_trips() -> None:
     nests = product("dX", 3000, 700, 1100), product("dW", 3000, 700, 1100)
     schedules = Schedule(loops("m", "k", "n", step=5)), Schedule(loops("n", "k", "m", step=7))
     machine = Machine(Array(4, 4), 4000, Fraction(7, 2), 1000.0, 8)
-    together = Together(nests, schedules, ((0, 1), (2, 0)))
-    sequence = interleaved_sequence(together, machine.array, ((2, 2, 2), (2, 2, 2)))
+    together, widths = Together(nests, schedules, ((0, 1), (2, 0))), tuple(of_bytes(nest, 2, 4) for nest in nests)
+    sequence = interleaved_sequence(together, machine.array, widths)
     assert len(parts(sequence.root)) < 2000
-    timing = interleaved_pipeline(together, machine, ((2, 2, 2), (2, 2, 2)))
-    assert timing.time >= max(timing.compute, timing.moved / machine.bytes_per_cycle)
+    timing = interleaved_pipeline(together, machine, widths)
+    assert timing.time >= max(timing.compute, timing.moved / machine.channel_bits)
 
 
 def parts(node: Node) -> set[Node]:

@@ -7,48 +7,52 @@ from random import Random
 import pytest
 
 from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.bounds import lower_bound_bytes
+from npuc.compiler.analysis.bounds import lower_bound_bits
+from npuc.compiler.analysis.elements import taken_bytes
 from npuc.compiler.analysis.levels import least_traffic
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.search import best_schedule
-from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.analysis.traffic import moved_bits, traffic
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.schedules import all_loops, fused, gemm, held, least_moved, moved
+from tests.widths import draw_bits, of_bytes
 
 
 @pytest.mark.parametrize(
-    ("nest", "most"),
+    ("nest", "most", "sums"),
     [
-        (gemm(3, 3, 3), 2),
-        (gemm(4, 2, 3), 3),
-        (gemm(1, 5, 4), 3),
-        (gemm(4, 4, 3), 2),
-        (fused(gemm(2, 3, 2)), 2),
-        (fused(gemm(3, 2, 3)), 2),
-        (fused(gemm(4, 1, 3)), 3),
-        (fused(gemm(3, 3, 3)), 2),
+        (gemm(3, 3, 3), 2, 4),
+        (gemm(4, 2, 3), 3, 1),
+        (gemm(1, 5, 4), 3, 2),
+        (gemm(4, 4, 3), 2, 1),
+        (fused(gemm(2, 3, 2)), 2, 2),
+        (fused(gemm(3, 2, 3)), 2, 1),
+        (fused(gemm(4, 1, 3)), 3, 4),
+        (fused(gemm(3, 3, 3)), 2, 1),
+        (fused(gemm(3, 3, 3)), 2, 2),
     ],
 )
-def test_least_of_all(nest: Nest, most: int) -> None:
+def test_least_of_all(nest: Nest, most: int, sums: int) -> None:
     """In every room: the least traffic of all orders, steps, depths and partitions, dimensions cut again."""
-    best = least_moved(nest, most)
+    widths = of_bytes(nest, 1, sums)
+    best = least_moved(nest, most, sums)
     least = max(best.values())
     machine = Machine(Array(2, 2), 0, Fraction(1, 2), 1000.0, 4, element_bytes=1)
     for spm in range(min(best), max(best) + 1):
         least = min(least, best.get(spm, least))
-        own = least_traffic(nest, spm, (1,) * len(nest.tensors))
+        own = least_traffic(nest, spm, widths)
         assert own is not None
-        for found in (own, best_schedule(nest, replace(machine, spm_bytes=spm), "traffic")):
+        for found in (own, best_schedule(nest, replace(machine, spm_bytes=spm), "traffic", widths)):
             assert not list(found.problems(nest))
-            assert held(nest, found) <= spm
-            assert moved(nest, found) == least, spm
+            assert taken_bytes(nest, found, widths) <= spm
+            assert moved_bits(nest, traffic(nest, found), widths) == 8 * least, spm
 
 
 def test_cut_again() -> None:
     """Where SPM is small, a schedule that cuts a dimension twice is better than any that does not."""
     nest = gemm(4, 4, 4)
     once = min(moved(nest, s) for s in _schedules(nest, 1, 7))
-    found = least_traffic(nest, 7, (1, 1, 1))
+    found = least_traffic(nest, 7, of_bytes(nest, 1))
     assert found is not None
     assert (once, moved(nest, found)) == (96, 80)
     dims = [loop.dim for loop in found.loops]
@@ -74,15 +78,15 @@ def test_larger_products(seed: int) -> None:
     for _ in range(8):
         nest = gemm(*(r.choice([1, r.randint(2, 12), r.randint(13, 90)]) for _ in range(3)))
         nest = fused(nest) if r.random() < 0.6 else nest
-        widths = tuple(r.choice([1, 2, 4]) for _ in nest.tensors)
+        widths = draw_bits(r, nest)
         last: int | None = None
-        for spm in sorted(r.randint(8, r.choice([60, 900, 9000])) for _ in range(6)):
+        for spm in sorted(r.randint(20, r.choice([60, 900, 9000])) for _ in range(6)):
             found = least_traffic(nest, spm, widths)
             assert found is not None
             assert not list(found.problems(nest))
-            assert held(nest, found) <= spm
-            sent = sum(width * elements for width, elements in zip(widths, _elements(nest, found), strict=True))
-            assert sent >= lower_bound_bytes(nest, spm * max(widths), widths)
+            assert taken_bytes(nest, found, widths) <= spm
+            sent = moved_bits(nest, traffic(nest, found), widths)
+            assert sent >= lower_bound_bits(nest, spm, widths)
             assert last is None or sent <= last
             last = sent
             assert least_traffic(nest, spm, widths, sent) is None, "nothing is below the least"
@@ -91,24 +95,22 @@ def test_larger_products(seed: int) -> None:
             assert moved(nest, again) == moved(nest, found)
 
 
-def _elements(nest: Nest, schedule: Schedule) -> list[int]:
-    return [t.read + t.write for t in traffic(nest, schedule).values()]
-
-
 def test_tiles_of_the_array() -> None:
     """No dimension is cut below the edge that is asked for, if it has as many elements."""
     nest = gemm(300, 200, 100)
-    found = least_traffic(nest, 4000, (2, 2, 2), edge=16)
+    widths = of_bytes(nest, 2, 4)
+    found = least_traffic(nest, 8000, widths, edge=16)
     assert found is not None
     assert min(loop.step for loop in found.loops) >= 16
-    assert held(nest, found) <= 4000
+    assert taken_bytes(nest, found, widths) <= 8000
 
 
 def test_what_is_not_searched() -> None:
     """A window, a bias and three siblings are left to the other search; what does not fit has no schedule."""
-    assert least_traffic(gemm(3, 3, 3), 2, (1, 1, 1)) is None
+    assert least_traffic(gemm(3, 3, 3), 2, of_bytes(gemm(3, 3, 3), 1)) is None
     nest = gemm(4, 4, 4)
     (y,) = nest.outs
     bias = replace(y, name="Y0", shape=(4,), axes=y.axes[1:])
-    assert least_traffic(replace(nest, starts=(bias,)), 100, (1, 1, 1, 1)) is None
-    assert least_traffic(nest, 100, (1, 1, 1)) == Schedule((), (), 100)
+    started = replace(nest, starts=(bias,))
+    assert least_traffic(started, 100, of_bytes(started, 1)) is None
+    assert least_traffic(nest, 100, of_bytes(nest, 1)) == Schedule((), (), 100)

@@ -16,6 +16,7 @@ from npuc.compiler.analysis.bounds import compulsory
 from npuc.compiler.analysis.lru import Mode, Pooled, Split, Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from tests.widths import of_bytes
 
 Ranges = dict[str, tuple[int, int]]
 Tile = tuple[str, tuple[frozenset[int], ...]]
@@ -53,9 +54,16 @@ def points(tile: Tile) -> frozenset[tuple[int, ...]]:
 
 @dataclass
 class Reference:
-    """A pool of sets of elements, most recently used last, of elements of one byte."""
+    """
+    A pool of sets of elements, most recently used last, of elements of one byte.
+
+    Partial sums of the tensors `sums` have `wide` bytes; `ended` counts the elements that are written finished.
+    """
 
     capacity: int
+    sums: set[str]
+    wide: int = 1
+    ended: dict[str, int] = field(default_factory=dict[str, int])
     pool: list[Tile] = field(default_factory=list[Tile])
     read: dict[str, int] = field(default_factory=dict[str, int])
     written: dict[str, int] = field(default_factory=dict[str, int])
@@ -63,38 +71,43 @@ class Reference:
     peak: int = 0
     moved: list[int] = field(default_factory=list[int])
 
-    def leave(self, tile: Tile, sums: set[str]) -> None:
-        self.pool.remove(tile)
-        if tile[0] in sums:
-            self.written[tile[0]] = self.written.get(tile[0], 0) + len(points(tile))
-            self.moved[-1] += len(points(tile))
+    def size(self, tile: Tile) -> int:
+        return len(points(tile)) * (self.wide if tile[0] in self.sums else 1)
 
-    def touch(self, tile: Tile, need: list[Tile], sums: set[str]) -> None:
+    def leave(self, tile: Tile, final: int = 0) -> None:
+        """Of a sum `final` elements are finished."""
+        self.pool.remove(tile)
+        if tile[0] in self.sums:
+            self.written[tile[0]] = self.written.get(tile[0], 0) + len(points(tile))
+            self.ended[tile[0]] = self.ended.get(tile[0], 0) + final
+            self.moved[-1] += self.size(tile) - final * (self.wide - 1)
+
+    def touch(self, tile: Tile, need: list[Tile]) -> None:
         name, elements = tile[0], points(tile)
         if tile in self.pool:
             self.pool.remove(tile)
             self.pool.append(tile)
             return
-        if name in sums:
+        if name in self.sums:
             for other in [t for t in self.pool if t[0] == name and points(t) & elements]:
-                self.leave(other, sums)
+                self.leave(other)
             seen = self.seen.setdefault(name, set())
             count = len(elements & seen)
             seen |= elements
         else:
             count = len(elements)
-        while sum(len(points(t)) for t in self.pool) + len(elements) > self.capacity:
-            self.leave(next(t for t in self.pool if t not in need), sums)
+        while sum(map(self.size, self.pool)) + self.size(tile) > self.capacity:
+            self.leave(next(t for t in self.pool if t not in need))
         self.pool.append(tile)
-        self.peak = max(self.peak, sum(len(points(t)) for t in self.pool))
+        self.peak = max(self.peak, sum(map(self.size, self.pool)))
         self.read[name] = self.read.get(name, 0) + count
-        self.moved[-1] += count
+        self.moved[-1] += count * (self.wide if name in self.sums else 1)
 
 
 Step = list[tuple[Statement, Nest, Ranges]]
 
 
-def reference(streams: list[list[Step]], mode: Mode, capacity: int) -> Reference:
+def reference(streams: list[list[Step]], mode: Mode, capacity: int, wide: int = 1) -> Reference:
     """Runs the tile operations of some walks, each a list of steps with one operation a statement."""
     order = [op for s in streams for step in s for op in step]
     if mode == "zipped":
@@ -107,7 +120,7 @@ def reference(streams: list[list[Step]], mode: Mode, capacity: int) -> Reference
         out = block(nest.tensors[s.out], ranges)
         left[out] = left.get(out, 0) + 1
     total = left.copy()
-    pool = Reference(capacity)
+    pool = Reference(capacity, sums, wide)
     for s, nest, ranges in order:
         operands = sorted((s.lhs, s.rhs), key=lambda name: used.count(name) < 2)
         need = [block(nest.tensors[name], ranges) for name in operands]
@@ -118,10 +131,11 @@ def reference(streams: list[list[Step]], mode: Mode, capacity: int) -> Reference
         need.append(out)
         pool.moved.append(0)
         for tile in need:
-            pool.touch(tile, need, sums)
+            pool.touch(tile, need)
         left[out] -= 1
         if not left[out]:
-            pool.leave(out, sums)
+            later = [points(t) for t, count in left.items() if count and t[0] == out[0]]
+            pool.leave(out, len(points(out).difference(*later)))
     return pool
 
 
@@ -129,10 +143,10 @@ def steps_of(nest: Nest, schedule: Schedule, places: Places) -> list[Step]:
     return [[(s, nest, ranges) for s in nest.statements] for ranges in places(nest, schedule).places]
 
 
-def room(streams: list[list[Step]]) -> int:
+def room(streams: list[list[Step]], wide: int = 1) -> int:
     """The least pool: the tiles of the largest operation, with a start."""
     return max(
-        sum(len(points(block(t, ranges))) for t in nest.tensors.values())
+        sum(len(points(block(t, ranges))) * (wide if t in nest.outs else 1) for t in nest.tensors.values())
         for stream in streams
         for step in stream
         for _, nest, ranges in step
@@ -143,8 +157,8 @@ def pooled(walks: list[Walk], spm: int, mode: Mode = "sequential") -> Pooled:
     return walk_pool(tuple(walks), machine(spm), mode)
 
 
-def walk_of(nest: Nest, schedule: Schedule, split: Split | None = None) -> Walk:
-    return Walk(nest, schedule, tuple(1 for _ in nest.tensors), split=split)
+def walk_of(nest: Nest, schedule: Schedule, split: Split | None = None, wide: int = 1) -> Walk:
+    return Walk(nest, schedule, of_bytes(nest, 1, wide), split=split)
 
 
 def clock(moved: list[int], cycles: list[int], capacity: int, rate: Fraction) -> Fraction:
@@ -171,7 +185,7 @@ def test_one_nest_equals_the_rules(draw: Draw, explicit_walk: Places, seed: int)
     """Windows, strides, padding, batches, starts, dimensions cut twice, dX and dW in one nest: tensor by tensor."""
     r = Random(seed)
     nest, schedule = draw(r, big=5)
-    compare(nest, schedule, explicit_walk, r.choice([0, 1, 5, 20, 1000]))
+    compare(nest, schedule, explicit_walk, r.choice([0, 1, 5, 20, 1000]), r.choice([1, 2, 4]))
 
 
 @given(SEEDS)
@@ -187,24 +201,26 @@ def test_overlapping_sums_equal_the_rules(explicit_walk: Places, seed: int) -> N
     start = Tensor("dX0", dx.shape, dx.axes) if r.random() < 0.3 else None
     nest = Nest(tuple(sizes.items()), (dy, w), (dx,), (start,), (Statement("dX", "dY", "W"),))
     loops = [Loop("o", 1), Loop("y", r.randint(1, 3)), Loop("r", r.randint(1, sizes["r"]))]
-    compare(nest, Schedule(tuple(r.sample(loops, 3))), explicit_walk, r.choice([0, 3, 1000]))
+    compare(nest, Schedule(tuple(r.sample(loops, 3))), explicit_walk, r.choice([0, 3, 1000]), r.choice([1, 2, 4]))
 
 
-def compare(nest: Nest, schedule: Schedule, places: Places, more: int) -> None:
-    """One nest against the rules, in the least pool it fits in and `more`."""
+def compare(nest: Nest, schedule: Schedule, places: Places, more: int, wide: int) -> None:
+    """One nest against the rules, in the least pool it fits in and `more`, with partial sums of `wide` bytes."""
     streams = [steps_of(nest, schedule, places)]
-    spm = room(streams) + more
-    found = pooled([walk_of(nest, schedule)], spm)
-    expected = reference(streams, "sequential", spm)
+    spm = room(streams, wide) + more
+    found = pooled([walk_of(nest, schedule, wide=wide)], spm)
+    expected = reference(streams, "sequential", spm, wide)
     rest = spare(nest)
     for name, moved in found.walks[0].tensors:
         output = any(t.name == name for t in nest.outs)
         assert moved.read == expected.read.get(name, 0) + (0 if output else rest.get(name, 0))
         assert moved.write == expected.written.get(name, 0) + (rest[name] if output else 0)
-    assert found.peak == expected.peak <= spm
+        assert moved.spilled == expected.written.get(name, 0) - expected.ended.get(name, 0)
+        assert moved.resumed == (moved.read if output else 0)
+    assert found.peak == 8 * expected.peak <= 8 * spm
     assert found.operations == walk_of(nest, schedule).operations == len(expected.moved)
-    assert found.walks[0].head == expected.moved[0]
-    assert found.walks[0].moved == sum(expected.moved) + sum(rest.values())
+    assert found.walks[0].head == 8 * expected.moved[0]
+    assert found.walks[0].moved == 8 * (sum(expected.moved) + sum(rest.values()))
 
 
 def gemm(sizes: dict[str, int], *statements: Statement) -> Nest:
@@ -235,16 +251,17 @@ def test_shared_tensors_equal_the_rules(explicit_walk: Places, seed: int, mode: 
     steps = [{d: r.randint(1, sizes[d]) for d in "mnk"} for _ in range(2)]
     cases = [(gemm(sizes, s), random_loops(r, sizes, r.choice(steps))) for s in (DX, DW)]
     streams = [steps_of(nest, schedule, explicit_walk) for nest, schedule in cases]
-    spm = room(streams) + r.choice([0, 3, 10, 40, 1000])
-    found = pooled([walk_of(*case) for case in cases], spm, mode)
-    expected = reference(streams, mode, spm)
+    wide = r.choice([1, 2, 4])
+    spm = room(streams, wide) + r.choice([0, 3, 10, 40, 1000])
+    found = pooled([walk_of(*case, wide=wide) for case in cases], spm, mode)
+    expected = reference(streams, mode, spm, wide)
     read: dict[str, int] = {}
     for walked in found.walks:
         for name, moved in walked.tensors:
             read[name] = read.get(name, 0) + moved.read
             assert moved.write == expected.written.get(name, 0)
     assert read == {name: expected.read.get(name, 0) for name in read}
-    assert found.peak == expected.peak
+    assert found.peak == 8 * expected.peak
     cycles: list[int] = []
     order = [op for s in streams for step in s for op in step]
     if mode == "zipped":
@@ -270,6 +287,7 @@ def test_conservation_and_compulsory_traffic(draw: Draw, seed: int) -> None:
         for name, moved in pooled([walk_of(nest, schedule)], spm).walks[0].tensors:
             output = any(t.name == name for t in nest.outs)
             assert not output or moved.write - moved.read == nest.tensors[name].elements
+            assert not output or moved.write - moved.spilled == nest.tensors[name].elements
             total = moved.write - moved.read if output else moved.read
             assert total == least[name] if output or not windows else total >= least[name]
 

@@ -15,9 +15,10 @@ from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.overlap import OVERLAPS
 from npuc.compiler.analysis.pipeline import pipeline
 from npuc.compiler.analysis.residency import placement, single_fold
-from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.analysis.traffic import moved_bits, traffic
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule
+from tests.widths import draw_bits, moved_width, of_bytes
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 
@@ -88,20 +89,20 @@ def last_wait(nest: Nest, machine: Machine, moves: Moves) -> int:
 
 
 def simulate(nest: Nest, machine: Machine, moves: Moves, widths: dict[str, int]) -> Fraction:
-    """The recurrence as it is written, a tile operation at a time."""
+    """The recurrence as it is written, a tile operation at a time; `widths` are bits of what the walk counts."""
     load_end = comp_end = Fraction(0)
     ends = [Fraction(0)]
     moved = [sum(widths[t] * n for t, n in tile.items()) for tile in moves.by_tile]
     for t, (size, cycles) in enumerate(zip(moved, tile_times(nest, machine, moves), strict=True)):
         s, total = t, size
-        while s > 0 and total + moved[s - 1] <= machine.spm_bytes:
+        while s > 0 and total + moved[s - 1] <= machine.spm_bits:
             s, total = s - 1, total + moved[s - 1]
-        load_end = max(load_end, ends[s]) + size / machine.bytes_per_cycle
+        load_end = max(load_end, ends[s]) + size / machine.channel_bits
         comp_end = max(comp_end, load_end) + cycles
         ends.append(comp_end)
     tail = sum(widths[t] * n for t, n in moves.tail.items())
-    end = comp_end + once(nest, machine, moves) + tail / machine.bytes_per_cycle
-    return max(end, (sum(moved) + tail + sum(widths[t] * n for t, n in moves.spare.items())) / machine.bytes_per_cycle)
+    end = comp_end + once(nest, machine, moves) + tail / machine.channel_bits
+    return max(end, (sum(moved) + tail + sum(widths[t] * n for t, n in moves.spare.items())) / machine.channel_bits)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -110,18 +111,20 @@ def test_equals_simulation(seed: int, draw: Draw, explicit_walk: Walk) -> None:
     for _ in range(60):
         nest, schedule = draw(r, big=r.choice([4, 6, 12]))
         machine = draw_machine(r)
-        widths = {name: r.choice([1, 2, 4]) for name in nest.tensors}
+        bits = draw_bits(r, nest)
+        widths = moved_width(nest, bits)
         moves = explicit_walk(nest, schedule)
-        timing = pipeline(nest, schedule, machine, tuple(widths.values()))
+        timing = pipeline(nest, schedule, machine, bits)
         context = f"{nest}\n{schedule}\n{machine}\n{widths}"
-        elements = traffic(nest, schedule)
-        assert timing.moved == sum(widths[t] * (v.read + v.write) for t, v in elements.items()), context
+        walked = [*moves.by_tile, moves.tail, moves.spare]
+        assert timing.moved == moved_bits(nest, traffic(nest, schedule), bits), context
+        assert timing.moved == sum(widths[t] * count for tile in walked for t, count in tile.items()), context
         comp = sum(tile_times(nest, machine, moves)) + once(nest, machine, moves)
         assert timing.compute == comp, context
         if machine.double_buffer:
             assert timing.time == simulate(nest, machine, moves, widths), context
         else:
-            assert timing.time == comp + timing.moved / machine.bytes_per_cycle, context
+            assert timing.time == comp + timing.moved / machine.channel_bits, context
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -143,8 +146,8 @@ def test_long_gemms_equal_simulation(seed: int, draw: Draw, explicit_walk: Walk)
         machine = replace(draw_machine(r), double_buffer=True, spm_bytes=r.choice([30, 200, 2000]))
         ratio = work_over_bytes(nest, loops, machine)
         machine = replace(machine, bytes_per_cycle=ratio * r.choice([1, Fraction(101, 100), Fraction(99, 100), 3]))
-        widths = {name: 2 for name in nest.tensors}
-        timing = pipeline(nest, loops, machine, tuple(widths.values()))
+        bits = of_bytes(nest, 2, r.choice([2, 4]))
+        timing, widths = pipeline(nest, loops, machine, bits), moved_width(nest, bits)
         assert timing.time == simulate(nest, machine, explicit_walk(nest, loops), widths), f"{nest}\n{loops}\n{machine}"
 
 
@@ -162,8 +165,8 @@ def one_loop(nest: Nest, dim: str, r: Random) -> Schedule:
 
 def work_over_bytes(nest: Nest, schedule: Schedule, machine: Machine) -> Fraction:
     """The bandwidth at which loads take as long as the computation."""
-    timing = pipeline(nest, schedule, machine, tuple(2 for _ in nest.tensors))
-    return Fraction(timing.moved, timing.compute)
+    timing = pipeline(nest, schedule, machine, of_bytes(nest, 2))
+    return Fraction(timing.moved, 8 * timing.compute)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -173,9 +176,9 @@ def test_bounds(seed: int, draw: Draw) -> None:
     for _ in range(60):
         nest, schedule = draw(r, big=40)
         machine = replace(draw_machine(r), double_buffer=True)
-        widths = tuple(r.choice([1, 2]) for _ in nest.tensors)
+        widths = draw_bits(r, nest)
         timing = pipeline(nest, schedule, machine, widths)
-        memory = timing.moved / machine.bytes_per_cycle
+        memory = timing.moved / machine.channel_bits
         assert max(timing.compute, memory) <= timing.time <= timing.compute + memory
         faster = replace(machine, bytes_per_cycle=machine.bytes_per_cycle * Fraction(r.randint(10, 30), 10))
         assert pipeline(nest, schedule, faster, widths).time <= timing.time

@@ -108,7 +108,7 @@ def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode
     rows = [row for row in result.reports[0].ops if row.kind == "matrix"]
     for op, row in zip([op for op in ops if op not in inside], rows, strict=True):
         contracts = op.contracts if isinstance(op, InterleaveOp) else (op,)
-        widths = tuple(contract_widths(one, target.element_bytes) for one in contracts)
+        widths = tuple(contract_widths(one, target) for one in contracts)
         if isinstance(op, InterleaveOp):
             together = op.together
             lru = pool_price(together, target, widths, "zipped") if target.policy == "lru" else None
@@ -121,7 +121,7 @@ def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode
         assert row.energy_j is not None
         assert price.joules is not None
         assert price.cycles == row.cycles
-        assert price.moved == (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
+        assert price.moved == 8 * ((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0))
         assert abs(price.joules - row.energy_j) <= 1e-12 * row.energy_j
 
 

@@ -11,11 +11,13 @@ from npuc.compiler.analysis import timeline as module
 from npuc.compiler.analysis.array import PLACES, Array
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import core_count, parts
+from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.overlap import OVERLAPS
 from npuc.compiler.analysis.pipeline import pipeline, slowest_core
 from npuc.compiler.analysis.timeline import STATES, Timeline, timeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from tests.widths import draw_bits, of_bytes
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 
@@ -29,7 +31,7 @@ def draw_machine(r: Random) -> Machine:
     return Machine(array, r.choice([1, 20, 120, 3000]), rate, 1000.0, 8, r.random() < 0.9)
 
 
-def assert_sums(found: Timeline, nest: Nest, schedule: Schedule, machine: Machine, widths: tuple[int, ...]) -> None:
+def assert_sums(found: Timeline, nest: Nest, schedule: Schedule, machine: Machine, widths: Bits) -> None:
     work, timing = compute(nest, schedule, machine.array), pipeline(nest, schedule, machine, widths)
     p = found.per_cycle
     hidden = work.overhead + work.folds * machine.array.fold_overhead + work.reloads * machine.array.reload
@@ -50,7 +52,7 @@ def test_sums_are_those_of_the_pipeline(seed: int, draw: Draw) -> None:
     for _ in range(40):
         nest, schedule = draw(r, big=r.choice([4, 6, 12]))
         machine = draw_machine(r)
-        widths = tuple(r.choice([1, 2, 4]) for _ in nest.tensors)
+        widths = draw_bits(r, nest)
         found = timeline(nest, schedule, machine, widths)
         assert_sums(found, nest, schedule, machine, widths)
         for count in (1, 7, 40):
@@ -67,7 +69,7 @@ def test_sums_are_those_of_the_slowest_core(seed: int, draw: Draw) -> None:
     for _ in range(40):
         nest, schedule = draw(r, big=6, cores=True)
         machine = replace(draw_machine(r), cores=core_count(nest, schedule), multicast=r.random() < 0.5)
-        widths = tuple(r.choice([1, 2, 4]) for _ in nest.tensors)
+        widths = draw_bits(r, nest)
         found = timeline(nest, schedule, machine, widths)
         number = slowest_core(nest, schedule, machine, widths)
         part = parts(nest, schedule)[number]
@@ -90,7 +92,7 @@ def test_pieces_are_the_stretches_of_single_tiles(seed: int, draw: Draw, monkeyp
     for _ in range(30):
         nest, schedule = draw(r, big=4)
         machine = draw_machine(r)
-        widths = tuple(r.choice([1, 2, 4]) for _ in nest.tensors)
+        widths = draw_bits(r, nest)
         found = timeline(nest, schedule, machine, widths)
         for one, other in zip(found.pieces, found.pieces[1:], strict=False):
             assert one.begin + one.ticks == other.begin
@@ -121,9 +123,10 @@ def product(m: int, n: int, k: int) -> Nest:
 def test_by_hand() -> None:
     """Three tiles of 32 bytes in 8 cycles each and 4 cycles of compute; 6 of fill; 16 bytes out in 4."""
     machine = Machine(Array(4, 4), 1000, Fraction(4), 1000.0, 4, double_buffer=True, element_bytes=1)
-    found = timeline(product(4, 4, 12), Schedule((Loop("k", 4),)), machine, (1, 1, 1))
-    assert (found.per_cycle, found.ticks, found.first, found.last) == (4, 4 * 38, 4 * 8, 4 * 4)
-    assert [(p.state, p.begin // 4, p.ticks // 4, p.tile, p.fold) for p in found.pieces] == [
+    nest = product(4, 4, 12)
+    found = timeline(nest, Schedule((Loop("k", 4),)), machine, of_bytes(nest, 1))
+    assert (found.per_cycle, found.ticks, found.first, found.last) == (32, 32 * 38, 32 * 8, 32 * 4)
+    assert [(p.state, p.begin // 32, p.ticks // 32, p.tile, p.fold) for p in found.pieces] == [
         ("stall", 0, 8, 0, None),
         ("fill", 8, 6, 0, None),
         ("steady", 14, 4, 0, 0),
@@ -132,14 +135,15 @@ def test_by_hand() -> None:
         ("stall", 26, 4, 2, None),
         ("steady", 30, 4, 2, 0),
     ]
-    assert {state: found.total(state) // 4 for state in STATES} == {"fill": 6, "steady": 12, "drain": 0, "stall": 20}
+    assert {state: found.total(state) // 32 for state in STATES} == {"fill": 6, "steady": 12, "drain": 0, "stall": 20}
 
 
 def test_cost_does_not_depend_on_the_number_of_tiles() -> None:
     """More than 10^12 tile operations in well under a second of work: few stretches."""
     machine = Machine(Array(4, 4), 1000, Fraction(7, 3), 1000.0, 4, double_buffer=True, element_bytes=1)
     nest, schedule = product(10**5, 10**5, 4 * 10**4), Schedule((Loop("m", 4), Loop("n", 8), Loop("k", 4)))
-    found = timeline(nest, schedule, machine, (1, 1, 1))
-    assert_sums(found, nest, schedule, machine, (1, 1, 1))
+    widths = of_bytes(nest, 1, 4)
+    found = timeline(nest, schedule, machine, widths)
+    assert_sums(found, nest, schedule, machine, widths)
     assert 50 < len(found.stretches) < 5000
     assert len(found.pieces) < 100

@@ -9,6 +9,7 @@ import pytest
 from npuc.compiler.analysis.traffic import traffic
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
+from tests.widths import finished
 
 Draw = Callable[..., tuple[Nest, Schedule]]
 
@@ -16,6 +17,9 @@ Draw = Callable[..., tuple[Nest, Schedule]]
 class Moves(Protocol):
     read: dict[str, int]
     write: dict[str, int]
+    by_tile: list[dict[str, int]]
+    tails: list[dict[str, int]]
+    spare: dict[str, int]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -29,16 +33,23 @@ def test_closed_form_equals_walk(seed: int, draw: Draw, explicit_walk: Callable[
         context = f"{nest}\n{schedule}"
         assert {t: v.read for t, v in closed.items()} == moves.read, context
         assert {t: v.write for t, v in closed.items()} == moves.write, context
+        walked = [*moves.by_tile, *moves.tails, moves.spare]
+        for out in nest.outs:
+            own = closed[out.name]
+            assert sum(tile.get(finished(out.name), 0) for tile in walked) == own.write - own.spilled, context
+            assert own.resumed == own.read, context
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_conservation(seed: int, draw: Draw) -> None:
-    """Every accumulator is written once more than it is read back; nothing held exceeds a tensor."""
+    """Every element of a result is finished once, and read back as often as it leaves before; blocks fit in tensors."""
     r = Random(1000 + seed)
     for _ in range(100):
         nest, schedule = draw(r, big=40)
         moved = traffic(nest, schedule)
         for out in nest.outs:
-            assert moved[out.name].write - moved[out.name].read == out.elements
+            own = moved[out.name]
+            assert own.write - own.spilled == out.elements
+            assert own.spilled == own.resumed == own.read
         for name, held in footprint(nest, schedule).items():
             assert held <= nest.tensors[name].elements

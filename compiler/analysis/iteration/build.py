@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.elements import element_bits
 from npuc.compiler.analysis.iteration.graph import Graph, Layer, is_bias, read_graph
 from npuc.compiler.analysis.iteration.memory import Memory
 from npuc.compiler.analysis.iteration.order import ordered_layers
@@ -237,7 +237,7 @@ class _Builder:
             ops,
             layer.matrix,
             location_text(main),
-            width=element_bytes(main.operands[0].type, self.conventions.element_bytes) if layer.matrix else 0,
+            width=element_bits(main.operands[0].type, self.conventions.element_bytes) if layer.matrix else 0,
         )
 
 

@@ -37,15 +37,15 @@ class Memory:
         members = self._together.get(part)
         if members is None:
             name, kind = self._value(part)
-            number = self._new(name, kind, part.elements * part.width, part.row * part.width)
+            number = self._new(name, kind, part.bytes, part.row_bytes)
             self._numbers[part] = number
             return number
         name = members[0][0].name if len(members) == 1 else f"{members[0][0].name.rpartition('.')[0]}.weights"
         number = self._new(
             name,
             "weight",
-            sum(leaf.elements * leaf.width for _, leaf in members),
-            sum(leaf.row * leaf.width for _, leaf in members),
+            sum(leaf.bytes for _, leaf in members),
+            sum(leaf.row_bytes for _, leaf in members),
         )
         self._numbers.update((leaf, number) for _, leaf in members)
         return number

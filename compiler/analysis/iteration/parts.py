@@ -15,7 +15,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.elements import element_bits, whole_bytes
 from npuc.dialects.dist import DistOp
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
@@ -29,12 +29,22 @@ JOINED = (ConcatOp, StackOp)
 
 @dataclass(eq=False)
 class Part:
-    """A piece of memory of so many elements of `width` bytes, in rows of `row` elements; once cut, it is its pieces."""
+    """A piece of memory of so many elements of `width` bits, in rows of `row` elements; once cut, it is its pieces."""
 
     elements: int
     width: int
     row: int
     pieces: list[Part] = field(default_factory=list["Part"])
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that it takes."""
+        return whole_bytes(self.elements * self.width)
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of a row."""
+        return whole_bytes(self.row * self.width)
 
     def cut(self, sizes: Sequence[int]) -> list[Part] | None:
         """The pieces of these sizes, in elements; None when it was cut in another way."""
@@ -57,7 +67,7 @@ def whole(value: SSAValue, float_bytes: int | None) -> Value:
         return ()
     # a row of an image is one line of it through all channels
     row = shape[-1] * (shape[1] if len(shape) > 3 else 1)
-    return (Part(prod(shape), element_bytes(value.type, float_bytes), row),)
+    return (Part(prod(shape), element_bits(value.type, float_bytes), row),)
 
 
 def leaves(value: Value) -> list[Part]:

@@ -20,6 +20,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from npuc.compiler.analysis.elements import whole_bytes
 from npuc.compiler.analysis.iteration.intervals import Intervals, intervals_of
 from npuc.compiler.analysis.iteration.steps import Step, Tensor
 from npuc.compiler.analysis.iteration.trace import Bools, Ints, Trace
@@ -126,5 +127,5 @@ def within_steps(trace: Trace) -> Ints:
     """
     once = np.zeros(trace.steps, dtype=np.int64)
     np.add.at(once, trace.step, np.where(trace.read & ~trace.write, trace.size, 0))
-    operands = [2 * step.macs * step.width for step in trace.iteration.steps]
+    operands = [2 * whole_bytes(step.macs * step.width) for step in trace.iteration.steps]
     return np.maximum(np.array(operands, dtype=np.int64) - once, 0)

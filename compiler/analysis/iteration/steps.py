@@ -52,7 +52,7 @@ class Step:
 
     A tensor in both is changed in place. `matrix`: the layer is of type I (convolutions and products), else type II.
     `again`: it runs a second time, in the backward pass.
-    `width`: bytes of an element of the operands of its product.
+    `width`: bits of an element of the operands of its product.
     """
 
     name: str

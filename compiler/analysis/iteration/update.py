@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, UnitAtt
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
+from npuc.compiler.analysis.elements import BYTE, whole_bytes
 from npuc.compiler.analysis.iteration.graph import Weight
 from npuc.compiler.analysis.iteration.memory import Memory
 from npuc.compiler.analysis.iteration.steps import Conventions, Step
@@ -65,15 +66,15 @@ def _update(
 ) -> tuple[Step, set[int]]:
     """The update of a tensor of weights, and what it writes."""
     weight, width = memory.tensor(number), weights[0].part.width
-    wide = conventions.master_bytes or width
-    elements, row = weight.bytes // width, weight.row_bytes // width
+    wide = BYTE * conventions.master_bytes if conventions.master_bytes else width
+    elements, row = BYTE * weight.bytes // width, BYTE * weight.row_bytes // width
     reads, writes = [number, memory.gradient_of(number)], [number]
     if wide > width:
-        master = memory.state(f"{weight.name}.master", elements * wide, row * wide)
+        master = memory.state(f"{weight.name}.master", whole_bytes(elements * wide), whole_bytes(row * wide))
         reads, writes = [master, *reads[1:]], [master, number]
     if optimizer.states:
         states = optimizer.states * wide
-        state = memory.state(f"{weight.name}.state", elements * states, row * states)
+        state = memory.state(f"{weight.name}.state", whole_bytes(elements * states), whole_bytes(row * states))
         reads, writes = [*reads, state], [*writes, state]
     ops = optimizer.ops_per_element * elements
     step = Step(weight.name, optimizer.op, "update", tuple(reads), tuple(writes), 0, ops, ops, matrix=False)

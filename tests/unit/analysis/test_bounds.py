@@ -4,8 +4,28 @@ from dataclasses import replace
 
 import pytest
 
-from npuc.compiler.analysis.bounds import capacity, certificate, compulsory, compulsory_bytes, lower_bound_bytes
+from npuc.compiler.analysis import bounds
+from npuc.compiler.analysis.bounds import compulsory, lower_bound_bits
+from npuc.compiler.analysis.elements import Bits
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+from tests.widths import of_bytes
+
+
+def capacity(nest: Nest, spm_bytes: int, widths: tuple[int, ...], sums: int | None = None) -> int:
+    """The bound in bytes, of elements of so many bytes."""
+    return bounds.capacity(nest, spm_bytes, of_bytes(nest, widths, sums)) // 8
+
+
+def compulsory_bytes(nest: Nest, widths: tuple[int, ...]) -> int:
+    return bounds.compulsory_bytes(nest, of_bytes(nest, widths))
+
+
+def lower_bound_bytes(nest: Nest, spm_bytes: int, widths: tuple[int, ...]) -> int:
+    return lower_bound_bits(nest, spm_bytes, of_bytes(nest, widths)) // 8
+
+
+def certificate(nest: Nest, spm_bytes: int, widths: tuple[int, ...], reached: int) -> bounds.Certificate:
+    return bounds.certificate(nest, spm_bytes, of_bytes(nest, widths), reached)
 
 
 def plain(name: str, *dims: tuple[str, int]) -> Tensor:
@@ -33,6 +53,31 @@ def test_capacity_takes_bytes() -> None:
     """Elements of twice the width in twice the memory: twice the traffic. Of a wide output: V counts more."""
     assert capacity(gemm(1000, 1000, 1000), 2 * 10**4, (2, 2, 2)) == 2 * (2 * 10**7 + 10**4)
     assert capacity(gemm(1000, 1000, 1000), 10**4, (1, 1, 4)) == 2 * (2 * 10**7) + 10**4
+
+
+def test_partial_sums_are_wide() -> None:
+    """
+    In twice the width of the result: V counts sqrt(2) times, less what the last write has less.
+
+    In a memory for everything only the last writes are left, and where sums are narrower each result has more at last.
+    """
+    cube = gemm(1000, 1000, 1000)
+    wide = capacity(cube, 10**4, (2, 2, 2), 4)
+    assert wide == pytest.approx(2 * (2 * 2 * 4) ** 0.5 * 10**9 / 100 + 10**4 - 2 * 10**6, rel=1e-6)
+    assert wide > capacity(cube, 10**4, (2, 2, 2), 2)
+    narrow = capacity(cube, 10**4, (2, 2, 4), 2)
+    assert narrow == pytest.approx(2 * (2 * 2 * 2) ** 0.5 * 10**9 / 100 + 10**4 + 2 * 10**6, rel=1e-6)
+    assert bounds.capacity(gemm(6, 4, 8), 10**4, of_bytes(gemm(6, 4, 8), 2, 4)) <= 8 * (2 * 48 + 2 * 32 + 2 * 24)
+
+
+def test_bits_that_are_no_bytes() -> None:
+    """Elements of half a byte in half the memory: half the traffic, and whole bytes of each tensor are compulsory."""
+    cube = gemm(1000, 1000, 1000)
+    half = Bits((4, 4, 4), (4,))
+    assert bounds.capacity(cube, 5 * 10**3, half) == 4 * (2 * 10**7 + 10**4)
+    odd = gemm(3, 1, 1)
+    assert bounds.compulsory_bits(odd, half) == 4 * (3 + 1 + 3)
+    assert bounds.compulsory_bytes(odd, half) == 2 + 1 + 2
 
 
 def test_a_small_side() -> None:

@@ -12,6 +12,7 @@ from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.lru import Pooled, Split, Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from tests.widths import of_bytes
 
 FILE = Path(__file__).parents[2] / "oracle/data/igo/prototype.csv"
 MACHINES = {
@@ -50,7 +51,7 @@ def priced(row: Row) -> Pooled:
     def walk(order: str, *statements: Statement) -> Walk:
         nest = nest_of(row, *statements)
         loops = tuple(Loop(d, min(nest.sizes[d], int(row[f"t{d}"]))) for d in order)
-        return Walk(nest, Schedule(loops), tuple(2 for _ in nest.tensors), split=split)
+        return Walk(nest, Schedule(loops), of_bytes(nest, 2), split=split)
 
     machine = MACHINES[row["npu"]]
     if row["order"] in ("base", "inter"):
@@ -67,7 +68,7 @@ def columns(found: Pooled) -> Row:
     numbers = {column: reads[name] for column, name in READS.items()}
     numbers |= {column: writes[name] for column, name in WRITES.items()}
     numbers |= {"total_bytes": sum(reads.values()) + sum(writes.values()), "compute_cycles": found.compute}
-    numbers |= {"peak_spm_bytes": found.peak, "tile_ops": found.operations}
+    numbers |= {"peak_spm_bytes": found.peak // 8, "tile_ops": found.operations}
     return {name: str(number) for name, number in numbers.items()} | {"cycles": f"{float(found.time):.1f}"}
 
 

@@ -31,7 +31,8 @@ def cost(nest: Nest, order: str, keep: dict[str, int], step: int = 2) -> dict[st
 
 
 def rw(read: int, write: int = 0) -> TensorTraffic:
-    return TensorTraffic(read, write)
+    """What moves of an input, or of a result: what is read back is what was written before it was finished."""
+    return TensorTraffic(read, write, read, read) if write else TensorTraffic(read, write)
 
 
 @pytest.mark.parametrize(

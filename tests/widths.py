@@ -1,0 +1,33 @@
+"""Widths of the tensors of a nest for tests, and what a walk of its tiles moves in bits."""
+
+from collections.abc import Iterable, Sequence
+from random import Random
+
+from npuc.compiler.analysis.elements import Bits
+from npuc.dialects.npu.nest import Nest
+
+
+def of_bytes(nest: Nest, widths: int | Iterable[int], sums: int | Sequence[int] | None = None) -> Bits:
+    """So many bytes of all elements, or of those of each tensor; partial sums have those of results, or `sums`."""
+    own = (widths,) * len(nest.tensors) if isinstance(widths, int) else tuple(widths)
+    outs = own[len(nest.ins) : len(nest.ins) + len(nest.outs)]
+    if sums is not None:
+        outs = (sums,) * len(nest.outs) if isinstance(sums, int) else tuple(sums)
+    return Bits(tuple(8 * width for width in own), tuple(8 * width for width in outs))
+
+
+def draw_bits(r: Random, nest: Nest) -> Bits:
+    """Widths at random: whole bytes or not, partial sums as wide as results, wider or narrower."""
+    choice = r.choice([[8, 16, 32], [8, 16, 32], [4, 8, 12, 16], [1, 2, 3, 7]])
+    return Bits(tuple(r.choice(choice) for _ in nest.tensors), tuple(r.choice([*choice, 32]) for _ in nest.outs))
+
+
+def finished(name: str) -> str:
+    """The key under which a walk counts the elements of a result that it writes finished."""
+    return f"{name} finished"
+
+
+def moved_width(nest: Nest, widths: Bits) -> dict[str, int]:
+    """The bits of what a walk counts: all elements move as partial sums, less what finished ones have less."""
+    stored, held = widths.by_name(nest), widths.held(nest)
+    return held | {finished(out.name): stored[out.name] - held[out.name] for out in nest.outs}
