@@ -160,7 +160,7 @@ def _kind(op: Operation) -> Hashable:
 def cycle_machine(hardware: Hardware) -> Machine:
     """The machine that a hardware description means to this backend. Raises `UsageError` for what it does not cover."""
     machine = machine_from(machine_target(hardware, backend="cycle"))
-    if machine.policy == "lru" and machine.array.keeps:
+    if machine.policy == "lru" and machine.array.carries:
         raise UsageError(
             "memory.policy = 'lru' does not know arrays that keep a tile between operations "
             f"({'array.overlap' if machine.array.stages is not None else 'array.dataflow in-place'})",

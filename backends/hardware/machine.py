@@ -133,6 +133,10 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
         target["reduction"] = hardware.require("array.reduction", str, backend=backend)
     if hardware.written("array.overlap"):
         target["tile_m"] = hardware.require("array.tile_m", int, backend=backend)
+    if hardware.written("array.edge_elements"):
+        edge = hardware.get("array.edge_elements")
+        assert isinstance(edge, int | str), "it is read as a number or 'unlimited'"
+        target["edge_elements"] = edge
     if hardware.written("memory.policy"):
         target["policy"] = hardware.require("memory.policy", str, backend=backend)
     return target

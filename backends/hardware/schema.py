@@ -15,6 +15,7 @@ from typing import cast
 
 from npuc.compiler.analysis.network.topology import KINDS
 from npuc.compiler.analysis.overlap import OVERLAPS
+from npuc.compiler.options import UNLIMITED
 
 Scalar = bool | int | float | str
 Value = Scalar | list[dict[str, Scalar]]
@@ -45,6 +46,24 @@ class Integer:
             raise WrongValue(f"expected an integer from {self.least:,} to {self.most:,}, got {_found(value)}")
         if not self.least <= int(value) <= self.most:
             raise WrongValue(f"expected an integer from {self.least:,} to {self.most:,}, got {show(int(value))}")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A whole number from 1 to `most`, or "unlimited"."""
+
+    most: int
+
+    def read(self, value: object) -> Scalar:
+        """`value` if it is one. Raises `WrongValue`."""
+        wanted = f"expected an integer from 1 to {self.most:,} or '{UNLIMITED}'"
+        if value == UNLIMITED:
+            return UNLIMITED
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise WrongValue(f"{wanted}, got {_found(value)}")
+        if not 1 <= int(value) <= self.most:
+            raise WrongValue(f"{wanted}, got {show(int(value))}")
         return int(value)
 
 
@@ -171,7 +190,7 @@ class Key:
     """One key, dotted: its meaning with its unit, what it may be, and its default (None: it has none)."""
 
     path: str
-    kind: Integer | Real | Flag | Text | Rows
+    kind: Integer | Real | Flag | Text | Limit | Rows
     meaning: str
     default: Scalar | None = None
 
@@ -219,6 +238,12 @@ _ALL = (
     Key("array.cores", Integer(1, 1 << 12), "arrays, each with an SPM of its own", 1),
     Key("array.fill", Text(("overlap", "per-fold")), "whether folds overlap their fill and drain", "overlap"),
     Key("array.drain", Text(("hidden", "full")), "whether outputs drain beside the next fold", "hidden"),
+    Key(
+        "array.edge_elements",
+        Limit(1 << 20),
+        "elements that a port of the array's edge takes or gives in a cycle, beside a fold (array.fill overlap)",
+        1,
+    ),
     Key("array.multicast", Flag(), "whether a block that several cores read is fetched once", False),
     Key("array.reduction", Text(("dram", "on-chip")), "where partial sums of several cores are added", "dram"),
     Key("memory.spm_kib", Real(1 << 30), "scratchpad of one core, KiB"),

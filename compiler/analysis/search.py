@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.bounds import lower_bound_bytes
 from npuc.compiler.analysis.candidates import MOST, Found, best_candidate
-from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.compute import compute, least_cycles
 from npuc.compiler.analysis.cores import core_count, parts
 from npuc.compiler.analysis.cuts import cut_floor, cuts_of
 from npuc.compiler.analysis.levels import least_traffic
@@ -150,11 +150,10 @@ def _by_traffic(
 
 
 def _floor(nest: Nest, machine: Machine, objective: Objective, widths: tuple[int, ...]) -> float:
-    """What no schedule is below: 0 where no bound is known. Time: whole folds of the array, and the least traffic."""
+    """What no schedule is below: 0 where no bound is known. Time: the array's least work, and the least traffic."""
     if objective not in ("time", "traffic"):
         return 0.0
     least = lower_bound_bytes(nest, machine.spm_bytes, widths)
     if objective == "traffic":
         return float(least)
-    whole = compute(nest, Schedule(), machine.array).cycles
-    return max(float(whole), float(least / machine.bytes_per_cycle))
+    return max(float(least_cycles((nest,), machine.array)), float(least / machine.bytes_per_cycle))
