@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.residency import placement
 from npuc.dialects.npu.gemm import gemm_view
-from npuc.dialects.npu.nest import Nest
+from npuc.dialects.npu.nest import Nest, Statement
 
 Ranges = dict[str, tuple[int, int]]
 
@@ -22,24 +22,30 @@ class Fold:
 
 
 def folds_of(nest: Nest, array: Array, places: Sequence[Ranges]) -> list[Fold]:
-    """The folds of tile operations at these ranges of the dimensions; None where nothing names a fold's tile."""
-    found: list[Fold] = []
+    """The folds of tile operations at these ranges of the dimensions."""
     alone = len(nest.statements) == 1
-    for number, at in enumerate(places):
-        sizes = {dim: high - low for dim, (low, high) in at.items()}
-        for statement in nest.statements:
-            view = gemm_view(nest, statement)
-            batch, m, n, k = view.sizes(sizes)
-            size, dims = {"m": m, "n": n, "k": k}, {"m": view.m, "n": view.n, "k": view.k}
-            place = placement(statement, array)
-            fixed = tuple((d, at[d]) for d in (*dims[place.rows], *dims[place.cols], *view.batch))
-            single = batch == 1 and size[place.rows] <= array.rows and size[place.cols] <= array.cols
-            for element in range(batch):
-                for column in range(0, size[place.cols], array.cols):
-                    for row in range(0, size[place.rows], array.rows):
-                        rows = min(array.rows, size[place.rows] - row)
-                        tile = fixed if alone and single else (number, statement.out, element, column, row)
-                        found.append(Fold(number, rows, size[place.streamed], tile))
+    return [fold for n, at in enumerate(places) for fold in operation_folds(nest, nest.statements, array, at, n, alone)]
+
+
+def operation_folds(
+    nest: Nest, statements: Sequence[Statement], array: Array, at: Ranges, number: int, alone: bool
+) -> list[Fold]:
+    """The folds of one tile operation, of this number; `alone`: it may go on with the tile of the one before."""
+    found: list[Fold] = []
+    sizes = {dim: high - low for dim, (low, high) in at.items()}
+    for statement in statements:
+        view = gemm_view(nest, statement)
+        batch, m, n, k = view.sizes(sizes)
+        size, dims = {"m": m, "n": n, "k": k}, {"m": view.m, "n": view.n, "k": view.k}
+        place = placement(statement, array)
+        fixed = tuple((d, at[d]) for d in (*dims[place.rows], *dims[place.cols], *view.batch))
+        single = batch == 1 and size[place.rows] <= array.rows and size[place.cols] <= array.cols
+        for element in range(batch):
+            for column in range(0, size[place.cols], array.cols):
+                for row in range(0, size[place.rows], array.rows):
+                    rows = min(array.rows, size[place.rows] - row)
+                    tile = fixed if alone and single else (number, statement.out, element, column, row)
+                    found.append(Fold(number, rows, size[place.streamed], tile))
     return found
 
 
@@ -81,8 +87,12 @@ def group_waits(groups: Sequence[Group], array: Array) -> list[int]:
 
 def walked(nest: Nest, array: Array, places: Sequence[Ranges]) -> list[int]:
     """The cycles of each tile operation of a sequence on an array whose groups of folds overlap."""
-    folds = folds_of(nest, array, places)
-    cycles = [0] * len(places)
+    return fold_cycles(folds_of(nest, array, places), len(places), array)
+
+
+def fold_cycles(folds: Sequence[Fold], operations: int, array: Array) -> list[int]:
+    """The cycles of each of some operations with these folds."""
+    cycles = [0] * operations
     for fold in folds:
         cycles[fold.operation] += fold.streamed
     groups = groups_of(folds)

@@ -268,6 +268,7 @@ def _channel(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
 WHY = {
     "compute": "the compute unit sets the time, data comes early enough",
     "dram": "the DRAM channel sets the time, the compute unit waits for data",
+    "edge": "folds are shorter than what crosses the array's edge beside them: operands in, or sums out",
     "latency": "neither is busy all the time: they wait for each other",
 }
 
