@@ -15,7 +15,8 @@ class Node:
     `items` are (node, bytes, count): `bytes` move before each of the `count` runs; those of the first item's first
     run are the caller's, and it stands alone. A leaf has none and is one tile operation. `cycles` is the compute of
     all operations, `first` that of the first one; `moved` counts the bytes inside and `loads` the operations that
-    move any. `ends` are the folds of a leaf, on an array whose edge they may wait for.
+    move any. `ends` are the folds of a leaf, on an array whose edge they may wait for, and `waits` the cycles in which
+    they do.
     """
 
     items: tuple[tuple[Node, int, int], ...]
@@ -24,6 +25,7 @@ class Node:
     moved: int = 0
     loads: int = 0
     ends: Groups | None = None
+    waits: int = 0
 
 
 @dataclass(frozen=True)

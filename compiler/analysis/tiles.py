@@ -195,6 +195,7 @@ class TileBuilder:
             items[0][0].first,
             sum((child.moved + moved) * count for child, moved, count in items),
             sum((child.loads + (moved > 0)) * count for child, moved, count in items),
+            waits=sum(child.waits * count for child, _, count in items),
         )
         self.nodes[key] = node
         return node
@@ -242,11 +243,12 @@ class TileBuilder:
             found = waits_apart(self.nest, self.array, extents) if self.apart else place.found
             cycles = tile_cycles(self.nest, self.array, extents, found)
             ends: Groups | None = None
+            waits = 0
             if self.array.most_shift:
                 ends = tile_groups(self.nest, self.array, extents)
-                if self.edge is not None and place.found[0] > 0:
-                    cycles += wait(place.found[0], ends.last)
-            node = self.nodes[key] = Node((), cycles, cycles, ends=ends)
+                beside = wait(place.found[0], ends.last) if self.edge is not None else 0
+                cycles, waits = cycles + beside, ends.waits + beside
+            node = self.nodes[key] = Node((), cycles, cycles, ends=ends, waits=waits)
         return node
 
     def _iterations(self, level: int, place: Place) -> Iterator[tuple[Place, int]]:

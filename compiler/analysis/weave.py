@@ -111,6 +111,7 @@ def node_of(runs: list[Run]) -> Node:
         first.first,
         sum((node.moved + bytes) * times for node, bytes, times in items),
         sum((node.loads + (bytes > 0)) * times for node, bytes, times in items),
+        waits=sum(node.waits * times for node, _, times in items),
     )
 
 
@@ -133,8 +134,8 @@ class _Neighbours:
         if found is not None:
             return found
         if not node.items:
-            cycles = node.cycles + wait(length, self._of(node).last)
-            found = replace(node, cycles=cycles, first=cycles)
+            beside = wait(length, self._of(node).last)
+            found = replace(node, cycles=node.cycles + beside, first=node.first + beside, waits=node.waits + beside)
         else:
             parts = [(self._of(child), count) for child, _, count in node.items]
             found = node_of(
