@@ -240,7 +240,9 @@ def timeline(
     """
     array, reduction = machine.array, machine.reduction == "on-chip"
     step = 1 if array.stages is None else array.tile_m
-    streaming = _Streaming(array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step)
+    streaming = _Streaming(
+        array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step, edge_elements=None
+    )
     cycles = pipeline(nest, schedule, machine, widths, held).cycles
     if schedule.spread:
         number = slowest_core(nest, schedule, machine, widths)
