@@ -11,6 +11,8 @@ MAX_OPS = 200_000
 LEVELS = (0, 1, 2, 3)
 """The levels of -O."""
 DEFAULT_LEVEL = 3
+UNLIMITED = "unlimited"
+"""The value of a hardware key that sets a limit, where there is none."""
 OBJECTIVES = ("time", "latency", "traffic", "energy", "edp")
 """What schedules may minimise; `latency` is another name of `time`."""
 Strategy = Literal["dp", "mp", "owt", "hypar", "joint", "accpar", "accpar-joint"]

@@ -34,6 +34,7 @@ from npuc.dialects.npu import (
 )
 from npuc.dialects.provenance import RECOMPUTE, SPARSITY, is_recomputed, layer_of, location_text, repeat_of
 
+EDGE = "array.edge_elements"
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without work: no row."""
 STREAMED = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
@@ -63,9 +64,10 @@ class CycleBackend:
         if is_compat(hardware):
             compat = compat_machine(hardware)
             rows = _rows(ops, _compat_kind, lambda op, index: compat_row(op, compat, index))
-            return make_report(self.name, hardware.as_dict(), rows, warnings=compat_warnings(hardware, ops))
+            warnings = [*edge_warnings(hardware), *compat_warnings(hardware, ops)]
+            return make_report(self.name, hardware.as_dict(), rows, warnings=warnings)
         machine = cycle_machine(hardware)
-        rows, warnings = _cycle_rows(ops, machine), pool_warnings(ops, machine)
+        rows, warnings = _cycle_rows(ops, machine), [*edge_warnings(hardware), *pool_warnings(ops, machine)]
         certificates = layer_certificates(ops, rows, machine)
         return make_report(self.name, hardware.as_dict(), rows, warnings=warnings, certificates=certificates)
 
@@ -78,6 +80,19 @@ class CycleBackend:
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""
         return not is_compat(hardware)
+
+
+def edge_warnings(hardware: Hardware) -> list[str]:
+    """Says that a key has no effect where folds do not overlap, or instructions do by stages of their own."""
+    if not hardware.written(EDGE):
+        return []
+    if is_compat(hardware):
+        return [f"{EDGE} has no effect: SCALE-Sim has no such limit (cycle.compat = 'scalesim3')"]
+    if hardware.written("array.overlap"):
+        return [f"{EDGE} has no effect: the stages of array.overlap say when weights come in"]
+    if hardware.get("array.fill") == "per-fold":
+        return [f"{EDGE} has no effect: with array.fill = 'per-fold' nothing crosses the edge beside a fold"]
+    return []
 
 
 def priced_operations(module: ModuleOp) -> list[Operation]:
@@ -160,7 +175,7 @@ def _kind(op: Operation) -> Hashable:
 def cycle_machine(hardware: Hardware) -> Machine:
     """The machine that a hardware description means to this backend. Raises `UsageError` for what it does not cover."""
     machine = machine_from(machine_target(hardware, backend="cycle"))
-    if machine.policy == "lru" and machine.array.keeps:
+    if machine.policy == "lru" and machine.array.carries:
         raise UsageError(
             "memory.policy = 'lru' does not know arrays that keep a tile between operations "
             f"({'array.overlap' if machine.array.stages is not None else 'array.dataflow in-place'})",

@@ -6,7 +6,7 @@ folds (`analysis.compute`), bytes its traffic (`analysis.traffic`). Energy count
 and what the DMA moves in and out of SPM, and DRAM bytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -14,6 +14,7 @@ from math import ceil
 
 from npuc.backends.cycle.certificates import certificate_columns
 from npuc.backends.cycle.pool import Share
+from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
 from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes, whole_bytes
@@ -42,6 +43,8 @@ class Cost:
 
     cycles: int
     compute_cycles: int
+    streamed_cycles: int
+    edge_cycles: int
     transfer_cycles: int
     tensors: dict[str, TensorBytes]
     read: int
@@ -52,8 +55,16 @@ class Cost:
 
     @property
     def limit(self) -> str:
-        """What sets the time: the array, the DRAM channel, or the waits of one for the other."""
+        """What sets the time, as `limit_of` says."""
+        stall = self.cycles - self.compute_cycles
+        if is_edge_bound(self.edge_cycles, self.streamed_cycles, stall):
+            return "edge"
         return limit_of(self.cycles, self.compute_cycles, self.transfer_cycles)
+
+
+def is_edge_bound(edge: int, streamed: int, stall: int) -> bool:
+    """Whether waiting for the array's edge takes more cycles than streaming, and more than waiting for data."""
+    return edge > max(streamed, stall)
 
 
 def limit_of(cycles: int, compute: int, transfer: int) -> str:
@@ -118,6 +129,7 @@ def nest_cost(
         "spm_read_bytes": loaded + sum(taken),
         "spm_write_bytes": stored + sum(brought),
     }
+    native |= edge_columns(works, busiest, machine.array)
     cycles = timing.cycles
     reuse: dict[str, float] = {}
     if machine.array.stages is not None:
@@ -148,6 +160,8 @@ def nest_cost(
     return Cost(
         cycles=cycles,
         compute_cycles=timing.compute,
+        streamed_cycles=busiest.cycles - native["fill_drain_cycles"] - busiest.edge,
+        edge_cycles=native.get("edge_cycles", 0),
         transfer_cycles=native["transfer_cycles"],
         tensors=tensors,
         read=read,
@@ -156,6 +170,17 @@ def nest_cost(
         energy_j=energy,
         native=native | reuse | _by_core(nest, schedule, machine, widths, brought, taken),
     )
+
+
+def edge_columns(works: Sequence[Compute], busiest: Compute, array: Array) -> dict[str, int]:
+    """
+    Groups of folds on one stationary tile, of all cores, and the cycles in which those of the busiest wait for the edge
+    of its array; nothing of an array that does not know them.
+    """
+    if array.fill != "overlap" or array.overlap is not None:
+        return {}
+    crossing = busiest.reloads * array.reload if array.dataflow == "in-place" else busiest.edge
+    return {"groups": sum(work.groups for work in works), "edge_cycles": crossing}
 
 
 def _by_core(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from xdsl.ir import Operation
 
 from npuc.backends.cycle.certificates import certificate_columns, certificate_of
-from npuc.backends.cycle.contract import contract_row, limit_of
+from npuc.backends.cycle.contract import contract_row, is_edge_bound, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.cores import spread_traffic
 from npuc.compiler.analysis.elements import contract_widths, size_bytes
@@ -107,6 +107,11 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
         energy = machine.energy.joules(contract.nest.macs, moved, read + written)
     compute = _whole(row.compute_cycles)
     least = max(machine.transfer_cycles(bound), -(-contract.nest.macs // machine.elements))
+    edge = _whole(native.get("edge_cycles", 0))
+    streamed = compute - _whole(native["fill_drain_cycles"]) - edge
+    limit = limit_of(timing.cycles, compute, transfer)
+    if is_edge_bound(edge, streamed, timing.cycles - compute):
+        limit = "edge"
     return replace(
         row,
         cycles=timing.cycles,
@@ -116,7 +121,7 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
         dram_write_bytes=written,
         spm_bytes=needed,
         energy_j=energy,
-        limit=limit_of(timing.cycles, compute, transfer),
+        limit=limit,
         lower_bound_bytes=bound,
         lower_bound_seconds=machine.seconds(least),
         tensors=tensors,

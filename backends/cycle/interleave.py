@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil
 
 from npuc.backends.cycle.certificates import certificate_columns
-from npuc.backends.cycle.contract import IDLE, schedule_row
+from npuc.backends.cycle.contract import edge_columns, is_edge_bound, limit_of, schedule_row
 from npuc.backends.cycle.pool import walks_of
 from npuc.compiler.analysis.elements import contract_widths, taken_bytes, whole_bytes
 from npuc.compiler.analysis.gemm import forward_sizes
@@ -87,7 +87,17 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     certified = joint_certificate(together.nests, values, machine.bounding_spm, widths, moved_bytes)
     bound = max(machine.transfer_cycles(certified.bound), -(-together.macs // machine.elements))
     batch, m, n, k = forward_sizes(together.nests[0])
-    busy = max(timing.compute, transfer)
+    filling = sum(
+        one.overhead + one.folds * machine.array.fold_overhead + one.reloads * machine.array.reload for one in work
+    )
+    # Folds of different nests may wait for each other, which is no part of what each does.
+    waits = timing.compute - sum(one.cycles - one.edge for one in work)
+    columns = edge_columns(work, work[0], machine.array)
+    if columns and machine.array.grouped:
+        columns["edge_cycles"] = waits
+    elif columns:
+        columns["edge_cycles"] = sum(one.reloads for one in work) * machine.array.reload
+    edge, streamed = columns.get("edge_cycles", 0), timing.compute - filling - waits
     return OpRow(
         index=index,
         name=layer_of(op),
@@ -113,7 +123,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         energy_j=None
         if machine.energy is None
         else machine.energy.joules(together.macs, reads + writes, moved.read + moved.written),
-        limit="latency" if cycles - busy > IDLE * cycles else "compute" if timing.compute >= transfer else "dram",
+        limit="edge" if is_edge_bound(edge, streamed, cycles - timing.compute) else limit_of(cycles, timing.compute, transfer),
         lower_bound_bytes=certified.bound,
         lower_bound_seconds=machine.seconds(bound),
         schedule=_schedule_row(together),
@@ -123,10 +133,8 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
             "schedules": [schedule_text(schedule) for schedule in together.schedules],
             "tiles": sum(one.tiles for one in work),
             "folds": sum(one.folds for one in work),
-            "fill_drain_cycles": sum(
-                one.overhead + one.folds * machine.array.fold_overhead + one.reloads * machine.array.reload
-                for one in work
-            ),
+            "fill_drain_cycles": filling,
+            **columns,
             "transfer_cycles": transfer,
             "first_load_bytes": whole_bytes(timing.head),
             "spm_read_bytes": reads,

@@ -137,6 +137,10 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
         target["tile_m"] = hardware.require("array.tile_m", int, backend=backend)
     if hardware.written("array.accumulator_bits"):
         target["accumulator_bits"] = hardware.require("array.accumulator_bits", int, backend=backend)
+    if hardware.written("array.edge_elements"):
+        edge = hardware.get("array.edge_elements")
+        assert isinstance(edge, int | str), "it is read as a number or 'unlimited'"
+        target["edge_elements"] = edge
     if hardware.written("memory.policy"):
         target["policy"] = hardware.require("memory.policy", str, backend=backend)
     return target

@@ -15,6 +15,7 @@ from typing import cast
 
 from npuc.compiler.analysis.network.topology import KINDS
 from npuc.compiler.analysis.overlap import OVERLAPS
+from npuc.compiler.options import UNLIMITED
 
 Scalar = bool | int | float | str
 Value = Scalar | list[dict[str, Scalar]]
@@ -58,6 +59,24 @@ class OneOf:
         """`value` as an int, also numpy's. Raises `WrongValue`."""
         if isinstance(value, bool) or not isinstance(value, Integral) or int(value) not in self.choices:
             raise WrongValue(f"expected {' or '.join(map(str, self.choices))}, got {_found(value)}")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A whole number from 1 to `most`, or "unlimited"."""
+
+    most: int
+
+    def read(self, value: object) -> Scalar:
+        """`value` if it is one. Raises `WrongValue`."""
+        wanted = f"expected an integer from 1 to {self.most:,} or '{UNLIMITED}'"
+        if value == UNLIMITED:
+            return UNLIMITED
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise WrongValue(f"{wanted}, got {_found(value)}")
+        if not 1 <= int(value) <= self.most:
+            raise WrongValue(f"{wanted}, got {show(int(value))}")
         return int(value)
 
 
@@ -184,7 +203,7 @@ class Key:
     """One key, dotted: its meaning with its unit, what it may be, and its default (None: it has none)."""
 
     path: str
-    kind: Integer | OneOf | Real | Flag | Text | Rows
+    kind: Integer | OneOf | Real | Flag | Text | Limit | Rows
     meaning: str
     default: Scalar | None = None
 
@@ -233,6 +252,12 @@ _ALL = (
     Key("array.fill", Text(("overlap", "per-fold")), "whether folds overlap their fill and drain", "overlap"),
     Key("array.drain", Text(("hidden", "full")), "whether outputs drain beside the next fold", "hidden"),
     Key("array.accumulator_bits", OneOf((16, 32)), "bits of a partial sum until it is finished", 32),
+    Key(
+        "array.edge_elements",
+        Limit(1 << 20),
+        "elements that a port of the array's edge takes or gives in a cycle, beside a fold (array.fill overlap)",
+        1,
+    ),
     Key("array.multicast", Flag(), "whether a block that several cores read is fetched once", False),
     Key("array.reduction", Text(("dram", "on-chip")), "where partial sums of several cores are added", "dram"),
     Key("memory.spm_kib", Real(1 << 30), "scratchpad of one core, KiB"),

@@ -11,9 +11,9 @@ the third streams through (T steps):
     in-place   N      K         M            T + R + C - 2, and R for a change of what stays
 
 The first three are SCALE-Sim 3.0.0's cycles; in-place stands here for the forward product, `residency.py` has all of
-them. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With `fill = "overlap"` the fill and
-drain of a fold hide behind its neighbours: folds x T, plus P - T once an operation. What a change of the tile takes
-that stays in an in-place array is never hidden.
+them. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With `fill = "overlap"` fill and drain of a
+fold run beside its neighbours: P - T once an operation, and each fold the longer of its own stream and of what crosses
+the array's edge beside it (`edge.py`). What a change of the tile takes that stays in an in-place array is never hidden.
 All sizes may be numpy arrays.
 """
 
@@ -44,8 +44,9 @@ class Array:
     """
     `rows` x `cols` processing elements, each one multiply-accumulate a cycle.
 
-    With `overlap` the array is fed by registers, with instructions of `tile_m` rows (`overlap.py`); its dataflow is
-    `ws`, and `fill` and `drain` have no meaning.
+    `edge_elements` are what a port of the edge, one a column, takes or gives in a cycle; None: as many as come. They
+    count with `fill = "overlap"` alone. With `overlap` the array is fed by registers, with instructions of `tile_m` rows
+    (`overlap.py`); its dataflow is `ws`, and `fill`, `drain` and `edge_elements` have no meaning.
     """
 
     rows: int
@@ -55,6 +56,7 @@ class Array:
     drain: Drain = "hidden"
     overlap: Overlap | None = None
     tile_m: int = 16
+    edge_elements: int | None = 1
 
     @cached_property
     def stages(self) -> Stages | None:
@@ -63,8 +65,33 @@ class Array:
 
     @property
     def keeps(self) -> bool:
-        """Whether it saves time to find the stationary tile in the elements."""
-        return self.reload > 0 or (self.stages is not None and self.stages.hidden > 0)
+        """Whether it saves time or accesses to find the stationary tile in the elements."""
+        return self.grouped or self.carries
+
+    @property
+    def grouped(self) -> bool:
+        """Whether folds that follow each other on one stationary tile are a group, and groups overlap (`edge.py`)."""
+        return self.fill == "overlap" and self.overlap is None and self.dataflow != "in-place"
+
+    @property
+    def carries(self) -> bool:
+        """Whether tiles stay in the elements by another rule: in-place arrays, and register-fed ones that gain by it."""
+        if self.stages is not None:
+            return self.stages.reload > 0 or self.stages.hidden > 0
+        return self.dataflow == "in-place"
+
+    @property
+    def most_shift(self) -> int:
+        """What crosses the edge for a fold that uses all rows, in cycles of each port."""
+        return self.shift(self.rows) if self.grouped else 0
+
+    @overload
+    def shift(self, rows: int) -> int: ...
+    @overload
+    def shift(self, rows: Numbers) -> Numbers: ...
+    def shift(self, rows: int | Numbers) -> int | Numbers:
+        """The cycles in which so many rows of operands or sums cross the edge: ceil(rows / edge_elements)."""
+        return 0 * rows if self.edge_elements is None else -(-rows // self.edge_elements)
 
     def wait(self, blocks: int) -> int:
         """The cycles that follow so many instructions of the same weights until the next weights are there."""
@@ -117,7 +144,9 @@ class Array:
         """What a change of the tile that stays in the elements takes by itself: a weight has one register a cell."""
         if self.stages is not None:
             return self.stages.reload
-        return self.rows if self.dataflow == "in-place" else 0
+        if self.dataflow != "in-place":
+            return 0
+        return self.shift(self.rows) if self.fill == "overlap" else self.rows
 
     @property
     def op_overhead(self) -> int:
@@ -140,6 +169,6 @@ class Array:
     @overload
     def cycles(self, m: Numbers, n: Numbers, k: Numbers) -> Numbers: ...
     def cycles(self, m: int | Numbers, n: int | Numbers, k: int | Numbers) -> int | Numbers:
-        """The cycles of one product, without what an operation pays once."""
+        """The cycles that the folds of one product stream (and fill and drain, per fold), whatever crosses the edge."""
         rows, cols, streamed = ({"m": m, "n": n, "k": k}[place] for place in self.places)
         return -(-rows // self.rows) * -(-cols // self.cols) * self.stream(streamed)

@@ -93,6 +93,19 @@ def lengths(size: int, steps: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     return tuple(counts.items())
 
 
+def group_lengths(nest: Nest, schedule: Schedule, dims: tuple[str, ...]) -> dict[int, int]:
+    """How many tiles of a group of dimensions have each size (the product of its dimensions' extents)."""
+    counts = {1: 1}
+    for dim in dims:
+        steps = tuple(loop.step for loop in schedule.loops if loop.dim == dim)
+        joined: dict[int, int] = {}
+        for size, count in counts.items():
+            for length, more in lengths(nest.sizes[dim], steps):
+                joined[size * length] = joined.get(size * length, 0) + count * more
+        counts = joined
+    return counts
+
+
 def interval_count(size: int, steps: tuple[int, ...]) -> int:
     """The number of those intervals."""
     return sum(count for _, count in lengths(size, steps))

@@ -4,16 +4,18 @@ The array's work of a scheduled nest, in closed form.
 A tile operation runs its statements one after another, each as the GEMM its view says, once for every element of
 its batch dimensions. Cycles and accesses of a tile are products of one factor for each of M, N, K and batch, and
 every dimension is in one of these groups, so that the sum over all tiles is the product of four sums. Tile operations
-that find their stationary tile in the elements (`residency.py`) are counted by themselves.
+that find their stationary tile in the elements (`residency.py`) are counted by themselves, and so are the waits of folds
+for what crosses the array's edge (`edge.py`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
 from npuc.compiler.analysis.array import Array, Group
-from npuc.compiler.analysis.blocks import lengths
+from npuc.compiler.analysis.blocks import group_lengths
+from npuc.compiler.analysis.edge import edge_cycles, least_crossing, tile_edge_cycles, tile_groups
 from npuc.compiler.analysis.residency import kept, members, placement, streamed_dims
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
@@ -24,11 +26,12 @@ class Compute:
     """
     Work of the array for one nest.
 
-    `cycles` are those of all tiles with nothing to wait for, `overhead` (fill and drain paid once) included; `tiles` is
-    the number of tile operations, `reloads` counts changes of the tile that stays in the elements (0 where they take no
-    time by themselves), `instructions` are those of `array.tile_m` streamed rows. `accesses` are the elements of each
-    tensor that the array reads from SPM, or writes to it for an output: partial sums of a later fold add up where they
-    are written.
+    `cycles` are those of all tiles with nothing to wait for, `overhead` (fill and drain paid once) included, and `edge`,
+    in which groups of folds wait for what crosses the array's edge. `tiles` is the number of tile operations, `groups`
+    that of folds on a stationary tile of their own, `reloads` counts changes of the tile that stays in the elements (0
+    where they take no time by themselves), `instructions` are those of `array.tile_m` streamed rows. `accesses` are the
+    elements of each tensor that the array reads from SPM, or writes to it for an output: partial sums of a later fold
+    add up where they are written.
     """
 
     cycles: int
@@ -38,22 +41,25 @@ class Compute:
     reloads: int
     instructions: int
     accesses: Mapping[str, int]
+    groups: int = 0
+    edge: int = 0
 
 
 def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tuple[int, ...] = ()) -> int:
     """
-    The cycles of one tile operation, a dimension's extent in it by name.
+    The cycles of one tile operation, a dimension's extent in it by name; of folds that wait for the array's edge, with
+    what they wait within it.
 
-    `found` is -1 for each statement whose stationary tile is in the elements already; else the cycles that the group of
+    Of others, `found` is -1 for each statement whose stationary tile is in the elements already; else the cycles that the group of
     instructions which begins here waits for the next weights. Empty for neither.
     """
-    total = 0
+    total = tile_groups(nest, array, extents).waits if array.most_shift else 0
     for number, statement in enumerate(nest.statements):
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)
         size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
         folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
         total += folds * array.stream(size[place.streamed])
-        if not found or found[number] >= 0:
+        if array.carries and (not found or found[number] >= 0):
             own = array.wait(-(-size[place.streamed] // array.tile_m)) if folds > 1 else found[number] if found else 0
             total += folds * (array.reload + own)
     return total
@@ -65,19 +71,6 @@ def waits_apart(nest: Nest, array: Array, extents: Mapping[str, int]) -> tuple[i
     return tuple(array.wait(-(-size // array.tile_m)) for size in streamed)
 
 
-def group_lengths(nest: Nest, schedule: Schedule, dims: tuple[str, ...]) -> dict[int, int]:
-    """How many tiles of a group of dimensions have each size (the product of its dimensions' extents)."""
-    counts = {1: 1}
-    for dim in dims:
-        steps = tuple(loop.step for loop in schedule.loops if loop.dim == dim)
-        joined: dict[int, int] = {}
-        for size, count in counts.items():
-            for length, more in lengths(nest.sizes[dim], steps):
-                joined[size * length] = joined.get(size * length, 0) + count * more
-        counts = joined
-    return counts
-
-
 @lru_cache(maxsize=4096)
 def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False, apart: bool = False) -> Compute:
     """
@@ -87,18 +80,33 @@ def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False, ap
     tile operation finds its tile there, as others run between any two.
     """
     overhead = array.op_overhead
-    if array.keeps and not apart:
+    if array.carries and not apart:
         # No weights follow the last group.
         overhead -= kept(nest, schedule, array, nest.statements[-1]).last
-    cycles, folds, tiles, reloads, instructions = overhead, 0, 0, 0, 0
+    edge = (tile_edge_cycles if apart else edge_cycles)(nest, schedule, array)
+    cycles, folds, tiles, reloads, instructions, groups = overhead + edge, 0, 0, 0, 0, 0
     accesses = dict.fromkeys(nest.tensors, 0)
     for statement in nest.statements:
         part = _statement(nest, schedule, array, statement, held, apart)
         cycles, folds, tiles, reloads = cycles + part.cycles, folds + part.folds, part.tiles, reloads + part.reloads
-        instructions += part.instructions
+        instructions, groups = instructions + part.instructions, groups + part.groups
         for name, elements in part.accesses.items():
             accesses[name] += elements
-    return Compute(cycles, overhead, folds, tiles, reloads, instructions, accesses)
+    return Compute(cycles, overhead, folds, tiles, reloads, instructions, accesses, groups, edge)
+
+
+def least_cycles(nests: Sequence[Nest], array: Array) -> int:
+    """
+    What no schedules of nests in one operation of one core are below, in cycles of the array.
+
+    Every nest has its whole folds. What is stationary crosses the edge for all groups but one, at an end of the
+    sequence, beside groups of which the other end's streams at least a cycle itself. For arrays that keep tiles by a
+    rule of their own it is the work of the nests uncut.
+    """
+    works = [compute(nest, Schedule(), array, apart=len(nests) > 1) for nest in nests]
+    streaming = sum(work.cycles - work.edge for work in works) - sum(work.overhead for work in works[1:])
+    crossing = sum(least_crossing(nest, array) for nest in nests)
+    return max(streaming, array.op_overhead + crossing - array.most_shift + 1)
 
 
 def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement, held: bool, apart: bool) -> Compute:
@@ -132,13 +140,15 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statemen
     folds = batch * row_folds * col_folds * tiles(streamed)
     reloads = 0
     waits = 0
-    if array.keeps and apart:
+    alone = folds
+    if array.carries and apart:
         reloads = folds
         waits = batch * row_folds * col_folds * total(streamed, lambda size: array.wait(-(-size // array.tile_m)))
-    elif array.keeps:
+    elif array.keeps and not apart:
         found = kept(nest, schedule, array, statement)
-        waits = found.waits
-        reloads = folds - found.tiles - held
+        alone = folds - found.tiles - held
+        if array.carries:
+            waits, reloads = found.waits, alone
         name = place.stationary(statement)
         accesses[name] -= found.elements
         if held:
@@ -152,4 +162,5 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statemen
         reloads=reloads,
         instructions=batch * row_folds * col_folds * total(streamed, lambda size: -(-size // array.tile_m)),
         accesses=accesses,
+        groups=alone,
     )

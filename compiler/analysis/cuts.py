@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.compute import least_cycles
 from npuc.compiler.analysis.cores import parts, spread_traffic
 from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.machine import Machine
@@ -52,4 +52,4 @@ def cut_floor(nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Ob
     if objective == "traffic":
         return float(least)
     part = parts(nest, schedule)[0]
-    return max(float(compute(part.nest, Schedule(), machine.array).cycles), float(least / machine.channel_bits))
+    return max(float(least_cycles((part.nest,), machine.array)), float(least / machine.channel_bits))

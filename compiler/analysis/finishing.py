@@ -77,7 +77,7 @@ class _FinishingBuilder(TileBuilder):
             due = sum(work for work, depth in zip(self.largest, depths, strict=True) if depth >= level) + inside
             wait = max(0, due - node.cycles) if level > self.schedule.spread else 0
             items = ((node, 0, 1), (Node((), wait, wait), 0, 1))
-            ended = Node(items, node.cycles + wait, node.first, node.moved, node.loads) if wait else _same(node)
+            ended = replace(node, items=items, cycles=node.cycles + wait, ends=None) if wait else _same(node)
             self.busy[ended] = inside + own
             self.ended[key] = ended
         return self.ended[key]

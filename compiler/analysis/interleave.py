@@ -3,7 +3,8 @@ What nests cost that run in turn, one tile operation each, in one SPM: `npu.inte
 
 Traffic is the sum of theirs, but what several keep whole is read once. Time is the recurrence of `pipeline.py` over
 the tile operations A1 B1 A2 B2 …; what each nest writes after its last operation follows the end. Fill and drain that
-hide behind neighbours are paid once. The array never finds the tile it needs in its elements: another nest's operation
+hide behind neighbours are paid once; folds of different nests are neighbours as others are, and one may wait for what
+crosses the array's edge for the other. The array never finds the tile it needs in its elements: another nest's operation
 came between. (One that goes on alone could find it; the model does not count on that.)
 """
 
@@ -21,7 +22,7 @@ from npuc.compiler.analysis.recurrence import Run
 from npuc.compiler.analysis.sequence import TileSequence
 from npuc.compiler.analysis.tiles import tile_sequence
 from npuc.compiler.analysis.traffic import TensorTraffic, traffic
-from npuc.compiler.analysis.weave import weave
+from npuc.compiler.analysis.weave import weave, with_waits
 from npuc.dialects.npu.shared import Together, shared_blocks
 
 Widths = tuple[Bits, ...]
@@ -50,11 +51,15 @@ def interleaved_sequence(together: Together, array: Array, widths: Widths) -> Ti
             nest = together.nests[number]
             heads[number] -= widths[number].by_name(nest)[name] * touched(nest.tensors[name], nest.sizes)
     root, head = weave([(sequence.root, moved) for sequence, moved in zip(own, heads, strict=True)])
+    root = with_waits(root, array)
     return TileSequence(root, head, sum(sequence.tail for sequence in own), sum(sequence.spare for sequence in own))
 
 
 def interleaved_compute(together: Together, array: Array) -> tuple[Compute, ...]:
-    """The work of the array for each nest; what an operation pays once is the first nest's."""
+    """
+    The work of the array for each nest, without waits between two tile operations for the array's edge; what an
+    operation pays once is the first nest's.
+    """
     found: list[Compute] = []
     for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
         found.append(compute(nest, schedule, array, apart=True))
@@ -68,7 +73,8 @@ def interleaved_pipeline(together: Together, machine: Machine, widths: Widths) -
     """The time of nests that run in turn on one core."""
     sequence = interleaved_sequence(together, machine.array, widths)
     work = interleaved_compute(together, machine.array)
-    cycles, overhead = sum(one.cycles for one in work), sum(one.overhead for one in work)
+    overhead = sum(one.overhead for one in work)
+    cycles = sequence.root.cycles + overhead
     rate = machine.channel_bits
     if machine.double_buffer:
         run = Run(rate.numerator, rate.denominator, machine.spm_bits)

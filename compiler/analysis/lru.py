@@ -19,20 +19,24 @@ The rules, which are those of the published prototype that `study igo` reproduce
 Walks may add to one sum, of plain dimensions and in the same tiles; it is finished by the last of them. Where tiles of
 a sum overlap (a gradient under windows), those that share elements with a tile that comes are written
 first, and it reads what earlier ones left. The walk takes two to four microseconds a tile operation: `Walk.operations`
-says how many there are. The time excludes what an array pays once an operation of the program (`Array.op_overhead`);
-arrays that keep a tile in their elements (`Array.keeps`) are priced as if they did not.
+says how many there are. The time excludes what an array pays once an operation of the program (`Array.op_overhead`).
+Groups of folds wait for the array's edge as they do without a pool (`edge.py`): each walk that runs alone is a sequence
+of its own, those that run in turn are one. Arrays that keep tiles by another rule (`Array.carries`) are priced as if
+they did not.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Literal
 
 from npuc.compiler.analysis.blocks import touched
 from npuc.compiler.analysis.elements import BYTE, whole_bytes
+from npuc.compiler.analysis.lru_folds import Folds, with_waits
 from npuc.compiler.analysis.lru_loops import Split, Walk
 from npuc.compiler.analysis.lru_tiles import Operation, Tiles
 from npuc.compiler.analysis.machine import Machine
@@ -135,12 +139,37 @@ class _Pool:
         turns = [(n, len(w.nest.statements), self.tiles.operations(n)) for n, w in enumerate(self.walks)]
         for first in range(0, len(turns), by):
             now = turns[first : first + by]
+            if self.machine.array.most_shift:
+                for number, operations in groupby(self._waiting(range(first, first + len(now))), key=itemgetter(0)):
+                    self._advance(number, (operation for _, operation in operations))
+                continue
             if len(now) == 1:
                 self._advance(now[0][0], now[0][2])
                 continue
             while now:
                 now = [turn for turn in now if self._advance(turn[0], islice(turn[2], turn[1]))]
         return self._result()
+
+    def _waiting(self, numbers: Sequence[int]) -> Iterator[tuple[int, Operation]]:
+        """The operations of walks in turn, each with what it waits for the array's edge beside its cycles."""
+        array, alone = self.machine.array, len(numbers) == 1
+        left = [(n, self.tiles.operations(n), self.tiles.folds(n, alone=alone)) for n in numbers]
+
+        def in_turn() -> Iterator[tuple[tuple[int, Operation], Folds]]:
+            turns = left
+            while turns:
+                others: list[tuple[int, Iterator[Operation], Iterator[Folds]]] = []
+                for turn in turns:
+                    number, operations, folds = turn
+                    size = len(self.walks[number].nest.statements)
+                    some = list(islice(zip(operations, folds, strict=True), size))
+                    yield from (((number, operation), own) for operation, own in some)
+                    others += [turn] if some else []
+                turns = others
+
+        for (number, (*tiles, cycles)), waited in with_waits(in_turn(), array):
+            first, second, start, out = tiles
+            yield number, (first, second, start, out, cycles + waited)
 
     def _advance(self, number: int, operations: Iterator[Operation]) -> bool:
         """Run operations of a walk; whether there were any."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.blocks import Ints, inside, is_plain
+from npuc.compiler.analysis.lru_folds import Folds, folds_of, stationary
 from npuc.compiler.analysis.lru_loops import Loops, Walk, loops_of
 from npuc.compiler.analysis.residency import members, placement
 from npuc.dialects.npu.footprint import positions
@@ -201,6 +202,22 @@ class Tiles:
                 cycles = _cycles(nest, s, self.array, sizes, rows).tolist()
                 statements.append(zip(tiles[first], tiles[second], begin, tiles[s.out], cycles, strict=True))
             yield from statements[0] if len(statements) == 1 else chain.from_iterable(zip(*statements, strict=True))
+
+    def folds(self, number: int, *, alone: bool) -> Iterator[Folds]:
+        """The folds of each operation of a walk, on an array whose groups of folds overlap; `alone`: none in turn."""
+        walk, loops = self.walks[number], self.loops[number]
+        joins = alone and len(walk.nest.statements) == 1
+        extents = {d: np.array(cut.extents, dtype=np.int64) for d, cut in loops.dims.items()}
+        counts = {d: len(cut.lows) for d, cut in loops.dims.items()}
+        for at in loops.chunks():
+            sizes = {d: extents[d][a] for d, a in at.items()}
+            rows = len(next(iter(at.values())))
+            columns = [folds_of(walk.nest, s, self.array, sizes, rows) for s in walk.nest.statements]
+            names = [stationary(walk.nest, s, self.array, at, counts, rows) for s in walk.nest.statements]
+            for row in range(rows):
+                for (streamed, shift, waits, single), name in zip(columns, names, strict=True):
+                    tile = int(name[row]) if joins and single[row] else -1
+                    yield Folds(int(streamed[row]), int(shift[row]), int(waits[row]), tile)
 
     def overlapping(self, tile: int) -> list[int]:
         """The other tiles of the same sum that share elements with a tile."""

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute
 from npuc.compiler.analysis.array import Array, Dataflow, Drain, Fill
 from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.options import UNLIMITED
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu.widths import TARGET as TARGET
 
@@ -136,6 +137,7 @@ OPTIONAL = (
     "transpose",
     "overlap",
     "tile_m",
+    "edge_elements",
     "policy",
     "accumulator_bits",
     PES,
@@ -173,6 +175,7 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
             drains[_text(facts, "drain", drains)],
             overlaps[_text(facts, "overlap", overlaps)] if "overlap" in facts else None,
             _whole(facts, "tile_m") if "tile_m" in facts else 16,
+            _edge_elements(facts),
         ),
         spm_bytes=_whole(facts, "spm_bytes"),
         bytes_per_cycle=as_written(_real(facts, "gb_per_s")) * 1000 / as_written(_real(facts, "clock_mhz")),
@@ -201,6 +204,16 @@ def _text(facts: Mapping[str, Fact], key: str, known: Mapping[str, object]) -> s
     if value not in known:
         raise UsageError(f"{key} is '{value}', expected {', '.join(known)}")
     return str(value)
+
+
+def _edge_elements(facts: Mapping[str, Fact]) -> int | None:
+    """What a port of the array's edge takes in a cycle; None without limit."""
+    value = facts.get("edge_elements", 1)
+    if value == UNLIMITED:
+        return None
+    if isinstance(value, str):
+        raise UsageError(f"edge_elements is {value!r}, expected an integer from 1 on, or '{UNLIMITED}'")
+    return _whole({"edge_elements": value}, "edge_elements")
 
 
 def _flag(facts: Mapping[str, Fact], key: str) -> bool:

@@ -1,8 +1,10 @@
 """The tile operations of a scheduled nest one by one, in order: for looking at the first of them."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from npuc.compiler.analysis.compute import tile_cycles
+from npuc.compiler.analysis.edge import is_forward, wait
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.residency import placement
 from npuc.compiler.analysis.sequence import Node
@@ -30,14 +32,28 @@ def tile_extents(nest: Nest, schedule: Schedule, level: int, sizes: dict[str, in
         yield from tile_extents(nest, schedule, level + 1, inner)
 
 
-def tile_folds(nest: Nest, machine: Machine, extents: dict[str, int]) -> Iterator[int]:
-    """The steps that each fold of a tile operation streams."""
+def tile_folds(nest: Nest, machine: Machine, extents: dict[str, int]) -> Iterator[tuple[int, int]]:
+    """The steps that each fold of a tile operation streams, and the rows that it uses."""
     array = machine.array
     for statement in nest.statements:
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)
         size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
-        for _ in range(batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)):
-            yield size[place.streamed]
+        for _ in range(batch * -(-size[place.cols] // array.cols)):
+            for row in range(0, size[place.rows], array.rows):
+                yield size[place.streamed], min(array.rows, size[place.rows] - row)
+
+
+def edge_waits(nest: Nest, machine: Machine, extents: dict[str, int], leaf: Node) -> list[int]:
+    """What each fold of a tile operation waits for the array's edge; what is not between two of them, the outer one."""
+    array, folds = machine.array, list(tile_folds(nest, machine, extents))
+    if not array.most_shift:
+        return [0 for _ in folds]
+    pairs = list(pairwise(folds))
+    if is_forward(array):
+        between = [wait(array.shift(rows), streamed) for (streamed, _), (_, rows) in pairs]
+        return [*between, leaf.waits - sum(between)]
+    between = [wait(array.shift(rows), streamed) for (_, rows), (streamed, _) in pairs]
+    return [leaf.waits - sum(between), *between]
 
 
 def least_cycles(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:

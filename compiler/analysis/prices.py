@@ -121,7 +121,7 @@ class Prices:
             holder(replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t), held[t.name], rooms[t.name])
             for (t, among), w in zip(moved_by, widths.stored, strict=True)
         ]
-        self.work = Work(nest, machine.array, self.groups, widths)
+        self.work = Work(nest, machine.array, self.groups, widths, energy=objective in ("energy", "edp"))
         self.maps: dict[tuple[int, ...], Grid] = {}
 
     def places(self, at: Grid) -> Places:
@@ -162,7 +162,7 @@ class Prices:
         moved, last = (
             np.stack(_table(place, [getattr(o, field) for o in ways.options])) for field in ("moved", "ends")
         )
-        cycles, accesses = self._work(ways, place)
+        cycles, accesses, _ = self._work(ways, place)
         sent, unhidden = (np.minimum.reduceat(values, ways.starts, axis=0).sum(axis=0) for values in (moved, last))
         least = self._bound(cycles.min(axis=0), sent, unhidden, accesses.min(axis=0))
         return Steps(at, moved, last, least)
@@ -182,14 +182,14 @@ class Prices:
             steps.moved[:, near],
             steps.ends[:, near],
         )
-        cycles, accesses = self._work(ways, place)
+        cycles, accesses, numbers = self._work(ways, place)
         several = max(1, AT_ONCE // max(1, len(near)))
         rows: list[Grid] = []
         columns: list[Grid] = []
         prices: list[Reals] = []
         for first in range(0, len(ways.kept), several):
             some = slice(first, first + several)
-            which = ways.order[some] if len(cycles) > 1 else slice(None)
+            which = numbers[ways.order[some]] if len(cycles) > 1 else slice(None)
             own = [ways.total(values, some) for values in (room, moved, ends)]
             bound = self._bound(cycles[which], own[1], own[2], accesses[which])
             found, there = np.nonzero((own[0] <= budget) & (bound <= limit))
@@ -198,18 +198,19 @@ class Prices:
             prices.append(np.stack([values[found, there] for values in (*own, bound)]))
         row, step = np.concatenate(rows), np.concatenate(columns)
         taken, sent, end, low = np.concatenate(prices, axis=1)
-        which = ways.order[row] if len(cycles) > 1 else np.zeros(len(row), dtype=np.int64)
+        which = numbers[ways.order[row]]
         time = self._time(ways, row, place, step, cycles[which, step], sent, end)
         score = self._scale(time, sent, accesses[which, step])
         return Candidates(row, place.at[step], score, time, low, sent, taken)
 
-    def _work(self, ways: Ways, place: Places) -> tuple[Reals, Reals]:
-        """Cycles and bits of the array: a row an order, or a single one where the order makes no difference."""
-        orders = ways.orders if self.machine.array.keeps else ways.orders[:1]
-        works = [self.work.of(order) for order in orders]
-        return np.stack(_table(place, [cycles for cycles, _ in works])), np.stack(
-            _table(place, [accesses for _, accesses in works])
-        )
+    def _work(self, ways: Ways, place: Places) -> tuple[Reals, Reals, Grid]:
+        """Cycles and bits of the array, a row for each that differs, and the number of the row of each order."""
+        works = [self.work.of(order) for order in ways.orders]
+        rows = {(id(cycles), id(accesses)): (cycles, accesses) for cycles, accesses in works}
+        numbers = {key: number for number, key in enumerate(rows)}
+        of_orders = np.array([numbers[id(cycles), id(accesses)] for cycles, accesses in works], dtype=np.int64)
+        cycles, accesses = (np.stack(_table(place, column)) for column in zip(*rows.values(), strict=True))
+        return cycles, accesses, of_orders
 
     def _time(
         self, ways: Ways, row: Grid, place: Places, step: Grid, cycles: Reals, moved: Reals, ends: Reals

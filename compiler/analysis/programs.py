@@ -17,7 +17,7 @@ from math import ceil
 from typing import Literal
 
 from npuc.compiler.analysis.bounds import lower_bound_bits
-from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.compute import least_cycles
 from npuc.compiler.analysis.elements import BYTE, Bits
 from npuc.compiler.analysis.interleave_search import Problem, best_together
 from npuc.compiler.analysis.joint_bounds import joint_certificate
@@ -151,14 +151,12 @@ def zip_program(problem: Problem, schedules: tuple[Schedule, ...]) -> Program:
 def _zip_floor(problem: Problem, objective: Objective) -> float:
     """What nests in turn cost at least: 0 where no bound is known."""
     machine = problem.machine
-    if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.keeps:
+    if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.carries:
         return 0.0
     moved = _zip_bits(problem)
     if objective == "traffic":
         return moved
-    works = [compute(nest, Schedule(), machine.array, apart=True) for nest in problem.nests]
-    cycles = sum(work.cycles for work in works) - sum(work.overhead for work in works[1:])
-    return max(cycles, ceil(moved / machine.channel_bits))
+    return max(least_cycles(problem.nests, machine.array), ceil(moved / machine.channel_bits))
 
 
 def _zip_bits(problem: Problem) -> int:

@@ -2,8 +2,9 @@
 What stays in the array's elements, and which tile operations find it there.
 
 A tile operation that is one fold leaves its stationary tile in the elements. The next one finds it if it works on the
-same tile: if no loop between them steps in a dimension of that tile. On the in-place array (`array.reload` above 0)
-this saves the preload of W, or the drain of the sums dW.
+same tile: if no loop between them steps in a dimension of that tile. On the in-place array this saves the preload of W,
+or the drain of the sums dW; where folds overlap (`Array.grouped`), both are one group of folds (`edge.py`), in a nest of
+one statement.
 
 The in-place array has W[c, n] in cell (n, c), and runs the three products of a layer around it, rows and columns first:
 
@@ -133,7 +134,7 @@ def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement, any
 
     None where it makes no difference, except `anyway`.
     """
-    if not (array.keeps or anyway):
+    if not (array.keeps or anyway) or (array.grouped and len(nest.statements) > 1):
         return Kept()
     streamed = streamed_dims(nest, statement, array)
     found: dict[tuple[int, tuple[int, ...]], Kept] = {}
@@ -207,7 +208,7 @@ def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Arra
 
 def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
     """Whether one stationary tile serves a whole nest of one statement: then it may be there before, and stay after."""
-    if len(nest.statements) != 1 or not array.reload or schedule.spread:
+    if len(nest.statements) != 1 or array.dataflow != "in-place" or schedule.spread:
         return False
     statement = next(iter(nest.statements))
     streamed = streamed_dims(nest, statement, array)

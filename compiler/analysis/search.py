@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.bounds import lower_bound_bits
 from npuc.compiler.analysis.candidates import MOST, Found, best_candidate
-from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.compute import compute, least_cycles
 from npuc.compiler.analysis.cores import core_count, parts
 from npuc.compiler.analysis.cuts import cut_floor, cuts_of
 from npuc.compiler.analysis.elements import BYTE, Bits, alike, taken_bytes
@@ -146,11 +146,10 @@ def _by_traffic(
 
 
 def _floor(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> float:
-    """What no schedule is below: 0 where no bound is known. Time: whole folds of the array, and the least traffic."""
+    """What no schedule is below: 0 where no bound is known. Time: the array's least work, and the least traffic."""
     if objective not in ("time", "traffic"):
         return 0.0
     least = lower_bound_bits(nest, machine.spm_bytes, widths)
     if objective == "traffic":
         return float(least)
-    whole = compute(nest, Schedule(), machine.array).cycles
-    return max(float(whole), float(least / (BYTE * machine.bytes_per_cycle)))
+    return max(float(least_cycles((nest,), machine.array)), float(least / (BYTE * machine.bytes_per_cycle)))

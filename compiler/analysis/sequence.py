@@ -1,6 +1,10 @@
 """Tile operations that follow each other, compressed: what `tiles.py` builds and `recurrence.py` runs."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+
+from npuc.compiler.analysis.edge import Groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -11,14 +15,17 @@ class Node:
     `items` are (node, bits, count): `bits` move before each of the `count` runs; those of the first item's first
     run are the caller's, and it stands alone. A leaf has none and is one tile operation. `cycles` is the compute of
     all operations, `first` that of the first one; `moved` counts the bits inside and `loads` the operations that
-    move any.
+    move any. `ends` are the folds of a leaf, on an array whose edge they may wait for, and `waits` the cycles in which
+    they do.
     """
 
-    items: tuple[tuple["Node", int, int], ...]
+    items: tuple[tuple[Node, int, int], ...]
     cycles: int
     first: int
     moved: int = 0
     loads: int = 0
+    ends: Groups | None = None
+    waits: int = 0
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ class Place:
     accumulators their last.
 
     `found` is -1 for each statement whose stationary tile the node's first operation finds in the array, else what the
-    instructions wait for the next one; empty where that makes no difference.
+    instructions wait for the next one; empty where that makes no difference. Where folds wait for the array's edge
+    (`edge.py`) it is one number: -1, or how long the group must be in which the node ends (os: begins), 0 where it is.
     """
 
     extents: tuple[int, ...]

@@ -16,6 +16,15 @@ from dataclasses import replace
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.blocks import touched
 from npuc.compiler.analysis.compute import tile_cycles, waits_apart
+from npuc.compiler.analysis.edge import (
+    FoldGroups,
+    Groups,
+    edge_cycles,
+    left_of,
+    lengths_beside,
+    tile_groups,
+    wait,
+)
 from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.residency import changes, group_wait
 from npuc.compiler.analysis.sequence import Node, TileSequence
@@ -53,11 +62,14 @@ class TileBuilder(Blocks):
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, apart: bool):
         super().__init__(nest, schedule, widths)
         self.array = array
-        self.apart, self.finds = apart, array.keeps and not apart
+        self.apart, self.finds = apart, array.carries and not apart
+        # Where no fold waits for the edge, tile operations do not depend on their neighbours.
+        edge = not apart and edge_cycles(nest, schedule, array) > 0
+        self.edge = FoldGroups(nest, schedule, array) if edge else None
         self.nodes: dict[tuple[int, Place], Node] = {}
 
     def sequence(self, held: bool) -> TileSequence:
-        found = self._groups(-1, self.nest.sizes) if self.finds else ()
+        found = self._begins(-1, self.nest.sizes)
         found = tuple(-1 for _ in found) if held else found
         place = self.whole(found)
         root = self._node(0, place)
@@ -94,7 +106,7 @@ class TileBuilder(Blocks):
                 head += moved.width * (elements - new if place.first[number] else elements)
             elif moved.stream.kind == "input" or place.first[number]:
                 head += moved.width * elements
-        found = self._groups(level, dict(zip(self.nest.sizes, place.extents, strict=True))) if self.finds else ()
+        found = self._begins(level, dict(zip(self.nest.sizes, place.extents, strict=True)))
         return TileSequence(self._child(level, place, place.first, place.last, found), head, tail, spare)
 
     def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
@@ -123,23 +135,18 @@ class TileBuilder(Blocks):
         items: list[tuple[Node, int, int]] = []
         later = self._later(level, place.first)
         previous: Place | None = None
-        for inner, count, last in self._told_apart(level, place):
-            if previous is None:
-                items.append((self._child(level, inner, place.first, last, place.found), 0, 1))
-                previous, count = inner, count - 1
-            if count and previous is not inner:
-                child = self._child(level, inner, later, last, self._found(level, inner))
-                items.append((child, self._step(level, place, previous, inner), 1))
-                previous, count = inner, count - 1
-            if count:
-                child = self._child(level, inner, later, last, self._found(level, inner))
-                items.append((child, self._step(level, place, inner, inner), count))
+        for inner, found, count, last in self._told_apart(level, place):
+            flags = place.first if previous is None else later
+            moved = 0 if previous is None else self._step(level, place, previous, inner)
+            items.append((self._child(level, inner, flags, last, found), moved, count))
+            previous = inner
         node = Node(
             tuple(items),
             sum(child.cycles * count for child, _, count in items),
             items[0][0].first,
             sum((child.moved + moved) * count for child, moved, count in items),
             sum((child.loads + (moved > 0)) * count for child, moved, count in items),
+            waits=sum(child.waits * count for child, _, count in items),
         )
         self.nodes[key] = node
         return node
@@ -151,22 +158,65 @@ class TileBuilder(Blocks):
             extents = dict(zip(self.nest.sizes, place.extents, strict=True))
             found = waits_apart(self.nest, self.array, extents) if self.apart else place.found
             cycles = tile_cycles(self.nest, self.array, extents, found)
-            node = self.nodes[key] = Node((), cycles, cycles)
+            ends: Groups | None = None
+            waits = 0
+            if self.array.most_shift:
+                ends = tile_groups(self.nest, self.array, extents)
+                beside = wait(place.found[0], ends.last) if self.edge is not None else 0
+                cycles, waits = cycles + beside, ends.waits + beside
+            node = self.nodes[key] = Node((), cycles, cycles, ends=ends, waits=waits)
         return node
 
-    def _told_apart(self, level: int, place: Place) -> Iterator[tuple[Place, int, tuple[bool, ...]]]:
-        """The iterations of a loop, with the accumulators that see their last visit in them: the last one by itself."""
-        earlier = self._earlier(level, place.last)
+    def _told_apart(
+        self, level: int, place: Place
+    ) -> Iterator[tuple[Place, tuple[int, ...], int, tuple[bool, ...]]]:
+        """The runs of iterations, with the accumulators that see their last visit in them: the last one by itself."""
+        runs, earlier = self._runs(level, place), self._earlier(level, place.last)
         if earlier == place.last:
-            for inner, count in self._iterations(level, place):
-                yield inner, count, place.last
+            for inner, found, count in runs:
+                yield inner, found, count, place.last
             return
-        *before, (inner, count) = self._iterations(level, place)
-        for other, times in before:
-            yield other, times, earlier
+        *before, (inner, found, count) = runs
+        for run in before:
+            yield *run, earlier
         if count > 1:
-            yield inner, count - 1, earlier
-        yield inner, 1, place.last
+            yield inner, found, count - 1, earlier
+        yield inner, found, 1, place.last
+
+    def _runs(self, level: int, place: Place) -> Iterator[tuple[Place, tuple[int, ...], int]]:
+        """
+        The iterations of a loop, in order: place, what the first operation finds, how many are alike.
+
+        The first iteration of all stands alone, and so does the first of other extents than the one before.
+        """
+        runs = list(self._iterations(level, place))
+        if self.edge is not None:
+            yield from self._edge_runs(level, place, runs, self.edge)
+            return
+        for number, (inner, count) in enumerate(runs):
+            found = self._found(level, inner)
+            yield inner, found if number else place.found, 1
+            if count > 1:
+                yield inner, found, count - 1
+
+    def _edge_runs(
+        self, level: int, place: Place, runs: list[tuple[Place, int]], edge: FoldGroups
+    ) -> Iterator[tuple[Place, tuple[int, ...], int]]:
+        """The same where folds wait for the array's edge: for what comes after them, or of os before them."""
+        groups = [edge.inside(level + 1, dict(zip(self.nest.sizes, inner.extents, strict=True))) for inner, _ in runs]
+        (outside,) = place.found
+        if edge.goes_on(level, dict(zip(self.nest.sizes, place.extents, strict=True))):
+            # All of it is one group: the first operation waits, for what the others leave of it.
+            others = sum(own.first * count for own, (_, count) in zip(groups, runs, strict=True)) - groups[0].first
+            begin = outside if outside < 0 else left_of(outside - others, groups[0])
+            for number, (inner, count) in enumerate(runs):
+                yield inner, (-1,) if number else (begin,), 1
+                if count > 1:
+                    yield inner, (-1,), count - 1
+            return
+        parts = [(own, count) for own, (_, count) in zip(groups, runs, strict=True)]
+        for number, length, count in lengths_beside(parts, outside, self.array):
+            yield runs[number][0], (length,), count
 
     def _iterations(self, level: int, place: Place) -> Iterator[tuple[Place, int]]:
         """The places of the iterations of a loop, in order, with how often each repeats."""
@@ -208,6 +258,12 @@ class TileBuilder(Blocks):
         extents = dict(zip(self.nest.sizes, inner.extents, strict=True))
         new = [changes(self.nest, self.schedule, s, self.array, level, extents) for s in self.nest.statements]
         return tuple(w if n else -1 for w, n in zip(self._groups(level, extents), new, strict=True))
+
+    def _begins(self, level: int, extents: dict[str, int]) -> tuple[int, ...]:
+        """What the first operation of all finds inside an iteration of a loop."""
+        if self.edge is not None:
+            return (0,)
+        return self._groups(level, extents) if self.finds else ()
 
     def _groups(self, level: int, extents: dict[str, int]) -> tuple[int, ...]:
         statements = self.nest.statements

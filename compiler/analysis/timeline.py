@@ -1,14 +1,15 @@
 """
-What the array does over the time of a scheduled nest: streams, fills, drains, or waits for data.
+What the array does over the time of a scheduled nest: streams, fills, drains, waits for its edge, or for data.
 
 The times are those of `pipeline.py`, the same recurrence run in pieces: a part of the tile sequence is run at once
 where it is short beside the whole or never waits, else from the same state piece by piece. So the sums are exact, and
 the cost depends on the resolution, not on the number of tile operations. The first operations are told fold by fold.
 
 Time is counted in ticks of 1/p cycle, p being the numerator of the channel's bits a cycle. With `fill = "overlap"` the
-fill of the operation stands before its first fold and the drain behind its last; waits are all else that is not
-compute. In an in-place array, the changes of the tiles that stay count as fill; on a register-fed array, all but the
-rows that instructions stream, with what follows the last instruction as drain.
+fill of the operation stands before its first fold and the drain behind its last; what a group of folds waits for the
+array's edge stands behind the first of them (`edge.py`). Waits for data are all else that is not compute. In an
+in-place array, the changes of the tiles that stay count as fill; on a register-fed array, all but the rows that
+instructions stream, with what follows the last instruction as drain.
 """
 
 from collections.abc import Iterator
@@ -20,15 +21,22 @@ from npuc.compiler.analysis.array import Array, Numbers
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.operations import least_cycles, leaves, longest_fold, tile_extents, tile_folds
+from npuc.compiler.analysis.operations import (
+    edge_waits,
+    least_cycles,
+    leaves,
+    longest_fold,
+    tile_extents,
+    tile_folds,
+)
 from npuc.compiler.analysis.pipeline import core_runs, pipeline, slowest_core
 from npuc.compiler.analysis.recurrence import Run, RunState
 from npuc.compiler.analysis.sequence import Node
 from npuc.compiler.analysis.tiles import part_sequences, tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
 
-State = Literal["fill", "steady", "drain", "stall"]
-STATES: tuple[State, ...] = ("fill", "steady", "drain", "stall")
+State = Literal["fill", "steady", "drain", "edge", "stall"]
+STATES: tuple[State, ...] = ("fill", "steady", "drain", "edge", "stall")
 RESOLUTION = 1000
 """A part that is shorter than the whole by this factor is not taken apart."""
 FOLDS = 256
@@ -45,11 +53,12 @@ class Stretch:
     steady: int = 0
     drain: int = 0
     stall: int = 0
+    edge: int = 0
 
     @property
     def ticks(self) -> int:
         """How long it is."""
-        return self.fill + self.steady + self.drain + self.stall
+        return self.fill + self.steady + self.drain + self.stall + self.edge
 
 
 @dataclass(frozen=True)
@@ -181,13 +190,14 @@ class _Walk:
         run, begin, state = self.run, self.run.comp, self.run.state()
         run.repeat(child, moved, count)
         ticks, compute = run.comp - begin, count * child.cycles * run.per_cycle
-        steady = count * streamed.cycles * run.per_cycle
+        steady = count * (streamed.cycles - streamed.waits) * run.per_cycle
+        edge = count * child.waits * run.per_cycle
         if ticks <= self.shortest or ticks == steady:
-            yield self._stretch(ticks, compute, steady)
+            yield self._stretch(ticks, compute, steady, edge)
             return
         if count == 1 and not child.items:
             yield Stretch(stall=ticks - compute)
-            yield from self._operation(compute, steady)
+            yield from self._operation(compute, steady, edge)
             return
         run.restore(state)
         if count > 1:
@@ -197,20 +207,22 @@ class _Walk:
         for number, (item, other) in enumerate(zip(child.items, streamed.items, strict=True)):
             yield from self.part(item[0], other[0], item[1] if number else moved, item[2])
 
-    def _operation(self, compute: int, steady: int) -> Iterator[Stretch]:
+    def _operation(self, compute: int, steady: int, edge: int) -> Iterator[Stretch]:
         """A tile operation that is long enough to be looked at, after its wait: fold by fold where folds pay."""
         array, p = self.machine.array, self.run.per_cycle
-        folds = (compute - steady) // (p * max(array.latency, 1))
+        folds = (compute - steady - edge) // (p * max(array.latency, 1))
         if not self.alike or not 0 < folds <= FOLDS:
-            yield self._stretch(compute, compute, steady)
+            yield self._stretch(compute, compute, steady, edge)
             return
         for _ in range(folds):
             yield Stretch(fill=p * array.filling)
             yield Stretch(steady=steady // folds)
             yield Stretch(drain=p * array.draining)
 
-    def _stretch(self, ticks: int, compute: int, steady: int) -> Stretch:
+    def _stretch(self, ticks: int, compute: int, steady: int, edge: int) -> Stretch:
         array = self.machine.array
+        if array.grouped:
+            return Stretch(steady=steady, stall=ticks - compute, edge=edge)
         if array.reload or array.stages is not None:
             return Stretch(compute - steady, steady, 0, ticks - compute)
         # Every fold pays the same, so that this divides.
@@ -228,18 +240,22 @@ def timeline(
     Over several cores it is the array of the slowest. `held`: the operation before left the stationary tile in the
     array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
     """
-    array = machine.array
+    array, reduction = machine.array, machine.reduction == "on-chip"
     step = 1 if array.stages is None else array.tile_m
-    streaming = _Streaming(array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step)
+    streaming = _Streaming(
+        array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step, edge_elements=None
+    )
     cycles = pipeline(nest, schedule, machine, widths, held).cycles
     if schedule.spread:
         number = slowest_core(nest, schedule, machine, widths)
         core = core_runs(nest, schedule, machine, widths)[number]
-        streamed = part_sequences(nest, schedule, streaming, widths, machine.reduction == "on-chip")[number]
-        nest, schedule, machine, sequence = core.part.nest, core.part.schedule, core.machine, core.sequence
+        sequence = core.sequence
+        # Where folds of an operation overlap, they only stream, or wait for the edge.
+        streamed = sequence if array.grouped else part_sequences(nest, schedule, streaming, widths, reduction)[number]
+        nest, schedule, machine = core.part.nest, core.part.schedule, core.machine
     else:
         sequence = tile_sequence(nest, schedule, array, widths, held)
-        streamed = tile_sequence(nest, schedule, streaming, widths)
+        streamed = sequence if array.grouped else tile_sequence(nest, schedule, streaming, widths)
     run = _run_of(machine)
     p, first = run.per_cycle, sequence.head * machine.channel_bits.denominator
     whole = (cycles + extra) * p
@@ -273,7 +289,8 @@ def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: 
         run.repeat(leaf, moved, 1)
         wait = run.comp - before - p * leaf.cycles
         at = before + (late if tile else 0)
-        if tile == TILES or (tile and told + leaf.cycles // max(longest_fold(nest, machine, extents), 1) > FOLDS):
+        streamed = leaf.cycles - leaf.waits
+        if tile == TILES or (tile and told + streamed // max(longest_fold(nest, machine, extents), 1) > FOLDS):
             return
         if wait:
             yield Piece("stall", at, wait, tile)
@@ -283,13 +300,14 @@ def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: 
             at += late
         # What the tiles that stay in the array take to change; those that are found there take nothing.
         change = array.reload if leaf.cycles > least_cycles(nest, machine, extents) else 0
-        folds = list(tile_folds(nest, machine, extents))
+        folds = [steps for steps, _ in tile_folds(nest, machine, extents)]
         rest = 0 if array.stages is None else leaf.cycles - sum(array.stream(steps) for steps in folds)
-        for fold, steps in enumerate(folds):
+        beside = edge_waits(nest, machine, extents, leaf)
+        for fold, (steps, edge) in enumerate(zip(folds, beside, strict=True)):
             told += 1
             if told > FOLDS:
                 return
-            parts: tuple[tuple[State, int], ...] = (("fill", change), ("steady", steps))
+            parts: tuple[tuple[State, int], ...] = (("fill", change), ("steady", steps), ("edge", edge))
             if array.stages is not None:
                 fed = -(-steps // array.tile_m) * array.tile_m
                 parts = (("fill", array.stream(steps) - fed + (0 if fold else rest)), ("steady", fed))

@@ -7,9 +7,12 @@ are they looked into. So the cost depends on how many different parts meet, not 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import lcm
 from typing import TypeAlias
 
+from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.edge import Groups, in_order, lengths_beside, wait
 from npuc.compiler.analysis.sequence import Node
 
 Run: TypeAlias = tuple[Node, int, int]
@@ -108,4 +111,49 @@ def node_of(runs: list[Run]) -> Node:
         first.first,
         sum((node.moved + bits) * times for node, bits, times in items),
         sum((node.loads + (bits > 0)) * times for node, bits, times in items),
+        waits=sum(node.waits * times for node, _, times in items),
     )
+
+
+def with_waits(root: Node, array: Array) -> Node:
+    """The same operations, each with what its outer group waits for the array's edge between it and its neighbour."""
+    return _Neighbours(array).node(root, 0) if array.most_shift else root
+
+
+class _Neighbours:
+    def __init__(self, array: Array):
+        self.array = array
+        self.groups: dict[Node, Groups] = {}
+        self.known: dict[tuple[Node, int], Node] = {}
+
+    def node(self, node: Node, length: int) -> Node:
+        """A node whose last group (os: first) must be of a length, 0 where it is."""
+        if not length and not self._of(node).waits:
+            return node
+        found = self.known.get((node, length))
+        if found is not None:
+            return found
+        if not node.items:
+            beside = wait(length, self._of(node).last)
+            found = replace(node, cycles=node.cycles + beside, first=node.first + beside, waits=node.waits + beside)
+        else:
+            parts = [(self._of(child), count) for child, _, count in node.items]
+            found = node_of(
+                [
+                    (self.node(node.items[number][0], own), node.items[number][1], count)
+                    for number, own, count in lengths_beside(parts, length, self.array)
+                ]
+            )
+        self.known[node, length] = found
+        return found
+
+    def _of(self, node: Node) -> Groups:
+        """The groups of a node."""
+        found = self.groups.get(node)
+        if found is None:
+            found = node.ends
+            if found is None:
+                parts = (self._of(child).times(count, same=False) for child, _, count in node.items)
+                found = in_order(parts, self.array)
+            self.groups[node] = found
+        return found

@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.edge_work import EdgeWork
 from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.residency import members, placement
 from npuc.compiler.analysis.space import Group, Reals, along, total
@@ -14,22 +15,30 @@ from npuc.dialects.npu.nest import Nest
 
 
 class Work:
-    """The work for one nest."""
+    """The work for one nest. Without `energy` nobody asks for the bits."""
 
-    def __init__(self, nest: Nest, array: Array, groups: tuple[Group, ...], widths: Bits):
+    def __init__(self, nest: Nest, array: Array, groups: tuple[Group, ...], widths: Bits, *, energy: bool):
         self.nest, self.array, self.groups = nest, array, groups
         self.width = widths.held(nest)
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
+        self.energy, self.edge = energy, EdgeWork(nest, array, groups)
         self.works: dict[tuple[int, ...], tuple[Reals, Reals]] = {}
+        self.sums: dict[int, Reals] = {}
         self.cycles, self.accesses = self._array_work()
 
     def of(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
-        """Cycles and bits of the array in an order: less what finds its stationary tile in the elements."""
-        if not self.array.keeps:
+        """
+        Cycles and bits of the array in an order: less what finds its stationary tile in the elements. Equal cycles of
+        several orders may be one object.
+        """
+        array = self.array
+        if not array.keeps:
             return self.cycles, self.accesses
         if order not in self.works:
-            array = self.array
             cycles, accesses = self.cycles, self.accesses
+            if array.grouped:
+                self.works[order] = self._waiting(order), self._less(order) if self.energy else accesses
+                return self.works[order]
             for (tiles, size), (folds, streamed) in zip(self._kept(order), self.folds, strict=True):
                 cycles, accesses = cycles - tiles * array.reload, accesses - size
                 if array.stages is not None:
@@ -38,6 +47,20 @@ class Work:
                     cycles = cycles + np.maximum(loads - array.stages.hidden, 0.0)
             self.works[order] = cycles, accesses
         return self.works[order]
+
+    def _waiting(self, order: tuple[int, ...]) -> Reals:
+        """The cycles with what groups of folds wait for the array's edge."""
+        waits = self.edge.of(order)
+        if id(waits) not in self.sums:
+            self.sums[id(waits)] = self.cycles + waits
+        return self.sums[id(waits)]
+
+    def _less(self, order: tuple[int, ...]) -> Reals:
+        """The bytes less those of tiles that stay for a group; of several statements none does."""
+        if len(self.nest.statements) > 1:
+            return self.accesses
+        ((_, size),) = self._kept(order)
+        return self.accesses - size
 
     def _kept(self, order: tuple[int, ...]) -> Iterator[tuple[Reals, Reals]]:
         """Of each statement, the tile operations that find their stationary tile, and the bits of those tiles."""

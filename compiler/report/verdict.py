@@ -89,6 +89,7 @@ _LIMITS = {
     "dram": "DRAM bandwidth",
     "vector": "the vector unit",
     "latency": "latency",
+    "edge": "the edge of the array",
     "noc": "the network on the chip",
     "offchip": "off-chip bandwidth",
 }
@@ -110,6 +111,8 @@ def _advice(report: Report, limits: Mapping[str, float]) -> str | None:
         return f"more vector lanes (--set vector.lanes=N): layers without products take {vector:.0%} of the time"
     if report.backend == "maestro":
         return _mapping_advice(report, top)
+    if top == "edge":
+        return f"another {_shape(report)}: folds are too short for what crosses the array's edge beside them"
     if top == "compute" and totals.utilization is not None and totals.utilization < 0.5:
         return f"another {_shape(report)}: products fill {totals.utilization:.0%} of it"
     return None

@@ -41,6 +41,7 @@ class SetTargetPass(ModulePass):
     transpose: str | None = None
     overlap: str | None = None
     tile_m: int | None = None
+    edge_elements: int | str | None = None
     num_pes: int | None = None
     cores: int | None = None
     multicast: bool | None = None

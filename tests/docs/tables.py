@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from npuc.backends.base import built_in
 from npuc.backends.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
-from npuc.backends.hardware.schema import Flag, Integer, OneOf, Real, Rows, Text, Value
+from npuc.backends.hardware.schema import Flag, Integer, Limit, OneOf, Real, Rows, Text, Value
 from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import UsageError
+from npuc.compiler.options import UNLIMITED
 from tests.docs.pages import FOLDER
 
 NETWORK = """
@@ -91,7 +92,7 @@ def shown(value: Value) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def allowed(kind: Integer | OneOf | Real | Flag | Text | Rows) -> str:
+def allowed(kind: Integer | OneOf | Real | Flag | Text | Limit | Rows) -> str:
     """What a key may be."""
     match kind:
         case Integer():
@@ -100,6 +101,8 @@ def allowed(kind: Integer | OneOf | Real | Flag | Text | Rows) -> str:
             return " or ".join(map(str, kind.choices))
         case Real():
             return f"number, {'0' if kind.zero else 'above 0'} to {kind.most:,.0f}"
+        case Limit():
+            return f'integer, 1 to {kind.most:,}, or `"{UNLIMITED}"`'
         case Flag():
             return "`true`, `false`"
         case Text():
@@ -159,6 +162,8 @@ def _others(complete: Hardware, path: str) -> list[Value]:
             return [2 * value if isinstance(value, int) and 2 * value <= kind.most else kind.least]
         case OneOf() as kind:
             return [choice for choice in kind.choices if choice != value]
+        case Limit():
+            return [2 * value if isinstance(value, int) else 1, UNLIMITED]
         case Real():
             return [2 * value if isinstance(value, float) else 1.0]
         case Flag():

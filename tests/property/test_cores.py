@@ -18,6 +18,7 @@ from npuc.compiler.analysis.pipeline import core_timings, pipeline
 from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
 from npuc.compiler.analysis.traffic import TensorTraffic, traffic
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
+from tests.edge_walk import walked
 from tests.property.conftest import gemm
 from tests.schedules import all_schedules
 from tests.widths import draw_bits, finished, moved_width, of_bytes
@@ -27,6 +28,7 @@ class Moves(Protocol):
     by_tile: list[dict[str, int]]
     tails: list[dict[str, int]]
     tiles: list[dict[str, int]]
+    places: list[dict[str, tuple[int, int]]]
     cores: list[int]
     spare: dict[str, int]
 
@@ -92,17 +94,19 @@ def test_each_core_takes_the_time_of_its_own_tiles(seed: int, draw: Draw, explic
             sizes = [sum(width[t] * n for t, n in moves.by_tile[tile].items()) for tile in tiles]
             ends = sum(width[t] * n for t, n in tail.items()), sum(width[t] * n for t, n in spare.items())
             assert timing.moved == sum(sizes) + sum(ends)
-            if machine.double_buffer and not machine.array.keeps:
-                cycles = tile_times(part.nest, machine, [moves.tiles[tile] for tile in tiles])
+            if machine.double_buffer and not machine.array.carries:
+                cycles = tile_times(part.nest, machine, moves, tiles)
                 assert timing.time == simulate(core_machine, sizes, cycles, *ends), f"{nest}\n{schedule}\n{machine}"
         whole = pipeline(nest, schedule, machine, widths)
         if schedule.spread:
             assert whole.time == max(max(t.time for t in timings), whole.moved / machine.channel_bits)
 
 
-def tile_times(nest: Nest, machine: Machine, tiles: list[dict[str, int]]) -> list[int]:
-    """The cycles of tile operations where nothing stays in the array."""
-    return [tile_cycles(nest, machine.array, extents) for extents in tiles]
+def tile_times(nest: Nest, machine: Machine, moves: Moves, tiles: list[int]) -> list[int]:
+    """The cycles of the tile operations of a core, of these numbers."""
+    if machine.array.grouped:
+        return walked(nest, machine.array, [moves.places[tile] for tile in tiles])
+    return [tile_cycles(nest, machine.array, moves.tiles[tile]) for tile in tiles]
 
 
 def simulate(machine: Machine, sizes: list[int], cycles: list[int], tail: int, spare: int) -> Fraction:

@@ -33,6 +33,7 @@ from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu import VectorOp
 from npuc.dialects.npu.finish import block_elements, unfinished
 from npuc.dialects.npu.nest import Nest, Schedule
+from tests.edge_walk import walked
 from tests.networks import integer_data, integer_networks
 from tests.property.conftest import Moves
 from tests.widths import draw_bits, finished, moved_width
@@ -67,6 +68,7 @@ def test_finished_outputs_are_written_once_and_never_read(seed: int, draw: Draw,
 def draw_machine(r: Random) -> Machine:
     array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(sorted(set(PLACES) - {"in-place"})))
     array = replace(array, fill=r.choice(["per-fold", "overlap"]), drain=r.choice(["hidden", "full"]))
+    array = replace(array, edge_elements=r.choice([None, 1, 1, 2]))
     rate = Fraction(r.randint(1, 60), r.randint(1, 20))
     return Machine(array, r.choice([1, 8, 20, 50, 400, 3000]), rate, 1000.0, r.randint(1, 8), r.random() < 0.9)
 
@@ -80,7 +82,7 @@ def waits(nest: Nest, schedule: Schedule, moves: Moves, machine: Machine, work: 
     """
     depths = {s.tensor.name: max(s.depth, schedule.spread) for s in streams(nest, schedule)}
     leaving = [*moves.by_tile[1:], moves.tail]
-    cycles = [tile_cycles(nest, machine.array, extents) for extents in moves.tiles]
+    cycles = tile_times(nest, machine, moves)
     waited = [0 for _ in leaving]
     entries = [e for e in work if e.ops]
 
@@ -102,6 +104,13 @@ def waits(nest: Nest, schedule: Schedule, moves: Moves, machine: Machine, work: 
     return waited
 
 
+def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
+    """The cycles of each tile operation."""
+    if machine.array.grouped:
+        return walked(nest, machine.array, moves.places)
+    return [tile_cycles(nest, machine.array, extents) for extents in moves.tiles]
+
+
 def simulate(
     nest: Nest, schedule: Schedule, machine: Machine, moves: Moves, widths: dict[str, int], work: tuple[Epilogue, ...]
 ) -> Fraction:
@@ -114,7 +123,7 @@ def simulate(
     moved = [sum(own[t] * n for t, n in tile.items()) for tile in moves.by_tile]
     leaving = [*moves.by_tile[1:], moves.tail]
     vector = [sum(ceil(e.ops * left.get(e.output, 0) / machine.lanes) for e in work) for left in leaving]
-    cycles = [tile_cycles(nest, machine.array, extents) for extents in moves.tiles]
+    cycles = tile_times(nest, machine, moves)
     tail = sum(own[t] * n for t, n in moves.tail.items())
     whole = sum(moved) + tail + sum(own[t] * n for t, n in moves.spare.items())
     overhead = machine.array.op_overhead
@@ -172,7 +181,8 @@ def by_core(moves: Moves, nest: Nest, schedule: Schedule) -> Iterator[Moves]:
     for core, tail in enumerate(moves.tails):
         own = [n for n, at in enumerate(moves.cores) if at == core]
         by_tile, tiles = [moves.by_tile[n] for n in own], [moves.tiles[n] for n in own]
-        yield replace(moves, by_tile=by_tile, tiles=tiles, tail=tail, spare={} if core else moves.spare)
+        places = [moves.places[n] for n in own]
+        yield replace(moves, by_tile=by_tile, tiles=tiles, places=places, tail=tail, spare={} if core else moves.spare)
 
 
 def prepared(module: ModuleOp, hardware: Hardware) -> None:

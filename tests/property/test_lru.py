@@ -11,11 +11,13 @@ from typing import Protocol
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.array import Array, Dataflow
 from npuc.compiler.analysis.bounds import compulsory
+from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.lru import Mode, Pooled, Split, Walk, walk_pool
 from npuc.compiler.analysis.machine import Machine
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from tests.edge_walk import fold_cycles, operation_folds
 from tests.widths import of_bytes
 
 Ranges = dict[str, tuple[int, int]]
@@ -238,6 +240,24 @@ def gemm(sizes: dict[str, int], *statements: Statement) -> Nest:
 DX, DW = Statement("dX", "dY", "W"), Statement("dW", "X", "dY")
 
 
+def operation_cycles(streams: list[list[Step]], mode: Mode, array: Array) -> list[int]:
+    """What each operation of some walks computes: a walk that runs alone is a sequence of its own."""
+    if mode == "zipped":
+        order = [op for both in zip_longest(*streams) for step in both if step for op in step]
+        return sequence_cycles(order, array, alone=False)
+    orders = [[op for step in steps for op in step] for steps in streams]
+    return [c for order in orders for c in sequence_cycles(order, array, alone=len(order[0][1].statements) == 1)]
+
+
+def sequence_cycles(order: Step, array: Array, alone: bool) -> list[int]:
+    folds = [
+        fold
+        for number, (s, nest, ranges) in enumerate(order)
+        for fold in operation_folds(nest, [s], array, ranges, number, alone)
+    ]
+    return fold_cycles(folds, len(order), array)
+
+
 def random_loops(r: Random, sizes: dict[str, int], steps: dict[str, int]) -> Schedule:
     return Schedule(tuple(Loop(d, steps[d]) for d in r.sample(sorted(sizes), len(sizes))))
 
@@ -253,7 +273,9 @@ def test_shared_tensors_equal_the_rules(explicit_walk: Places, seed: int, mode: 
     streams = [steps_of(nest, schedule, explicit_walk) for nest, schedule in cases]
     wide = r.choice([1, 2, 4])
     spm = room(streams, wide) + r.choice([0, 3, 10, 40, 1000])
-    found = pooled([walk_of(*case, wide=wide) for case in cases], spm, mode)
+    flow: Dataflow = r.choice(["os", "ws", "is"])
+    array = Array(r.choice([2, 5]), 3, flow, edge_elements=r.choice([None, 1, 1, 2]))
+    found = walk_pool(tuple(walk_of(*case, wide=wide) for case in cases), machine(spm, array=array), mode)
     expected = reference(streams, mode, spm, wide)
     read: dict[str, int] = {}
     for walked in found.walks:
@@ -262,17 +284,25 @@ def test_shared_tensors_equal_the_rules(explicit_walk: Places, seed: int, mode: 
             assert moved.write == expected.written.get(name, 0)
     assert read == {name: expected.read.get(name, 0) for name in read}
     assert found.peak == 8 * expected.peak
-    cycles: list[int] = []
-    order = [op for s in streams for step in s for op in step]
-    if mode == "zipped":
-        order = [op for both in zip_longest(*streams) for step in both if step for op in step]
-    for s, _, ranges in order:
-        m, n, k = (ranges[d][1] - ranges[d][0] for d in "mnk")
-        cycles.append(-(-m // 2) * -(-k // 3) * n if s is DX else -(-k // 2) * -(-n // 3) * m)
+    cycles = operation_cycles(streams, mode, array)
     assert found.time == clock(expected.moved, cycles, spm, Fraction(3))
     assert found.compute == sum(cycles)
     busy = max(Fraction(found.compute), Fraction(sum(expected.moved), 3))
     assert busy <= found.time <= found.compute + Fraction(sum(expected.moved), 3)
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=100)
+def test_work_is_that_of_the_walk(draw: Draw, explicit_walk: Places, seed: int) -> None:
+    """Groups of folds wait in a pool as elsewhere: by the walk of the folds, and by the closed form."""
+    r = Random(seed)
+    nest, schedule = draw(r, big=8)
+    array = Array(r.choice([1, 2, 5, 12]), 3, r.choice(["os", "ws", "is"]), edge_elements=r.choice([1, 1, 3]))
+    streams = [steps_of(nest, schedule, explicit_walk)]
+    found = walk_pool((walk_of(nest, schedule),), machine(10**6, array=array))
+    assert found.compute == sum(operation_cycles(streams, "sequential", array))
+    work = compute(nest, schedule, array)
+    assert found.compute == work.cycles - work.overhead
 
 
 @given(SEEDS)

@@ -18,6 +18,7 @@ from npuc.compiler.analysis.residency import placement, single_fold
 from npuc.compiler.analysis.traffic import moved_bits, traffic
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule
+from tests.edge_walk import walked
 from tests.widths import draw_bits, moved_width, of_bytes
 
 Draw = Callable[..., tuple[Nest, Schedule]]
@@ -37,7 +38,7 @@ Walk = Callable[[Nest, Schedule], Moves]
 def draw_machine(r: Random) -> Machine:
     fill, drain = r.choice(["per-fold", "overlap"]), r.choice(["hidden", "full"])
     array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(list(PLACES)))
-    array = replace(array, fill=fill, drain=drain)
+    array = replace(array, fill=fill, drain=drain, edge_elements=r.choice([None, 1, 1, 2]))
     if r.random() < 0.4:
         array = replace(array, dataflow="ws", overlap=r.choice(OVERLAPS), tile_m=r.randint(1, 4))
     rate = Fraction(r.randint(1, 60), r.randint(1, 20))
@@ -47,6 +48,8 @@ def draw_machine(r: Random) -> Machine:
 def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
     """The cycles of each tile operation: what stays in the elements is found where the tile before was the same one."""
     array = machine.array
+    if array.grouped:
+        return walked(nest, array, moves.places)
     found = [[0 for _ in nest.statements] for _ in moves.tiles]
     for number, statement in enumerate(nest.statements):
         view, before, group, blocks = gemm_view(nest, statement), None, 0, 0
@@ -54,7 +57,7 @@ def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
         for t, (extents, at) in enumerate(zip(moves.tiles, moves.places, strict=True)):
             tile = {dim: place for dim, place in at.items() if dim not in streamed}
             alone = single_fold(nest, statement, array, extents)
-            if alone and before == tile and array.keeps:
+            if alone and before == tile and array.carries:
                 found[t][number] = -1
             else:
                 group, blocks = t, 0

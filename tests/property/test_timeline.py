@@ -25,6 +25,7 @@ Draw = Callable[..., tuple[Nest, Schedule]]
 def draw_machine(r: Random) -> Machine:
     array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(list(PLACES)))
     array = replace(array, fill=r.choice(["per-fold", "overlap"]), drain=r.choice(["hidden", "full"]))
+    array = replace(array, edge_elements=r.choice([None, 1, 1, 2]))
     if r.random() < 0.3:
         array = replace(array, dataflow="ws", fill="overlap", overlap=r.choice(OVERLAPS), tile_m=r.randint(1, 4))
     rate = Fraction(r.randint(1, 60), r.randint(1, 20))
@@ -40,7 +41,8 @@ def assert_sums(found: Timeline, nest: Nest, schedule: Schedule, machine: Machin
     context = f"{nest}\n{schedule}\n{machine}\n{widths}"
     assert found.ticks == p * timing.cycles, context
     assert found.total("fill") + found.total("drain") == p * hidden, context
-    assert found.total("steady") == p * (work.cycles - hidden), context
+    assert found.total("edge") == p * work.edge, context
+    assert found.total("steady") == p * (work.cycles - hidden - work.edge), context
     assert found.total("stall") == p * (timing.cycles - work.cycles), context
     assert all(getattr(s, state) >= 0 for s in found.stretches for state in STATES), context
     assert found.first + found.last <= found.total("stall"), context
@@ -102,6 +104,7 @@ def test_pieces_are_the_stretches_of_single_tiles(seed: int, draw: Draw, monkeyp
         if machine.array.overlap is not None:
             after = found.per_cycle * compute(nest, schedule, machine.array).overhead
         assert sums["steady"] == found.total("steady")
+        assert sums["edge"] == found.total("edge")
         assert sums["fill"] == found.total("fill")
         assert sums["drain"] == found.total("drain") - after
         assert sums["stall"] == found.total("stall") - found.last
@@ -135,7 +138,13 @@ def test_by_hand() -> None:
         ("stall", 26, 4, 2, None),
         ("steady", 30, 4, 2, 0),
     ]
-    assert {state: found.total(state) // 32 for state in STATES} == {"fill": 6, "steady": 12, "drain": 0, "stall": 20}
+    assert {state: found.total(state) // 32 for state in STATES} == {
+        "fill": 6,
+        "steady": 12,
+        "drain": 0,
+        "edge": 0,
+        "stall": 20,
+    }
 
 
 def test_cost_does_not_depend_on_the_number_of_tiles() -> None:

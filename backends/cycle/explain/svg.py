@@ -18,11 +18,23 @@ TILES = 12
 FOLDS = 12
 LABEL = 108
 """The most characters of a line of text beside its heading."""
-COLOURS: dict[State, str] = {"steady": "#2f9e7d", "fill": "#e0912f", "drain": "#a779c9", "stall": "#9aa0a8"}
+COLOURS: dict[State, str] = {
+    "steady": "#2f9e7d",
+    "fill": "#e0912f",
+    "drain": "#a779c9",
+    "edge": "#c2504f",
+    "stall": "#9aa0a8",
+}
 OTHER = "#63c2a5"
 """Every second fold."""
-NAMES: dict[State, str] = {"steady": "streams", "fill": "fill", "drain": "drain", "stall": "stall (waits for DRAM)"}
-ORDER: tuple[State, ...] = ("steady", "fill", "drain", "stall")
+NAMES: dict[State, str] = {
+    "steady": "streams",
+    "fill": "fill",
+    "drain": "drain",
+    "edge": "waits for the array's edge",
+    "stall": "stall (waits for DRAM)",
+}
+ORDER: tuple[State, ...] = ("steady", "fill", "drain", "edge", "stall")
 # Greys that can be read on a light and on a dark page.
 STYLE = (
     "text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#7b828b}"
@@ -57,7 +69,7 @@ def _operation(explanation: Explanation, y: float) -> tuple[list[str], float]:
                 parts.append(text(16, y, f"{'' if index else heading:<10}{sentence_line}", keep=True))
     y += 1.5 * LINE
     if line is not None:
-        parts += _legend(y)
+        parts += _legend(line, y)
         y += 1.2 * LINE
         parts += _chart(line, y)
         y += CHART + 3 * LINE
@@ -77,9 +89,9 @@ def _shade(state: State) -> str:
     return ' fill-opacity=".35"' if state == "stall" else ""
 
 
-def _legend(y: float) -> Iterator[str]:
+def _legend(line: Timeline, y: float) -> Iterator[str]:
     x = float(LEFT)
-    for state in ORDER:
+    for state in (state for state in ORDER if state != "edge" or line.total(state)):
         yield rect(x, y - 10, 12, 12, COLOURS[state], _shade(state))
         yield text(x + 18, y, NAMES[state])
         x += 18 + 7.3 * len(NAMES[state]) + 24

@@ -12,10 +12,11 @@ from npuc.compiler.analysis.timeline import Piece, State, Timeline
 HEADING = 10
 HEIGHT = 5
 BLOCKS = " ▁▂▃▄▅▆▇█"
-MARKS: dict[State, str] = {"fill": "/", "steady": "█", "drain": "\\", "stall": "·"}
+MARKS: dict[State, str] = {"fill": "/", "steady": "█", "drain": "\\", "edge": "=", "stall": "·"}
 OTHER = "▓"
 """Every second fold."""
 LEGEND = "█▓ streams, folds in turn   / fill   \\ drain   · stall"
+EDGE = "   = waits for the array's edge"
 TILES = 8
 FOLDS = 8
 NARROWEST = 60
@@ -113,7 +114,7 @@ def _tiles(line: Timeline, width: int) -> Iterator[str]:
         yield f"the first {FOLDS} folds (a character is {line.cycles(end) / (width - 1):,.1f} cycles)"
         yield f" {_strip(near, end, width - 1)}"
         yield _axis(" ", width - 1, line.cycles(end))
-    yield from wrap(LEGEND, width)
+    yield from wrap(LEGEND + (EDGE if line.total("edge") else ""), width)
 
 
 def _strip(pieces: Sequence[Piece], end: int, columns: int) -> str:

@@ -169,8 +169,19 @@ def _stationary(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str,
         changes = f"{native['reloads']:,} changes of tile take {native['reload_cycles']:,} cycles of the fill"
         before = "; the first is there from the operation before" if native["held"] else ""
         yield "", f"tiles of {', '.join(names)} stay in the array: {changes}{before}"
+    elif native.get("edge_cycles"):
+        what = "sums go out" if array.dataflow == "os" else "operands come in"
+        yield (
+            "",
+            f"in {native['groups']:,} groups on one stationary tile, which wait {native['edge_cycles']:,} cycles for the "
+            f"array's edge: {what} beside the neighbour, {_counted_elements(array.edge_elements)} a port and cycle",
+        )
     if "explicit_cycles" in native and machine.transpose != "explicit":
         yield "", f"with explicit transposes it would take {native['explicit_cycles']:,} cycles"
+
+
+def _counted_elements(count: int | None) -> str:
+    return "any number of elements" if count is None else f"{count:,} element{'s' if count > 1 else ''}"
 
 
 def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
@@ -217,9 +228,9 @@ def _traffic(row: OpRow) -> Table:
 def _array_time(row: OpRow, line: Timeline, machine: Machine) -> Iterator[tuple[str, str]]:
     cycles = int(row.cycles or 0)
     yield from _cores(row)
-    states: tuple[State, ...] = ("steady", "fill", "drain", "stall")
+    states: tuple[State, ...] = ("steady", "fill", "drain", "edge", "stall")
     counts = {state: line.total(state) // line.per_cycle for state in states}
-    parts = " + ".join(f"{count:,} {state}" for state, count in counts.items())
+    parts = " + ".join(f"{count:,} {state}" for state, count in counts.items() if count or state != "edge")
     yield "time", f"{cycles:,} cycles = {parts}"
     # They may end within a cycle; rounded so, their sum is the whole stall.
     first = line.first // line.per_cycle
@@ -267,6 +278,7 @@ def _channel(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
 WHY = {
     "compute": "the compute unit sets the time, data comes early enough",
     "dram": "the DRAM channel sets the time, the compute unit waits for data",
+    "edge": "folds are shorter than what crosses the array's edge beside them: operands in, or sums out",
     "latency": "neither is busy all the time: they wait for each other",
 }
 

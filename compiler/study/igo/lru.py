@@ -47,18 +47,20 @@ class Assumptions:
     What the paper leaves open.
 
     `sides` is the edge of a tile in sides of the array; None: three tiles take a quarter of the pool. `loops` are those
-    that finish a tensor, `pool` the share of the SPM that is the pool. With `fresh` dW begins with an empty pool.
+    that finish a tensor, `pool` the share of the SPM that is the pool. With `fresh` dW begins with an empty pool, with
+    `edge` folds wait for the array's edge as the machine says; the prototype knows no edge.
     """
 
     sides: int | None = None
     loops: tuple[tuple[str, str], ...] = tuple(BY_ROWS.items())
     pool: Fraction = Fraction(1, 2)
     fresh: bool = False
+    edge: bool = False
     width: int = WIDTH
 
 
 PROTOTYPE = Assumptions()
-PAPER = Assumptions(2, tuple(BY_INPUTS.items()), Fraction(1), fresh=True)
+PAPER = Assumptions(2, tuple(BY_INPUTS.items()), Fraction(1), fresh=True, edge=True)
 
 
 class LruCosts:
@@ -73,6 +75,8 @@ class LruCosts:
         self.loops = dict(assumptions.loops)
         # What walks see: all SPM together, and a core's bandwidth, since an operation takes a core's time.
         self.core = machine.core(machine.cores)
+        if not assumptions.edge:
+            self.core = replace(self.core, array=replace(self.core.array, edge_elements=None))
         # A machine's spm_bytes are half of the SPM, as it is double buffered.
         own = int(2 * self.core.spm_bytes * assumptions.pool)
         self.pool = replace(self.core, spm_bytes=own * self.cores)

@@ -66,6 +66,7 @@ def widths_of(nest: Nest, machine: Machine, width: int = WIDTH) -> Bits:
 def floor_time(size: Size, machine: Machine, width: int = WIDTH) -> Fraction:
     """Cycles that no program for both gradients is below: whole folds of all arrays; every tensor once over DRAM."""
     nest = fused_nest(size)
-    folds = compute(nest, Schedule(), machine.array).cycles - compute(nest, Schedule(), machine.array).overhead
+    work = compute(nest, Schedule(), machine.array)
+    folds = work.cycles - work.overhead - work.edge
     moved = compulsory_bytes(nest, widths_of(nest, machine, width))
     return max(Fraction(folds, machine.cores), moved / machine.channel)

@@ -1,6 +1,7 @@
 """The systolic array against SCALE-Sim's results, and its own rules."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -98,6 +99,7 @@ def test_sum_over_tiles(dataflow: Dataflow, fill: Fill) -> None:
         return parts
 
     ms, ks, bs, ns = cut(37, [17, 5]), cut(45, [20]), cut(3, [2]), cut(26, [9])
+    array = replace(array, edge_elements=None)
     walked = sum(
         tile_cycles(nest, array, {"b": b, "m": m, "n": n, "k": k}) for m in ms for k in ks for b in bs for n in ns
     )

@@ -16,8 +16,8 @@ from tests.widths import of_bytes
 
 FILE = Path(__file__).parents[2] / "oracle/data/igo/prototype.csv"
 MACHINES = {
-    "large": Machine(Array(128, 128), 4 << 20, Fraction(150_000, 1050), 1050.0, 128),
-    "small": Machine(Array(45, 45), 512 << 10, Fraction(22), 1000.0, 45),
+    "large": Machine(Array(128, 128, edge_elements=None), 4 << 20, Fraction(150_000, 1050), 1050.0, 128),
+    "small": Machine(Array(45, 45, edge_elements=None), 512 << 10, Fraction(22), 1000.0, 45),
 }
 INDEX = {"X": "mk", "W": "kn", "dY": "mn", "dX": "mk", "dW": "kn"}
 DX, DW = Statement("dX", "dY", "W"), Statement("dW", "X", "dY")
