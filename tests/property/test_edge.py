@@ -13,6 +13,7 @@ from npuc.compiler.analysis.operations import leaves
 from npuc.compiler.analysis.tiles import tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.edge_walk import Ranges, folds_of, group_waits, groups_of, walked
+from tests.widths import of_bytes
 
 FLOWS: tuple[Dataflow, ...] = ("os", "ws", "is")
 Draw = Callable[..., tuple[Nest, Schedule]]
@@ -45,7 +46,7 @@ def test_closed_form_and_sequence_are_the_walk(seed: int, draw: Draw, explicit_w
         assert work.edge == sum(group_waits(groups, array)), context
         assert work.cycles == sum(expected) + work.overhead, context
         assert work.cycles >= least_cycles((nest,), array), context
-        sequence = tile_sequence(nest, schedule, array, tuple(1 for _ in nest.tensors))
+        sequence = tile_sequence(nest, schedule, array, of_bytes(nest, 1))
         assert [leaf.cycles for leaf, _ in leaves(sequence.root, 0)] == expected, context
         assert sequence.root.cycles == sum(expected), context
         more = replace(array, edge_elements=None if array.edge_elements is None else array.edge_elements + 1)
