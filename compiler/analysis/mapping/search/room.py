@@ -75,10 +75,10 @@ def _cut(
 ) -> None:
     """Cut tiles of all these levels to the least ones until a step of the first fits."""
     wide = np.broadcast_to(widths, drawn.whole.shape)
-    rows = np.arange(order.shape[1])
+    rows: Ints = np.arange(order.shape[1])
     for place in range(len(order)):
         step = np.minimum(tiles[0][:, rows] * wide[:, rows], drawn.whole[:, rows])
-        rows = rows[room.need(step) > size]
+        rows = rows[np.flatnonzero(room.need(step) > size)]
         dim = order[place, rows]
         for level in tiles:
             level[dim, rows] = np.minimum(level[dim, rows], least[dim, rows])
