@@ -197,13 +197,13 @@ def test_a_letter_and_a_dimension_of_it() -> None:
 
 def test_depths_that_do_not_fit_in_an_order() -> None:
     """dY is a tile inside m, and a row inside n."""
-    set_by_hand = 'loops [n : 1, m : 1, k : 1] keep(dY = 2) spm 11 bytes {layer = "fc", role = "dx"}'
+    set_by_hand = 'loops [n : 1, m : 1, k : 1] keep(dY = 2) spm 32 bytes {layer = "fc", role = "dx"}'
     source = PAIR.replace('{layer = "fc", role = "dx"}', set_by_hand)
     assert len(pair("schedule", source)) == 2
     with pytest.raises(CapacityError) as raised:
         pair("rearrange{order=m,n,k},rearrange{order=k,m,n only=fc},schedule", source)
     assert (
-        "the blocks of dX of 'fc' take 29 bytes of SPM (dY 24, W 1, dX 4), a schedule may use 11"
+        "the blocks of dX of 'fc' take 52 bytes of SPM (dY 48, W 2, dX 2), a schedule may use 32"
         == raised.value.message
     )
     assert raised.value.location is not None
