@@ -7,7 +7,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths, size_bytes, taken_bytes
+from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths, size_bytes
 from npuc.compiler.analysis.epilogue import room_bytes, stream_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
@@ -17,11 +17,11 @@ from npuc.compiler.analysis.streaming import streamed
 from npuc.compiler.errors import UsageError
 from npuc.compiler.layers import get_layer, get_op_class
 from npuc.compiler.verify import location_of
-from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
+from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
-from npuc.dialects.npu.resident import Holder, Resident, SameMemory, elements_of, memory_of
-from npuc.dialects.npu.shared import joint_footprint
+from npuc.dialects.npu.resident import Holder, Resident, SameMemory, bytes_of, elements_of, memory_of
 from npuc.dialects.npu.vector import Fused, fused_with
+from npuc.dialects.npu.widths import Widths
 from npuc.dialects.provenance import layer_of, repeat_of
 
 REACH = 8
@@ -67,16 +67,12 @@ class Staying:
     def __init__(self, block: Block, machine: Machine, objective: Objective):
         self.machine = machine
         self.objective: Objective = objective
+        self.elements = Widths(machine.element_bytes, machine.accumulator_bits)
         self.places: dict[Operation, int] = {op: number for number, op in enumerate(block.ops)}
         self.holders = [op for op in block.ops if isinstance(op, Holder)]
         self.order: dict[Operation, int] = {op: number for number, op in enumerate(self.holders)}
         contracts = [op for op in self.holders if isinstance(op, ContractOp)]
-        self.widths: dict[Operation, Bits] = {
-            one: contract_widths(one, machine)
-            for op in self.holders
-            for one in op.walk()
-            if isinstance(one, ContractOp)
-        }
+        self.widths: dict[Operation, Bits] = {op: contract_widths(op, machine) for op in contracts}
         self.fused: dict[Operation, tuple[Fused, ...]] = {op: fused for op in contracts if (fused := fused_with(op))}
         self.events: dict[SSAValue, list[Event]] = {}
         self.outside: set[SSAValue] = set()
@@ -125,7 +121,7 @@ class Staying:
     def links(self, wanted: Wanted) -> Iterator[Chosen]:
         """The sets of links that are tried: each by itself, and all of one value."""
         for value, events in self.events.items():
-            if self._bytes(value) > self.machine.spm_bytes:
+            if bytes_of(value, self.elements) > self.machine.spm_bytes:
                 continue
             found = [
                 self._know(Link(value, number))
@@ -217,7 +213,7 @@ class Staying:
     def row(self, op: Operation, chosen: Chosen) -> Row | None:
         """What an operation costs when these links are there; None where it does not fit."""
         resident = self.resident(op, chosen)
-        passing = sum(self._bytes(link.value) for link in self.passing.get(op, set()) & chosen)
+        passing = sum(bytes_of(link.value, self.elements) for link in self.passing.get(op, set()) & chosen)
         still = self.still(op, resident, chosen) if isinstance(op, ContractOp | VectorOp) and resident.names else None
         key = op, still or frozenset[str](), frozenset(resident.names), passing
         if key not in self.rows:
@@ -242,17 +238,11 @@ class Staying:
         """The bytes of an operation's own blocks, of vector work those that stay."""
         if isinstance(op, VectorOp):
             values, over = {**op.named_operands(), **op.named_results()}, dict(resident.over)
-            return sum(self._bytes(values[name]) for name in resident.names if name not in over)
-        if isinstance(op, InterleaveOp):
-            every = zip(op.contracts, joint_footprint(op.together), strict=True)
-            return sum(taken_bytes(one.nest, one.schedule, self.widths[one], held) for one, held in every)
-        if not isinstance(op, ContractOp):
-            return 0
-        own = staying_room(op.nest, op.schedule, self.widths[op], op.resident.names)
-        return own + (room_bytes(op, op.schedule, self.fused[op], self.machine) if op in self.fused else 0)
-
-    def _bytes(self, value: SSAValue) -> int:
-        return size_bytes(value.type, elements_of(value), self.machine.element_bytes)
+            return sum(bytes_of(values[name], self.elements) for name in resident.names if name not in over)
+        own = op.own_room() if isinstance(op, Holder) else 0
+        if isinstance(op, ContractOp) and op in self.fused:
+            own += room_bytes(op, op.schedule, self.fused[op], self.machine)
+        return own
 
     def _contract(self, op: ContractOp, still: frozenset[str], once: frozenset[str], beside: int) -> Row | None:
         """The best of a contraction: its schedule as it is, where that fits and moves `once` once, and a new one."""

@@ -185,9 +185,9 @@ def _schedules(contract: ContractOp, machine: Machine, objective: Objective, eve
             orders = [(*view.batch, *(dim for dims in order for dim in dims)) for order in letters]
         found = [permuted(nest, contract.schedule, order) for order in orders]
         return [contract.schedule, *(schedule for schedule in found if fits(contract, schedule, machine))]
-    if every:
-        return [schedule_for(contract, machine, objective)]
-    return [permuted(nest, schedule_for(contract, machine, objective, order), order) for order in orders]
+    # The search in any order is no exhaustive one for time: it may miss what it finds in a given order.
+    found = [permuted(nest, schedule_for(contract, machine, objective, order), order) for order in orders]
+    return [schedule_for(contract, machine, objective), *found] if every else found
 
 
 Rule = Callable[[InterleaveOp | ContractOp, Machine, Objective, bool], None]

@@ -32,7 +32,7 @@ def row(module: ModuleOp, hardware: Hardware) -> OpRow:
 
 def test_by_hand(parse: Parse, hardware: Machine) -> None:
     """Ten tiles: 64 bytes in 16 cycles each, 4 cycles of compute, 6 of fill and drain, 32 bytes out in 8."""
-    found = row(parse(product("loops [k : 4] spm 1024 bytes")), hardware())
+    found = row(parse(product("loops [k : 4] spm 512 bytes")), hardware())
     assert (found.name, found.op, found.phase, found.kind) == ("fc1", "npu.contract", "forward", "matrix")
     assert (found.batch, found.m, found.n, found.k, found.macs) == (1, 4, 4, 40, 640)
     assert (found.cycles, found.compute_cycles, found.stall_cycles) == (10 * 16 + 4 + 6 + 8, 46, 178 - 46)
@@ -40,15 +40,15 @@ def test_by_hand(parse: Parse, hardware: Machine) -> None:
     assert found.utilization == 640 / (16 * 178)
     assert found.tensors == {"X": TensorBytes(320, 0), "W": TensorBytes(320, 0), "Y": TensorBytes(0, 32)}
     assert (found.dram_read_bytes, found.dram_write_bytes) == (640, 32)
-    assert (found.spm_bytes, found.limit) == (96, "dram")
+    assert (found.spm_bytes, found.limit) == (32 + 32 + 64, "dram")
     assert (found.lower_bound_bytes, found.lower_bound_seconds) == (672, 168e-9)
     assert found.energy_j is None
     assert found.loc is None or found.loc.startswith("net.mlir:")
 
 
 def test_native_columns(parse: Parse, hardware: Machine) -> None:
-    """The array reads both operands once and writes its 16 outputs with every tile; the DMA fills and empties SPM."""
-    native = row(parse(product("loops [k : 4] spm 1024 bytes")), hardware()).native
+    """The array reads both operands once and writes its 16 sums with every tile; the DMA fills and empties SPM."""
+    native = row(parse(product("loops [k : 4] spm 512 bytes")), hardware()).native
     assert native == {
         "tiles": 10,
         "folds": 10,
@@ -56,9 +56,9 @@ def test_native_columns(parse: Parse, hardware: Machine) -> None:
         "transfer_cycles": 168,
         "first_load_bytes": 64,
         "spm_read_bytes": 640 + 32,
-        "spm_write_bytes": 10 * 32 + 640,
+        "spm_write_bytes": 10 * 64 + 640,
         "compulsory_bytes": 672,
-        "capacity_bound_bytes": 476,
+        "capacity_bound_bytes": 529,
         "reached_bytes": 672,
         "gap_bytes": 0,
         "gap": 0.0,
@@ -68,15 +68,15 @@ def test_native_columns(parse: Parse, hardware: Machine) -> None:
 
 def test_energy(parse: Parse, hardware: Machine) -> None:
     prices = {"energy__mac_pj": 2.0, "energy__spm_pj_per_byte": 0.5, "energy__dram_pj_per_byte": 10.0}
-    found = row(parse(product("loops [k : 4] spm 1024 bytes")), hardware(**prices))
-    assert found.energy_j == pytest.approx(1e-12 * (640 * 2.0 + (672 + 960) * 0.5 + 672 * 10.0), rel=1e-12)
+    found = row(parse(product("loops [k : 4] spm 512 bytes")), hardware(**prices))
+    assert found.energy_j == pytest.approx(1e-12 * (640 * 2.0 + (672 + 1280) * 0.5 + 672 * 10.0), rel=1e-12)
     del prices["energy__mac_pj"]
     assert row(parse(product("loops [k : 4]")), hardware(**prices)).energy_j is None
 
 
 def test_element_bytes_win_over_the_type(parse: Parse, hardware: Machine) -> None:
     found = row(parse(product("loops [k : 4]")), hardware(memory__element_bytes=1))
-    assert (found.dram_read_bytes, found.dram_write_bytes, found.spm_bytes) == (320, 16, 48)
+    assert (found.dram_read_bytes, found.dram_write_bytes, found.spm_bytes) == (320, 16, 16 + 16 + 64)
 
 
 def test_limits(parse: Parse, hardware: Machine) -> None:
@@ -116,7 +116,7 @@ def test_no_schedule(parse: Parse, hardware: Machine) -> None:
     assert "pass 'schedule'" in error.value.hint
 
 
-@pytest.mark.parametrize("schedule", ["loops [k : 4] spm 1028 bytes", "loops [m : 1] keep(X = 1)"])
+@pytest.mark.parametrize("schedule", ["loops [k : 4] spm 516 bytes", "loops [m : 1] keep(X = 1)"])
 def test_too_large_for_the_memory(parse: Parse, hardware: Machine, schedule: str) -> None:
     """A promise above the memory, and blocks above it without a promise; both exit with 3."""
     small = hardware() if "spm" in schedule else hardware(memory__spm_kib=0.75)

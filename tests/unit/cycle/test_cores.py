@@ -63,7 +63,7 @@ def test_split_by_hand(parse: Parse, hardware: Machine) -> None:
     assert found.schedule is not None
     assert found.schedule.partition == Partition("m", 2, "cores")
     assert (found.schedule.order, found.schedule.tile) == (["k"], {"m": 4, "n": 4, "k": 4})
-    assert found.spm_bytes == 96
+    assert found.spm_bytes == 32 + 32 + 64
     native = found.native
     assert (native["cores"], native["load_balance"], native["tiles"]) == (2, 1.0, 20)
     assert native["fill_drain_cycles"] == 6
@@ -73,11 +73,11 @@ def test_split_by_hand(parse: Parse, hardware: Machine) -> None:
 
 
 def test_partial_sums_of_a_split_reduction(parse: Parse, hardware: Machine) -> None:
-    """Both cores add to all of Y: the second reads what the first wrote, unless it passes on chip."""
+    """Both cores add to all of Y: the second reads the sums that the first wrote, unless they pass on chip."""
     module = product("loops [cores k : 20, k : 4]")
     dram = row(parse(module), hardware(array__cores=2))
-    assert dram.tensors["Y"] == TensorBytes(64, 128)
-    assert dram.native["core_read_bytes"] == [320 + 160, 320 + 160 + 64]
+    assert dram.tensors["Y"] == TensorBytes(128, 128 + 64)
+    assert dram.native["core_read_bytes"] == [320 + 160, 320 + 160 + 128]
     on_chip = row(parse(module), hardware(array__cores=2, array__reduction="on-chip"))
     assert on_chip.tensors["Y"] == TensorBytes(0, 64)
     assert number(on_chip.cycles) < number(dram.cycles)

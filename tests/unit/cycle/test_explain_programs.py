@@ -129,7 +129,7 @@ def test_how_much_scratchpad_moving_everything_once_takes(
     )
     assert room is not None
     too_small, enough = (int(number.replace(",", "")) for number in room.groups())
-    assert 1024 < too_small < enough == 2 * (64 * 64 + 64 + 64)
+    assert 1024 < too_small < enough == 4 * 64 * 64 + 2 * (64 + 64)
     # Half of the scratchpad may be used.
     (text,) = certified(explained_text(capsys, "pair.dsl", *options, f"memory.spm_kib={too_small / 512}"))
     assert f"the capacity bound with {too_small:,} of scratchpad" in text

@@ -57,7 +57,10 @@ def score(module: ModuleOp, hardware: Hardware) -> Report:
 
 
 def large(**memory: object) -> Hardware:
-    return load_hardware("igo-large", {"memory.policy": "lru", **{f"memory.{k}": v for k, v in memory.items()}})
+    return load_hardware(
+        "igo-large",
+        {"memory.policy": "lru", "array.accumulator_bits": 16, **{f"memory.{k}": v for k, v in memory.items()}},
+    )
 
 
 def line(layer: str, order: str) -> dict[str, str]:

@@ -52,8 +52,8 @@ def test_dy_is_read_once_for_both_products(parse: Parse, hardware: Machine) -> N
     assert moved(dw) == moved(apart[1]) | {"dY": (0, 0)}
     assert dw.native["not_moved_bytes"] == 192
     assert (dx.native["resident_out"], dw.native["resident_in"]) == (["dY"], ["dY"])
-    # All of dY instead of a row of blocks or one block: 24 elements for 8 and for 4; W, dX and X, dW have blocks of 4.
-    assert ((apart[0].spm_bytes, dx.spm_bytes), (apart[1].spm_bytes, dw.spm_bytes)) == ((32, 64), (24, 64))
+    # All of dY instead of a row of blocks or one block: 24 elements for 8 and for 4; blocks of 4, sums of 4 bytes.
+    assert ((apart[0].spm_bytes, dx.spm_bytes), (apart[1].spm_bytes, dw.spm_bytes)) == ((40, 72), (32, 72))
     assert dw.lower_bound_bytes == (48 + 32) * 2
 
 
@@ -79,16 +79,16 @@ def test_a_result_that_all_find_is_not_written(parse: Parse, hardware: Machine) 
     assert moved(dx)["dX"] == (0, 96)
     assert moved(g)["in0"] == (0, 0)
     # dX takes its room from the product between.
-    assert (dw.native["passing_bytes"], dw.spm_bytes) == (96, 96 + 24)
+    assert (dw.native["passing_bytes"], dw.spm_bytes) == (96, 96 + 32)
 
 
 def test_no_room_is_an_error_of_the_operation_without_it(parse: Parse, hardware: Machine) -> None:
     relu = f"%g = npu.vector relu(%dx) ops 48 resident(in in0) : ({DX}) -> {DX}"
     text = pair(f"{TILES} resident(out dX)", TILES, after=relu)
-    # dX whole, blocks of dY and W; then dX beside the blocks of dW: 96 + 24 bytes.
-    assert rows(parse, hardware, text, memory__spm_kib=0.234375)[1].spm_bytes == 120
-    with pytest.raises(CapacityError, match=r"layer fc takes 112 bytes of SPM with what stays there \(0 of them for"):
-        rows(parse, hardware, text, memory__spm_kib=0.21484375)
+    # Sums of all of dX, blocks of dY and W: 192 + 16 bytes; then dX beside the blocks of dW: 96 + 32.
+    assert [row.spm_bytes for row in rows(parse, hardware, text, memory__spm_kib=0.40625)[:2]] == [208, 128]
+    with pytest.raises(CapacityError, match=r"layer fc takes 208 bytes of SPM with what stays there \(0 of them for"):
+        rows(parse, hardware, text, memory__spm_kib=0.40234375)
 
 
 @pytest.mark.parametrize(

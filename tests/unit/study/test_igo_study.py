@@ -19,6 +19,7 @@ from npuc.compiler.study.igo.times import ORDERS, layer_times, scheme_times
 from npuc.compiler.study.igo.view import to_csv, to_json, to_text
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
 from tests.unit.analysis.test_lru_prototype import rows as prototype
+from tests.widths import of_bytes
 
 MODELS = ("ncf", "mob")
 ORDER: dict[str, PublishedChoice] = {"inter": ORDERS[0], "dX": ORDERS[1], "dW": ORDERS[2]}
@@ -142,7 +143,7 @@ def test_what_the_papers_assumptions_are() -> None:
 
     def alone(nest: Statement, order: str) -> Walk:
         steps = tuple(Loop(d, 90) for d in order)
-        return Walk(nest_of(size, nest), Schedule(steps), (2,) * 3)
+        return Walk(nest_of(size, nest), Schedule(steps), of_bytes(nest_of(size, nest), 2))
 
     dx, dw = (walk_pool((walk,), paper.pool).time for walk in (alone(DX, "kmn"), alone(DW, "knm")))
     assert paper.sequential(size) == dx + dw
@@ -170,7 +171,7 @@ def test_cores_add_to_one_sum() -> None:
     def walk(nest_size: Size, core: int) -> Walk:
         nest = fused_nest(nest_size)
         values = tuple((name, core if "m" in t.dims else 0) for name, t in nest.tensors.items())
-        return Walk(nest, Schedule(steps), (2,) * 5, values)
+        return Walk(nest, Schedule(steps), of_bytes(nest, 2), values)
 
     one = walk_pool((walk(Size(512, 256, 384), 0),), machine)
     two = walk_pool((walk(Size(256, 256, 384), 0), walk(Size(256, 256, 384), 1)), machine, "zipped")
@@ -182,7 +183,8 @@ def test_cores_add_to_one_sum() -> None:
 
 def test_sums_in_different_tiles_are_refused() -> None:
     machine: Machine = LARGE.machine
-    walks = tuple(Walk(nest_of(Size(256, 256, 256), DX), Schedule((Loop("m", step),)), (2,) * 3) for step in (128, 64))
+    nest = nest_of(Size(256, 256, 256), DX)
+    walks = tuple(Walk(nest, Schedule((Loop("m", step),)), of_bytes(nest, 2)) for step in (128, 64))
     with pytest.raises(ValueError, match="dX is the sum of two walks in different"):
         walk_pool(walks, machine, "zipped")
 

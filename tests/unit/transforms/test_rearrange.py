@@ -24,16 +24,22 @@ PAIR = """func.func @pair(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<
   func.return %dx, %dw : tensor<6x8xf32>, tensor<8x4xf32>
 }"""
 TILES = 'tile{steps="m:2,n:2,k:2"}'
-ELEMENTS = {"memory.element_bytes": 1}
+ELEMENTS = {"memory.element_bytes": 2, "array.accumulator_bits": 16}
+"""Partial sums as wide as elements, so that half the bytes are elements."""
 
 
 def pair(passes: str, source: str = PAIR) -> list[OpRow]:
-    """The rows of the pair after passes; bytes are elements."""
+    """The rows of the pair after passes; an element has two bytes, a partial sum too."""
     return compile_source(source, "mlir", pipeline=passes, hardware="igo-small", overrides=ELEMENTS).ops
 
 
 def moved(row: OpRow) -> int:
     return (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
+
+
+def by_tensor(row: OpRow) -> dict[str, tuple[int, int]]:
+    """The elements of each tensor that are read and written."""
+    return {name: (t.read_bytes // 2, t.write_bytes // 2) for name, t in row.tensors.items()}
 
 
 # order, keep, then elements read and written: dY, W, X, dX, dW; total, and elements held.
@@ -61,19 +67,18 @@ def test_what_each_order_of_the_example_moves(
 ) -> None:
     kept = f',keep{{tensors="{keep}"}}' if keep else ""
     (row,) = pair(f"interleave,{TILES},rearrange{{order={order}}}{kept}")
-    found = {name: (t.read_bytes, t.write_bytes) for name, t in row.tensors.items()}
-    assert found == {"dY": dy, "W": w, "X": x, "dX": dx, "dW": dw}
-    assert (moved(row), row.spm_bytes) == (total, held)
+    assert by_tensor(row) == {"dY": dy, "W": w, "X": x, "dX": dx, "dW": dw}
+    assert (moved(row), row.spm_bytes) == (2 * total, 2 * held)
 
 
 def test_the_sequential_example() -> None:
     """dX by rows, dW by columns."""
     rows = pair(f"{TILES},rearrange{{order=m,k,n}},rearrange{{order=n,k,m only=last}}", PAIR.replace(*LAST))
-    assert [{name: (t.read_bytes, t.write_bytes) for name, t in row.tensors.items()} for row in rows] == [
+    assert [by_tensor(row) for row in rows] == [
         {"dY": (96, 0), "W": (96, 0), "dX": (0, 48)},
         {"X": (96, 0), "dY": (96, 0), "dW": (0, 32)},
     ]
-    assert [(moved(row), row.spm_bytes) for row in rows] == [(240, 12), (224, 12)]
+    assert [(moved(row), row.spm_bytes) for row in rows] == [(2 * 240, 2 * 12), (2 * 224, 2 * 12)]
 
 
 LAST = ('"fc", role = "dw"', '"last", role = "dw"')
@@ -192,13 +197,13 @@ def test_a_letter_and_a_dimension_of_it() -> None:
 
 def test_depths_that_do_not_fit_in_an_order() -> None:
     """dY is a tile inside m, and a row inside n."""
-    set_by_hand = 'loops [n : 1, m : 1, k : 1] keep(dY = 2) spm 11 bytes {layer = "fc", role = "dx"}'
+    set_by_hand = 'loops [n : 1, m : 1, k : 1] keep(dY = 2) spm 32 bytes {layer = "fc", role = "dx"}'
     source = PAIR.replace('{layer = "fc", role = "dx"}', set_by_hand)
     assert len(pair("schedule", source)) == 2
     with pytest.raises(CapacityError) as raised:
         pair("rearrange{order=m,n,k},rearrange{order=k,m,n only=fc},schedule", source)
     assert (
-        "the blocks of dX of 'fc' take 29 bytes of SPM (dY 24, W 1, dX 4), a schedule may use 11"
+        "the blocks of dX of 'fc' take 52 bytes of SPM (dY 48, W 2, dX 2), a schedule may use 32"
         == raised.value.message
     )
     assert raised.value.location is not None
