@@ -3,7 +3,7 @@ Spreading a forward function over a mesh: the same program on each device's part
 
 Every operation becomes itself on local types; where a value is needed in another form, slices, all-to-alls and
 all-gathers bring it there, and addends are summed where they are made. All of it has derivatives, so that autodiff
-makes the movement of the backward pass.
+makes the movement of the backward pass. Of what is known before the step, masks and tables, a device makes its part.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from npuc.compiler.analysis.parallel.flows import Flows, Home
 from npuc.compiler.analysis.parallel.moves import Form, Move, moves
 from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.program import Task
+from npuc.compiler.analysis.parallel.program import Source, Task
 from npuc.compiler.analysis.parallel.terms import Pattern, form_of, shared_levels
+from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Combine, Cut, rebuilt
+from npuc.compiler.layers.dropout import dropout_of_part
 from npuc.compiler.transforms._divides import check_divides
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.dist.collective import AllGatherOp, AllReduceOp, AllToAllOp, CopyOp, DistOp, SliceOp, on_mesh
@@ -29,7 +31,8 @@ from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr
 from npuc.dialects.dist.sharding import SHARDING, Sharding, ShardingAttr
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import tensor_of, tensor_type
-from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.base import TrainOp, ints
+from npuc.dialects.train.dropout import DropoutOp
 from npuc.dialects.train.signature import results_of
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -58,6 +61,14 @@ class _Local:
     form: Form
 
 
+@dataclass(frozen=True)
+class _Constant:
+    """What makes a value that depends on nothing: a task and its operation. It is done where the value is read."""
+
+    task: Task
+    op: TrainOp
+
+
 @dataclass
 class _Spreading:
     """The function under construction: what is known of each value by its number."""
@@ -70,6 +81,8 @@ class _Spreading:
     ops: list[Operation] = field(default_factory=list[Operation])
     local: dict[int, _Local] = field(default_factory=dict[int, _Local])
     read: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    constants: dict[int, _Constant] = field(default_factory=dict[int, _Constant])
+    parts: dict[tuple[int, Form], SSAValue] = field(default_factory=dict[tuple[int, Form], SSAValue])
 
     def rewrite(self) -> None:
         block = self.func.body.block
@@ -86,7 +99,11 @@ class _Spreading:
                 continue
             source = next(sources)
             numbers.update(zip(source.results, task.results, strict=True))
-            self._do(number, task, source)
+            assert isinstance(source, TrainOp)
+            if self._is_constant(task):
+                self.constants.update((value, _Constant(task, source)) for value in task.results)
+            else:
+                self._do(number, task, source)
         self._finish(arguments, last, [numbers[value] for value in last.operands])
 
     # ---- forms
@@ -105,8 +122,7 @@ class _Spreading:
 
     def _form_made(self, number: int, task: Task, place: int) -> Form:
         """The form in which a task makes a result."""
-        axes = [None if cut is None else cut.results[place] for cut in self._cuts(number)]
-        return tuple(axis if isinstance(axis, int) else None for axis in axes)
+        return _form_of_result(self._cuts(number), place)
 
     # ---- arguments
 
@@ -132,22 +148,38 @@ class _Spreading:
         self.ops.append(derive(source, new))
         return new
 
-    def _do(self, number: int, task: Task, op: Operation) -> None:
+    def _do(self, number: int, task: Task, op: TrainOp) -> None:
         """An operation on a device's parts, and the sums of what it makes addends of."""
-        assert isinstance(op, TrainOp)
-        operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
         cuts = self._cuts(number)
-        types: list[Attribute] = []
-        for place, result in enumerate(op.results):
-            type = tensor_type(result)
-            made = sharding_of(self._form_made(number, task, place), len(type.get_shape()))
-            types.append(tensor_of(type.element_type, made.local_shape(self.mesh, type.get_shape())))
-        shares = [(cut, size) for cut, size in zip(cuts, self.mesh.sizes, strict=True) if cut is not None]
-        new = self._emit(op, rebuilt(op, operands, types, shares))
+        if isinstance(op, DropoutOp):
+            new = self._emit(op, self._dropout(number, op, cuts))
+        else:
+            operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
+            forms = [self._form_made(number, task, place) for place in range(len(op.results))]
+            new = self._emit(op, self._rebuilt(op, operands, forms, cuts))
         for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
             result.name_hint = op.results[place].name_hint
             summed = self._summed(op, result, cuts, place)
             self.local[value] = _Local(summed, self._form_made(number, task, place))
+
+    def _rebuilt(
+        self, op: TrainOp, operands: Sequence[SSAValue], forms: Sequence[Form], cuts: Sequence[Cut | None]
+    ) -> TrainOp:
+        """An operation on parts by a cut for each level, with results in these forms."""
+        types: list[Attribute] = []
+        for result, form in zip(op.results, forms, strict=True):
+            type = tensor_type(result)
+            made = sharding_of(form, len(type.get_shape()))
+            types.append(tensor_of(type.element_type, made.local_shape(self.mesh, type.get_shape())))
+        shares = [(cut, size) for cut, size in zip(cuts, self.mesh.sizes, strict=True) if cut is not None]
+        return rebuilt(op, operands, types, shares)
+
+    def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
+        """A dropout of a part; positions along axes that are whole are left out."""
+        cut = {own.results[0] for own in cuts if own is not None}
+        x, step = self._fetch(number, 0, op), self._fetch(number, 1, op)
+        places = {axis: 2 + place for place, axis in enumerate(ints(op.axes)) if axis in cut}
+        return dropout_of_part(op, x, step, {axis: self._fetch(number, at, op) for axis, at in places.items()})
 
     def _summed(self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int) -> SSAValue:
         """A result of which devices have addends, summed."""
@@ -167,6 +199,9 @@ class _Spreading:
             reading = self.flows.readings[index]
             pattern = self._pattern(reading.reader)
             target = form_of(reading.needed, pattern)
+            if reading.value in self.constants:
+                self.read[index] = self._constant(reading.value, target)
+                return self.read[index]
             local = self.local[reading.value]
             value = self._brought(local, target, source, addends=reading.scattered)
             shared = shared_levels(reading.shared, pattern, local.form if reading.scattered else None)
@@ -185,6 +220,49 @@ class _Spreading:
                 sharding = sharding.with_cut(move.target, move.level)
         return value
 
+    # ---- what is known before the step
+
+    def _is_constant(self, task: Task) -> bool:
+        """Whether what a task makes depends on no argument."""
+        return all(self.network.program.values[value].source is Source.CONSTANT for value in task.results)
+
+    def _constant(self, value: int, form: Form) -> SSAValue:
+        """
+        A value that depends on nothing, in some form: its operation on parts where that can be shared so, else its
+        slice. All who read it in one form share it.
+        """
+        if (value, form) not in self.parts:
+            task, op = self.constants[value].task, self.constants[value].op
+            cuts = self._cuts_to(task, op, value, form)
+            if cuts is None:
+                whole: Form = (None,) * len(form)
+                sliced = self._brought(_Local(self._constant(value, whole), whole), form, op)
+                self.parts[value, form] = sliced
+                return sliced
+            operands = [
+                self._constant(operand, tuple(None if cut is None else cut.operands[place] for cut in cuts))
+                for place, operand in enumerate(task.operands)
+            ]
+            forms = [_form_of_result(cuts, place) for place in range(len(op.results))]
+            new = self._emit(op, self._rebuilt(op, operands, forms, cuts))
+            for result, old, own, made in zip(new.results, op.results, task.results, forms, strict=True):
+                result.name_hint = old.name_hint
+                self.parts[own, made] = result
+        return self.parts[value, form]
+
+    def _cuts_to(self, task: Task, op: TrainOp, value: int, form: Form) -> list[Cut | None] | None:
+        """For each level a cut of an operation that makes a value in some form; None where there is none."""
+        place = task.results.index(value)
+        found: list[Cut | None] = []
+        for axis in form:
+            cut = next((cut for cut in get_layer(op).cuts(op) if axis is not None and cut.results[place] == axis), None)
+            if axis is not None and (
+                cut is None or cut.common(op) % self.mesh.devices or any(isinstance(a, Combine) for a in cut.results)
+            ):
+                return None
+            found.append(cut)
+        return found
+
     # ---- the end
 
     def _finish(self, arguments: list[BlockArgument], last: ReturnOp, returned: Sequence[int]) -> None:
@@ -199,7 +277,7 @@ class _Spreading:
         values: list[SSAValue] = []
         forms: list[Form] = []
         for index, number in enumerate(returned):
-            local = self.local[number]
+            local = _Local(self._constant(number, whole), whole) if number in self.constants else self.local[number]
             form = wanted.get(index, local.form)
             source = local.value.owner if isinstance(local.value.owner, Operation) else last
             values.append(self._brought(local, form, source))
@@ -212,6 +290,12 @@ class _Spreading:
         self.func.arg_attrs = _with_shardings(self.func.arg_attrs, arguments, argument_forms)
         self.func.res_attrs = _with_shardings(self.func.res_attrs, values, forms)
         self.func.attributes[MESH] = MeshAttr(self.mesh)
+
+
+def _form_of_result(cuts: Sequence[Cut | None], place: int) -> Form:
+    """The form in which an operation makes a result by a cut for each level."""
+    axes = [None if cut is None else cut.results[place] for cut in cuts]
+    return tuple(axis if isinstance(axis, int) else None for axis in axes)
 
 
 def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding, *, addends: bool) -> DistOp:
