@@ -49,8 +49,8 @@ def share_of(report: Report, tensor: str) -> float | None:
 
 
 def is_training(report: Report) -> bool:
-    """Whether the report has more than a forward pass."""
-    return any(row.phase != "forward" for row in report.ops)
+    """Whether the report has more than a forward pass; what is exchanged in one belongs to it."""
+    return any(row.phase != "forward" and row.native.get("of") != "forward" for row in report.ops)
 
 
 def verdict(report: Report) -> str:
