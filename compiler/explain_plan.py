@@ -51,8 +51,8 @@ def explain_plan(source: Source, options: CompileOptions, choose: Choose | None 
     """
     The plan of a network for `devices` by the strategy `parallel` under a `convention`: all layers, or that one.
 
-    It is that of a program: a cut that does not go even is refused as by `npuc compile`. What is best where all else adapts is said of a single layer, and of all where it is found exactly. Raises
-    `NpucError`s.
+    It is that of a program: a cut that does not go even is refused as by `npuc compile`. What is best where all else
+    adapts is said of a single layer, and of all where it is found exactly. Raises `NpucError`s.
     """
     with without_cycle_collection():
         return _explain_plan(source, options, choose)

@@ -27,7 +27,7 @@ def check_unused(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             raise UsageError(
-                f"{name} has no meaning beside --devices: a plan is of a whole step, before any backend",
+                f"{name} has no meaning beside --devices: a plan is of a step, before any backend",
                 hint=f"leave out {name}, or --devices",
             )
 

@@ -242,7 +242,8 @@ class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """
     How the step is split over devices; `planned` is there for plans of other objectives than movement.
 
-    `training` is false where a forward pass is planned, which has no gradients to move. `seconds` is what the products and the movement of a step take on unlike devices.
+    `training` is false where a forward pass is planned, which has no gradients to move. `seconds` is what the products
+    and the movement of a step take on unlike devices.
     """
 
     strategy: str

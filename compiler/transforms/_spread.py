@@ -14,16 +14,16 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npuc.compiler.analysis.parallel.flows import Flows, Home
 from npuc.compiler.analysis.parallel.moves import Form, Move, moves
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.program import Source, Task
 from npuc.compiler.analysis.parallel.terms import Pattern, form_of, shared_levels
-from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Combine, Cut, rebuilt
+from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
+from npuc.compiler.transforms._constants import Constants, form_of_result, part_of, sharding_of
 from npuc.compiler.transforms._divides import check_divides
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.dist.collective import AllGatherOp, AllReduceOp, AllToAllOp, CopyOp, DistOp, SliceOp, on_mesh
@@ -48,25 +48,12 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
     _Spreading(func, network, flows, plan, mesh).rewrite()
 
 
-def sharding_of(form: Form, rank: int) -> Sharding:
-    """A form as the sharding of a tensor of that rank."""
-    return Sharding(tuple(tuple(h for h, axis in enumerate(form) if axis == own) for own in range(rank)))
-
-
 @dataclass
 class _Local:
     """A value on a device, and its form."""
 
     value: SSAValue
     form: Form
-
-
-@dataclass(frozen=True)
-class _Constant:
-    """What makes a value that depends on nothing: a task and its operation. It is done where the value is read."""
-
-    task: Task
-    op: TrainOp
 
 
 @dataclass
@@ -81,8 +68,10 @@ class _Spreading:
     ops: list[Operation] = field(default_factory=list[Operation])
     local: dict[int, _Local] = field(default_factory=dict[int, _Local])
     read: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
-    constants: dict[int, _Constant] = field(default_factory=dict[int, _Constant])
-    parts: dict[tuple[int, Form], SSAValue] = field(default_factory=dict[tuple[int, Form], SSAValue])
+    constants: Constants = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.constants = Constants(self.mesh, self._emit, self._sliced)
 
     def rewrite(self) -> None:
         block = self.func.body.block
@@ -100,8 +89,8 @@ class _Spreading:
             source = next(sources)
             numbers.update(zip(source.results, task.results, strict=True))
             assert isinstance(source, TrainOp)
-            if self._is_constant(task):
-                self.constants.update((value, _Constant(task, source)) for value in task.results)
+            if all(self.network.program.values[value].source is Source.CONSTANT for value in task.results):
+                self.constants.add(task, source)
             else:
                 self._do(number, task, source)
         self._finish(arguments, last, [numbers[value] for value in last.operands])
@@ -122,7 +111,7 @@ class _Spreading:
 
     def _form_made(self, number: int, task: Task, place: int) -> Form:
         """The form in which a task makes a result."""
-        return _form_of_result(self._cuts(number), place)
+        return form_of_result(self._cuts(number), place)
 
     # ---- arguments
 
@@ -156,23 +145,11 @@ class _Spreading:
         else:
             operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
             forms = [self._form_made(number, task, place) for place in range(len(op.results))]
-            new = self._emit(op, self._rebuilt(op, operands, forms, cuts))
+            new = self._emit(op, part_of(op, operands, forms, cuts, self.mesh))
         for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
             result.name_hint = op.results[place].name_hint
             summed = self._summed(op, result, cuts, place)
             self.local[value] = _Local(summed, self._form_made(number, task, place))
-
-    def _rebuilt(
-        self, op: TrainOp, operands: Sequence[SSAValue], forms: Sequence[Form], cuts: Sequence[Cut | None]
-    ) -> TrainOp:
-        """An operation on parts by a cut for each level, with results in these forms."""
-        types: list[Attribute] = []
-        for result, form in zip(op.results, forms, strict=True):
-            type = tensor_type(result)
-            made = sharding_of(form, len(type.get_shape()))
-            types.append(tensor_of(type.element_type, made.local_shape(self.mesh, type.get_shape())))
-        shares = [(cut, size) for cut, size in zip(cuts, self.mesh.sizes, strict=True) if cut is not None]
-        return rebuilt(op, operands, types, shares)
 
     def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
         """A dropout of a part; positions along axes that are whole are left out."""
@@ -200,7 +177,7 @@ class _Spreading:
             pattern = self._pattern(reading.reader)
             target = form_of(reading.needed, pattern)
             if reading.value in self.constants:
-                self.read[index] = self._constant(reading.value, target)
+                self.read[index] = self.constants.part(reading.value, target)
                 return self.read[index]
             local = self.local[reading.value]
             value = self._brought(local, target, source, addends=reading.scattered)
@@ -209,6 +186,10 @@ class _Spreading:
                 value = self._emit(source, on_mesh(CopyOp, self.mesh, value, over=shared)).out
             self.read[index] = value
         return self.read[index]
+
+    def _sliced(self, value: SSAValue, form: Form, source: Operation) -> SSAValue:
+        """The part in some form of a value that every device has whole."""
+        return self._brought(_Local(value, (None,) * len(form)), form, source)
 
     def _brought(self, local: _Local, target: Form, source: Operation, *, addends: bool = False) -> SSAValue:
         """A value in another form; each device may have an addend of the gradient of what is gathered (`addends`)."""
@@ -219,49 +200,6 @@ class _Spreading:
             if move.target is not None:
                 sharding = sharding.with_cut(move.target, move.level)
         return value
-
-    # ---- what is known before the step
-
-    def _is_constant(self, task: Task) -> bool:
-        """Whether what a task makes depends on no argument."""
-        return all(self.network.program.values[value].source is Source.CONSTANT for value in task.results)
-
-    def _constant(self, value: int, form: Form) -> SSAValue:
-        """
-        A value that depends on nothing, in some form: its operation on parts where that can be shared so, else its
-        slice. All who read it in one form share it.
-        """
-        if (value, form) not in self.parts:
-            task, op = self.constants[value].task, self.constants[value].op
-            cuts = self._cuts_to(task, op, value, form)
-            if cuts is None:
-                whole: Form = (None,) * len(form)
-                sliced = self._brought(_Local(self._constant(value, whole), whole), form, op)
-                self.parts[value, form] = sliced
-                return sliced
-            operands = [
-                self._constant(operand, tuple(None if cut is None else cut.operands[place] for cut in cuts))
-                for place, operand in enumerate(task.operands)
-            ]
-            forms = [_form_of_result(cuts, place) for place in range(len(op.results))]
-            new = self._emit(op, self._rebuilt(op, operands, forms, cuts))
-            for result, old, own, made in zip(new.results, op.results, task.results, forms, strict=True):
-                result.name_hint = old.name_hint
-                self.parts[own, made] = result
-        return self.parts[value, form]
-
-    def _cuts_to(self, task: Task, op: TrainOp, value: int, form: Form) -> list[Cut | None] | None:
-        """For each level a cut of an operation that makes a value in some form; None where there is none."""
-        place = task.results.index(value)
-        found: list[Cut | None] = []
-        for axis in form:
-            cut = next((cut for cut in get_layer(op).cuts(op) if axis is not None and cut.results[place] == axis), None)
-            if axis is not None and (
-                cut is None or cut.common(op) % self.mesh.devices or any(isinstance(a, Combine) for a in cut.results)
-            ):
-                return None
-            found.append(cut)
-        return found
 
     # ---- the end
 
@@ -277,7 +215,8 @@ class _Spreading:
         values: list[SSAValue] = []
         forms: list[Form] = []
         for index, number in enumerate(returned):
-            local = _Local(self._constant(number, whole), whole) if number in self.constants else self.local[number]
+            constant = number in self.constants
+            local = _Local(self.constants.part(number, whole), whole) if constant else self.local[number]
             form = wanted.get(index, local.form)
             source = local.value.owner if isinstance(local.value.owner, Operation) else last
             values.append(self._brought(local, form, source))
@@ -290,12 +229,6 @@ class _Spreading:
         self.func.arg_attrs = _with_shardings(self.func.arg_attrs, arguments, argument_forms)
         self.func.res_attrs = _with_shardings(self.func.res_attrs, values, forms)
         self.func.attributes[MESH] = MeshAttr(self.mesh)
-
-
-def _form_of_result(cuts: Sequence[Cut | None], place: int) -> Form:
-    """The form in which an operation makes a result by a cut for each level."""
-    axes = [None if cut is None else cut.results[place] for cut in cuts]
-    return tuple(axis if isinstance(axis, int) else None for axis in axes)
 
 
 def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding, *, addends: bool) -> DistOp:

@@ -117,8 +117,8 @@ def _with_gradients(
     values: Sequence[Value], tasks: Sequence[Task], ops: Sequence[Operation], losses: set[int]
 ) -> Program:
     """
-    The program with the gradients that `autodiff` would derive: of what depends on a trained parameter, so far `active`,
-    those that lead to the loss.
+    The program with the gradients that `autodiff` would derive: of what depends on a trained parameter, which is
+    `active` so far, those that lead to the loss.
     """
     wanted = {number for number in losses if values[number].active}
     found: list[Task] = []

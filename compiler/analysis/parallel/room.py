@@ -25,8 +25,9 @@ from npuc.dialects.train.signature import ArgumentKind
 @dataclass(frozen=True)
 class Room:
     """
-    The memory of a device in bytes, the bytes of every float (None: those of its type), the states of the optimizer for each parameter, and the
-    values of the forward pass, by number, that gradients of weights and that other backward work reads.
+    The memory of a device in bytes, the bytes of every float (None: those of its type), the states of the optimizer for
+    each parameter, and the values of the forward pass, by number, that gradients of weights and that other backward
+    work reads.
     """
 
     limit: int

@@ -152,7 +152,7 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
         (["*l*", "--devices", "2"], "'*l*' means 2 layers: h.linear (#0), logits (#1)", "name one of them"),
         (
             ["--devices", "2", "--mapping", "rs"],
-            "--mapping has no meaning beside --devices: a plan is of a training step, before any backend",
+            "--mapping has no meaning beside --devices: a plan is of a step, before any backend",
             "leave out --mapping, or --devices",
         ),
         (
