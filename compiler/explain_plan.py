@@ -77,7 +77,7 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
     explainer = Explainer(network, flows, planned, width)
     names = unique_names([node.name for node in network.nodes])
     numbers = range(len(names)) if choose is None else [choose(names)]
-    writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow())
+    writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow(), alone=choose is not None)
     bound = planned.bound
     return PlanReport(
         npuc=version(),
@@ -125,10 +125,11 @@ def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:
 class _Writer:
     """Layers of a plan as the report has them."""
 
-    def __init__(self, explainer: Explainer, names: Sequence[str], *, adapts: bool):
+    def __init__(self, explainer: Explainer, names: Sequence[str], *, adapts: bool, alone: bool):
         self.explainer = explainer
         self.names = names
         self.adapts = adapts
+        self.alone = alone
         self.three = has_three_types(explainer.planned.strategy)
 
     def layer(self, node: int) -> PlanLayer:
@@ -145,7 +146,7 @@ class _Writer:
                 sum((part.bytes for part in parts), start=Fraction(0)),
             ),
             other=self._other(explainer.best_other(node)),
-            adapted=self._other(explainer.best_adapted(node) if self.adapts else None),
+            adapted=self._other(explainer.best_adapted(node, whole=self.alone) if self.adapts else None),
         )
 
     def part(self, part: Part) -> PlanPart:

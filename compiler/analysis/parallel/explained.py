@@ -35,6 +35,7 @@ from npuc.compiler.analysis.parallel.strategies import has_three_types
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate, Sizes, Term
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.options import Strategy
+from npuc.dialects.train.signature import ArgumentKind
 
 What = Literal["weight_gradients", "outputs", "input_gradients", "weights", "forward", "gradient"]
 """
@@ -225,9 +226,11 @@ class Explainer:
         """What the best plan moves with each pattern of each node, in the units of `moves`; None where that is hard."""
         return None if self._choices is None else marginals(self._choices[1])
 
-    def best_adapted(self, node: int) -> Other | None:
+    def best_adapted(self, node: int, *, whole: bool = False) -> Other | None:
         """
         The best plan in which a node has another pattern and all else adapts; None where there is none, or too many.
+
+        Its bytes are known where all tensors are of one width; if the plan is to be found as a `whole`, always.
 
         With two types only the number of levels of each counts: their order changes nothing where all else adapts.
         """
@@ -243,7 +246,7 @@ class Explainer:
         ]
         if not kept:
             return None
-        if self._marginals is not None:
+        if self._marginals is not None and (self._one_width is not None or not whole):
             costs = self._marginals[node][np.array(kept)]
             number = int(costs.argmin())
             elements = elements_of(costs.item(number), self.sizes)
@@ -268,7 +271,9 @@ class Explainer:
     @cached_property
     def _one_width(self) -> Fraction | None:
         """The bytes of an element of all that a plan may move; None where tensors differ."""
-        widths = {self._width(term) for term in self.terms}
+        values = self.network.program.values
+        # an input is given in any form
+        widths = {self._width(t) for t in self.terms if values[t.value].argument is not ArgumentKind.INPUT}
         return widths.pop() if len(widths) == 1 else None
 
     @cached_property
