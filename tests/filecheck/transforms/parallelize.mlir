@@ -20,7 +20,7 @@ func.func @net(
 // CHECK-SAME: %t: tensor<8x8xf32> {train.input = "t"}, %w0: tensor<8x128xf32> {train.param = "w0"},
 // CHECK-SAME: %w1: tensor<64x8xf32> {train.param = "w1", dist.sharding = #dist.sharding<[[0], []]>})
 // CHECK-SAME: dist.mesh = #dist.mesh<[2]>
-// CHECK-SAME: dist.plan = {strategy = "joint", convention = "table2", layers = {fc1 = "I", fc2 = "II"}, elements = "1600", bound = "1600"}
+// CHECK-SAME: dist.plan = {strategy = "joint", convention = "table2", layers = {fc1 = "I", fc2 = "II"}, elements = "1600", bytes = "6400", bound = "1600"}
 // CHECK-NEXT: %0 = dist.copy %w0 over [0] {layer = "fc1"} : (tensor<8x128xf32>) -> tensor<8x128xf32>
 // CHECK-NEXT: %1 = train.matmul %x, %0 {layer = "fc1"} : (tensor<4x8xf32>, tensor<8x128xf32>) -> tensor<4x128xf32>
 // CHECK-NEXT: %2 = dist.all_to_all %1 split 1 concat 0 over [0] {layer = "fc2"} : (tensor<4x128xf32>) -> tensor<8x64xf32>
