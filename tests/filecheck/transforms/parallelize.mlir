@@ -59,7 +59,7 @@ func.func @residual(
   func.return %3 : tensor<f32>
 }
 // CHECK: func.func @residual(
-// CHECK-SAME: layers = {fc1 = "II", fc2 = "II"}, elements = "320", bound = "320"}
+// CHECK-SAME: layers = {fc1 = "II", fc2 = "II"}, elements = "320", bytes = "1280", bound = "320"}
 // CHECK-NEXT: %0 = train.matmul %x, %w0 {layer = "fc1"} : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
 // CHECK-NEXT: %1 = dist.all_reduce %0 over [0] {layer = "fc1"} : (tensor<8x16xf32>) -> tensor<8x16xf32>
 // CHECK-NEXT: %2 = dist.slice %1 axis 1 over [0] {layer = "fc2"} : (tensor<8x16xf32>) -> tensor<8x8xf32>
