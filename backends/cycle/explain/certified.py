@@ -45,8 +45,8 @@ def kept_condition(rows: Sequence[OpRow]) -> str:
 
 def certified_text(found: Certificate, room: int, what: str, held: str) -> str:
     """
-    A certificate in words; `room` is the scratchpad that a `what` (schedule, program) may use, in bytes, and `held` what
-    the bound holds for.
+    A certificate in words; `room` is the scratchpad that a `what` (schedule, program) may use, in bytes, and `held`
+    what the bound holds for.
     """
     bound = f"capacity bound with {room:,} of scratchpad"
     if found.capacity > found.compulsory:

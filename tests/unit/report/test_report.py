@@ -299,7 +299,8 @@ def test_table_shows_how_far_layers_are_from_their_bounds() -> None:
     gaps = {words[0]: words[-2] for line in text.splitlines() if len(words := line.split()) > 4}
     assert (gaps["a.x"], gaps["a.y"], gaps["b"], gaps["total"]) == ("optimal", "4.1", "<0.1", "0.4")
     assert (
-        "optimal   1 of 3 layers with products at the proved bound of their traffic by themselves, all together 0.4% above it" in text
+        "optimal   1 of 3 layers with products at the proved bound of their traffic by themselves, "
+        "all together 0.4% above it" in text
     )
     whole = printed(certified(certificate("a", 5, 5)), 120)
     assert "1 of 1 layers with products at the proved bound of their traffic by themselves\n" in whole
