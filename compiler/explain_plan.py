@@ -25,7 +25,7 @@ from npuc.compiler.analysis.parallel.strategies import has_three_types
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.driver import check_options
 from npuc.compiler.errors import UsageError
-from npuc.compiler.lowering import parallel_passes
+from npuc.compiler.lowering import parallel_passes, without_loss
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import CompileOptions
 from npuc.compiler.parallel import TYPES_SHOWN, exact_number, movement
@@ -35,10 +35,11 @@ from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
 from npuc.compiler.run import stamp_default_target
 from npuc.compiler.scoring import machine_for, network_name, version
 from npuc.compiler.source import Source
+from npuc.compiler.transforms._divides import check_divides
 from npuc.compiler.transforms._undo import undo_autodiff
-from npuc.compiler.transforms.parallelize import ParallelizePass, width_of
+from npuc.compiler.transforms.parallelize import ParallelizePass, float_bytes_of
 from npuc.compiler.verify import SourceTexts, error_at
-from npuc.dialects.dist import mesh_of
+from npuc.dialects.dist import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
 
@@ -50,8 +51,8 @@ def explain_plan(source: Source, options: CompileOptions, choose: Choose | None 
     """
     The plan of a network for `devices` by the strategy `parallel` under a `convention`: all layers, or that one.
 
-    What is best where all else adapts is said of a single layer, and of all where it is found exactly. Raises
-    `NpucError`s.
+    It is that of a program: a cut that does not go even is refused as by `npuc compile`. What is best where all else
+    adapts is said of a single layer, and of all where it is found exactly. Raises `NpucError`s.
     """
     with without_cycle_collection():
         return _explain_plan(source, options, choose)
@@ -69,11 +70,14 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
     machine = machine_for(get_backend(DEFAULT), options, lambda _: None, source.format)
     stamp_default_target(module, options.get("hardware"), options.get("overrides"))
     func = forward_function(module, sources)
-    network, flows, planned = _planned(func, width_of(module), options, machine, sources)
-    explainer = Explainer(network, flows, planned)
+    if options.get("inference"):
+        without_loss(module)
+    width = float_bytes_of(module)
+    network, flows, planned = _planned(func, width, options, machine, sources)
+    explainer = Explainer(network, flows, planned, width)
     names = unique_names([node.name for node in network.nodes])
     numbers = range(len(names)) if choose is None else [choose(names)]
-    writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow())
+    writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow(), alone=choose is not None)
     bound = planned.bound
     return PlanReport(
         npuc=version(),
@@ -83,21 +87,24 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
         strategy=planned.strategy,
         convention=planned.convention,
         devices=prod(planned.sizes),
-        total=movement(planned.total),
+        total=movement(planned.total, explainer.bytes),
         lower_bound_elements=None if bound is None else exact_number(bound),
         sources=[writer.part(part) for part in explainer.sources()],
         layers=[writer.layer(number) for number in numbers],
+        training=network.program.trains,
     )
 
 
 def _planned(
-    func: FuncOp, width: int, options: CompileOptions, machine: Hardware, sources: SourceTexts
+    func: FuncOp, width: int | None, options: CompileOptions, machine: Hardware, sources: SourceTexts
 ) -> tuple[Network, Flows, Planned]:
-    """The plan that compiling with these options takes, by the pass that takes it."""
+    """The plan that compiling with these options takes, by the pass that takes it. Raises what it raises."""
     (step,) = read_pipeline(",".join(parallel_passes(options, machine)), own_passes())
     assert isinstance(step, ParallelizePass)
     with sources.quoted():
-        return step.plan(func, width)
+        network, flows, planned = step.plan(func, width)
+        check_divides(func, network, planned.patterns, Mesh(planned.sizes))
+    return network, flows, planned
 
 
 def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:
@@ -118,10 +125,11 @@ def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:
 class _Writer:
     """Layers of a plan as the report has them."""
 
-    def __init__(self, explainer: Explainer, names: Sequence[str], *, adapts: bool):
+    def __init__(self, explainer: Explainer, names: Sequence[str], *, adapts: bool, alone: bool):
         self.explainer = explainer
         self.names = names
         self.adapts = adapts
+        self.alone = alone
         self.three = has_three_types(explainer.planned.strategy)
 
     def layer(self, node: int) -> PlanLayer:
@@ -133,9 +141,12 @@ class _Writer:
             weights=explainer.network.nodes[node].kind is not None,
             choices=self._types(explainer.planned.patterns[node]),
             parts=[self.part(part) for part in parts],
-            total=movement(sum((part.elements for part in parts), start=Fraction(0))),
+            total=movement(
+                sum((part.elements for part in parts), start=Fraction(0)),
+                sum((part.bytes for part in parts), start=Fraction(0)),
+            ),
             other=self._other(explainer.best_other(node)),
-            adapted=self._other(explainer.best_adapted(node) if self.adapts else None),
+            adapted=self._other(explainer.best_adapted(node, whole=self.alone) if self.adapts else None),
         )
 
     def part(self, part: Part) -> PlanPart:
@@ -144,7 +155,7 @@ class _Writer:
             what=part.what,
             maker=None if part.maker is None else self.names[part.maker],
             levels=[exact_number(amount) for amount in part.levels],
-            total=movement(part.elements),
+            total=movement(part.elements, part.bytes),
         )
 
     def _types(self, pattern: Pattern) -> list[str]:
@@ -155,6 +166,6 @@ class _Writer:
             return None
         return PlanOther(
             choices=self._types(other.pattern),
-            total=movement(other.elements),
+            total=movement(other.elements, other.bytes),
             lower_bound_elements=exact_number(other.bound),
         )

@@ -19,7 +19,6 @@ from npuc.compiler.errors import UsageError
 from npuc.compiler.explain_plan import Choose, forward_function
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import CompileOptions
-from npuc.compiler.parallel import ELEMENT_BYTES
 from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report.unequal import DeviceGroup, UnequalReport
 from npuc.compiler.scoring import network_name, version
@@ -35,8 +34,8 @@ def explain_unequal(
     """
     The plan of a network for `devices` in the groups of a machine: all layers, or that one. Raises `NpucError`s.
 
-    Elements have as many bytes as the machine says (`memory.element_bytes`, 4 without it), and a multiply-accumulate as
-    many operations (`compute.ops_per_mac`).
+    Elements have the bytes of their types, or as many as the machine says of floats (`memory.element_bytes`), and a
+    multiply-accumulate as many operations (`compute.ops_per_mac`).
     """
     with without_cycle_collection():
         return _explain_unequal(source, options, machine, choose)
@@ -61,7 +60,7 @@ def _explain_unequal(
     step = step_of_network(
         network,
         flows,
-        machine.get("memory.element_bytes", int) or ELEMENT_BYTES,
+        machine.get("memory.element_bytes", int),
         machine.get("compute.ops_per_mac", int) or OPS_PER_MAC,
     )
     names = unique_names([node.name for node in network.nodes])

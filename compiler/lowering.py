@@ -84,6 +84,8 @@ def lower(
     mappers = _mapping_passes(model, machine, options, warnings)
     if any(p.name == PARALLELIZE for p in passes):
         _check_alike(machine)
+        if options.get("inference") and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
+            without_loss(module)  # a plan is of what there will be
         from npuc.compiler.work_times import stamp_times
 
         stamp_times(module, model, machine, passes, options, sources, say)

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ELEMENT_BYTES = 4
+"""Bytes of an element of a chain of which only sizes are known, as in HyPar's evaluation."""
 DIRECTIONS = 2
+"""Bytes are those that both sides of a pair read, as in HyPar's evaluation, too."""
 TYPES_SHOWN: dict[str, str] = {"I": "dp", "II": "mp", "III": "III"}
 
 
@@ -70,7 +72,7 @@ def plan_parallel(
     return _report(named, plan.levels, plan.bound, strategy, convention)
 
 
-def plan_of_program(module: ModuleOp, element_bytes: int = ELEMENT_BYTES) -> Parallel | None:
+def plan_of_program(module: ModuleOp) -> Parallel | None:
     """The plan that a program was parallelized by, as the pass `parallelize` wrote it down; None if it was not."""
     from xdsl.dialects.func import FuncOp
 
@@ -80,11 +82,11 @@ def plan_of_program(module: ModuleOp, element_bytes: int = ELEMENT_BYTES) -> Par
         plan = func.attributes.get(PLAN)
         if isinstance(plan, DictionaryAttr):
             mesh = mesh_of(func)
-            return _read(plan, None if mesh is None else mesh.sizes, element_bytes)
+            return _read(plan, None if mesh is None else mesh.sizes)
     return None
 
 
-def _read(plan: DictionaryAttr, sizes: tuple[int, ...] | None, element_bytes: int) -> Parallel:
+def _read(plan: DictionaryAttr, sizes: tuple[int, ...] | None) -> Parallel:
     """A plan from its attribute, for a mesh of those sizes."""
 
     words, entries = _texts(plan), plan.data.get("layers")
@@ -92,10 +94,9 @@ def _read(plan: DictionaryAttr, sizes: tuple[int, ...] | None, element_bytes: in
     levels = [Fraction(amount) for amount in words.get("elements", "").split()]
     layers = {name: tuple(text.split()) for name, text in ways.items()}
     bound = Fraction(words["bound"]) if "bound" in words else None
-    report = _report(
-        layers, levels, bound, words.get("strategy", ""), words.get("convention", ""), sizes, element_bytes
-    )
-    return replace(report, planned=_planned(plan))
+    moved = Fraction(words["bytes"]) if "bytes" in words else None
+    report = _report(layers, levels, bound, words.get("strategy", ""), words.get("convention", ""), sizes, moved)
+    return replace(report, planned=_planned(plan), training="forward" not in plan.data)
 
 
 def _planned(plan: DictionaryAttr) -> PlanCost | None:
@@ -119,9 +120,12 @@ def _report(
     strategy: str,
     convention: str,
     sizes: tuple[int, ...] | None = None,
-    element_bytes: int = ELEMENT_BYTES,
+    moved: Fraction | None = None,
 ) -> Parallel:
-    """The report's object; `layers` has the type of each layer at each level, `sizes` the parts of each (None: two)."""
+    """
+    The report's object; `layers` has the type of each layer at each level, `sizes` the parts of each (None: two),
+    `moved` is in bytes, one direction (None: `ELEMENT_BYTES` an element).
+    """
     parts = (2,) * len(amounts) if sizes is None else sizes
     three = strategy.startswith("accpar")
     levels = [
@@ -139,14 +143,15 @@ def _report(
         convention=convention,
         devices=prod(parts),
         levels=levels,
-        total=movement(total, element_bytes),
+        total=movement(total, total * ELEMENT_BYTES if moved is None else moved),
         lower_bound_elements=None if bound is None else exact_number(bound),
     )
 
 
-def movement(elements: Fraction, element_bytes: int = ELEMENT_BYTES) -> ParallelTotal:
-    """Elements of one direction as the report says them, with their bytes both ways."""
-    return ParallelTotal(elements=exact_number(elements), bytes=exact_number(elements * element_bytes * DIRECTIONS))
+def movement(elements: Fraction, moved: Fraction | None) -> ParallelTotal:
+    """Elements and bytes of one direction as the report says them: bytes both ways, None where they are not known."""
+    both = None if moved is None else exact_number(moved * DIRECTIONS)
+    return ParallelTotal(elements=exact_number(elements), bytes=both)
 
 
 def exact_number(value: Fraction) -> int | str:

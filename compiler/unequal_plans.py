@@ -85,7 +85,7 @@ def unequal_plan(step: Step, names: Sequence[str], fleet: Fleet, plan: Pair) -> 
         convention=TABLE2,
         devices=fleet.devices,
         levels=levels,
-        total=movement(moved_in_all(rows), step.element_bytes),
+        total=movement(moved_in_all(rows), moved_in_all(rows) * step.element_bytes),
         lower_bound_elements=None,
         seconds=plan.step_seconds,
     )

@@ -110,7 +110,6 @@ def command(
                     "-b": backend,
                     "-O": opt_level,
                     "--only": only,
-                    "--inference": inference or None,
                     "--mapping": mapping,
                     "--load": load,
                 }
@@ -126,6 +125,7 @@ def command(
                 "plan_objective": plan_objective,
                 "exact_plan": exact_plan,
                 "zero": zero,
+                "inference": inference,
                 "pipeline": pipeline,
                 "max_ops": max_ops,
             }

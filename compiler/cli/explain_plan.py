@@ -27,7 +27,7 @@ def check_unused(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             raise UsageError(
-                f"{name} has no meaning beside --devices: a plan is of a training step, before any backend",
+                f"{name} has no meaning beside --devices: a plan is of a step, before any backend",
                 hint=f"leave out {name}, or --devices",
             )
 
@@ -43,6 +43,7 @@ def _check_equal(options: CompileOptions) -> None:
     """Raise `UsageError` for options of plans of equal parts."""
     given = {
         "--zero": options.get("zero"),
+        "--inference": options.get("inference"),
         "--exact-plan": options.get("exact_plan"),
         "--plan-objective": options.get("plan_objective", "bytes") != "bytes",
     }

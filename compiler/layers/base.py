@@ -102,6 +102,8 @@ class Layer(Generic[OpT]):
     kind: Kind = Kind.VECTOR
     elementwise: ClassVar[bool] = False
     """Whether an element of a result needs the same element of each operand of its shape, and no other of these."""
+    without_gradient: ClassVar[tuple[int, ...]] = ()
+    """The operands, by number, that never get a gradient though they may be floats."""
 
     def evaluate(self, op: OpT, *arrays: Array) -> tuple[Array, ...]:
         """The results for given operand values, one array a result."""

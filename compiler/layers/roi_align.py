@@ -61,6 +61,7 @@ class RoiAlignLayer(Layer[RoiAlignOp]):
     """The samples' mean of each part of each region; at most what the samples weigh is read."""
 
     op = RoiAlignOp
+    without_gradient = (1,)
 
     def evaluate(self, op: RoiAlignOp, *arrays: Array) -> tuple[Array, ...]:
         x, rois = arrays

@@ -56,6 +56,7 @@ class DetachLayer(Layer[DetachOp]):
 
     op = DetachOp
     kind = Kind.VIEW
+    without_gradient = (0,)
 
     def evaluate(self, op: DetachOp, *arrays: Array) -> tuple[Array, ...]:
         return (arrays[0],)

@@ -25,5 +25,5 @@ def certified_text(report: Report) -> str | None:
     if not found:
         return None
     count = sum(one.optimal for one in found)
-    what = f"{count:,} of {len(found):,} layers with products at the proved bound of their traffic"
+    what = f"{count:,} of {len(found):,} layers with products at the proved bound of their traffic by themselves"
     return what if count == len(found) else f"{what}, all together {gap_text(found)}% above it"

@@ -226,10 +226,15 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ParallelTotal(ByName, frozen=True):
-    """Movement of all levels; a number that is not whole is an exact string (`"3/2"`)."""
+    """
+    Movement of all levels; a number that is not whole is an exact string (`"3/2"`).
+
+    Bytes are those of the tensors' types, both directions; null where tensors differ in width and it is not known which
+    of them are moved.
+    """
 
     elements: int | str
-    bytes: int | str
+    bytes: int | str | None
 
 
 class PlanCost(ByName, frozen=True, kw_only=True):
@@ -244,7 +249,8 @@ class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """
     How the step is split over devices; `planned` is there for plans of other objectives than movement.
 
-    `seconds` is what the products and the movement of a step take on unlike devices.
+    `training` is false where a forward pass is planned, which has no gradients to move. `seconds` is what the products
+    and the movement of a step take on unlike devices.
     """
 
     strategy: str
@@ -255,6 +261,7 @@ class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     lower_bound_elements: int | str | None
     planned: PlanCost | None = None
     seconds: float | None = None
+    training: bool = True
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from npuc.compiler.report.model import Parallel, ParallelLevel, Report
-from npuc.compiler.report.verdict import bytes_unit, time_text
+from npuc.compiler.report.verdict import bytes_unit, is_training, time_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,10 +89,11 @@ def gap_percent(total: Fraction, bound: Fraction) -> str:
 
 
 def _summary(parallel: Parallel) -> list[str]:
-    total, size = Fraction(parallel.total.elements), Fraction(parallel.total.bytes)
+    total, size = Fraction(parallel.total.elements), Fraction(parallel.total.bytes or 0)
     scale, unit = bytes_unit(int(size))
     moved = f"{short_amount(total)} elements between devices, one direction"
-    text = f"a step moves {moved}, {float(size) / scale:,.2f} {unit} both"
+    step = "a step" if parallel.training else "a forward pass"
+    text = f"{step} moves {moved}, {float(size) / scale:,.2f} {unit} both"
     if parallel.lower_bound_elements is None:
         return [f"{text}; how little any plan moves is not known"]
     bound = Fraction(parallel.lower_bound_elements)
@@ -111,4 +112,6 @@ def overlap_text(report: Report) -> str | None:
     if not isinstance(seconds, float) or not isinstance(hidden, float) or not total:
         return None
     text = f"{time_text(seconds)} of {time_text(total)} between devices"
+    if not is_training(report):
+        return text
     return f"{text}; {time_text(hidden)} a step if gradients of weights are summed beside other work"

@@ -51,7 +51,8 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     """
     A plan and its layers; the movement of all of a network's layers adds up to `total`.
 
-    So does that of `sources`, which are all layers together by what moves, the largest first.
+    So does that of `sources`, which are all layers together by what moves, the largest first. `training` is false for
+    the plan of a forward pass.
     """
 
     npuc: str
@@ -65,3 +66,4 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     lower_bound_elements: Count | None
     sources: list[PlanPart]
     layers: list[PlanLayer]
+    training: bool = True

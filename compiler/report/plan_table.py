@@ -51,12 +51,16 @@ def print_plan(report: PlanReport, console: Console, *, rows: PlanRows = "folded
 def _heading(report: PlanReport) -> list[str]:
     by = f"{report.devices:,} devices by {report.strategy}, movement counted as {report.convention}"
     total = Fraction(report.total.elements)
-    text = f"a step moves {_amounts(report.total)}"
+    text = f"{_step(report)} moves {_amounts(report.total)}"
     if report.lower_bound_elements is not None:
         bound = Fraction(report.lower_bound_elements)
         least = ": the least of what goes even" if report.strategy.endswith("joint") else ": the least"
         text += _above(total, bound) if total > bound else least
     return [f"{report.network} ({report.source}): {by}", text]
+
+
+def _step(report: PlanReport) -> str:
+    return "a step" if report.training else "a forward pass"
 
 
 def _above(total: Fraction, bound: Fraction) -> str:
@@ -139,14 +143,14 @@ def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
     rows.append(["together", *map(short_amount, sums), *_both(layer.total)])
     lines = aligned(rows, right=range(1, len(rows[0])))
     for title, other in (("all else as planned", layer.other), ("all else free", layer.adapted)):
-        text = "there is no other" if other is None else _sentence(other, total)
+        text = "there is no other" if other is None else _sentence(report, other, total)
         lines.append(f"best other types, {title}: {text}")
     return lines
 
 
-def _sentence(other: PlanOther, total: Fraction) -> str:
+def _sentence(report: PlanReport, other: PlanOther, total: Fraction) -> str:
     moved, bound = Fraction(other.total.elements), Fraction(other.lower_bound_elements)
-    text = f"{_types(other.choices)}, a step moves {_amounts(other.total)}, {_more(moved, total)}"
+    text = f"{_types(other.choices)}, {_step(report)} moves {_amounts(other.total)}, {_more(moved, total)}"
     return text if bound >= moved else f"{text}; none moves less than {short_amount(bound)}"
 
 
@@ -178,7 +182,9 @@ def _types(choices: Sequence[str]) -> str:
 
 
 def _both(total: ParallelTotal) -> tuple[str, str]:
-    """Elements of one direction, and bytes of both."""
+    """Elements of one direction, and bytes of both; no text where these are not known."""
+    if total.bytes is None:
+        return short_amount(Fraction(total.elements)), ""
     size = Fraction(total.bytes)
     scale, unit = bytes_unit(int(size))
     return short_amount(Fraction(total.elements)), f"{float(size) / scale:,.2f} {unit}"
@@ -186,7 +192,7 @@ def _both(total: ParallelTotal) -> tuple[str, str]:
 
 def _amounts(total: ParallelTotal) -> str:
     elements, size = _both(total)
-    return f"{elements} elements one way, {size} both ways"
+    return f"{elements} elements one way" + (f", {size} both ways" if size else "")
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:

@@ -19,7 +19,16 @@ from npuc.compiler.report.memory import memory_text
 from npuc.compiler.report.model import LayerCertificate, Report
 from npuc.compiler.report.parallel_table import overlap_text, print_parallel
 from npuc.compiler.report.staying import staying_text
-from npuc.compiler.report.verdict import MAC_UNITS, bytes_unit, energy_text, is_training, time_text, time_unit, verdict
+from npuc.compiler.report.verdict import (
+    MAC_UNITS,
+    bound_holds,
+    bytes_unit,
+    energy_text,
+    is_training,
+    time_text,
+    time_unit,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -159,14 +168,14 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
     if totals.lower_bound_seconds is not None and totals.seconds is not None:
         bound = totals.lower_bound_seconds
         gap = f"; the time is {totals.seconds / bound:.2f}x that" if bound else ""
-        yield "bound", f"no schedule of these operations takes less than {time_text(bound)}{gap}"
+        yield "bound", f"no schedule takes less than {time_text(bound)} {bound_holds(report)}{gap}"
     read, written = totals.dram_read_bytes, totals.dram_write_bytes
     if read is not None and written is not None:
         scale, unit = bytes_unit(read + written)
         text = f"{read / scale:,.2f} {unit} read, {written / scale:,.2f} {unit} written"
         if totals.lower_bound_bytes:
             least = totals.lower_bound_bytes
-            text += f"; {(read + written) / least:.2f}x the least of these operations, {least / scale:,.2f} {unit}"
+            text += f"; {(read + written) / least:.2f}x the least {bound_holds(report)}, {least / scale:,.2f} {unit}"
         yield "traffic", text
     overlap = overlap_text(report)
     if overlap is not None:

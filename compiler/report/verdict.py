@@ -10,6 +10,8 @@ from npuc.compiler.report.model import Report
 TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 ENERGY_UNITS = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
 BYTE_UNITS = ((1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+KEPT = ("resident_in", "resident_out", "fused")
+"""What a row says of values that it finds in the SPM, or leaves there."""
 MAC_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
@@ -49,8 +51,25 @@ def share_of(report: Report, tensor: str) -> float | None:
 
 
 def is_training(report: Report) -> bool:
-    """Whether the report has more than a forward pass."""
-    return any(row.phase != "forward" for row in report.ops)
+    """Whether the report has more than a forward pass; what is exchanged in one belongs to it."""
+    return any(row.phase != "forward" and row.native.get("of") != "forward" for row in report.ops)
+
+
+def bound_holds(report: Report) -> str:
+    """
+    For which programs of the same operations the report's lower bounds hold.
+
+    They are sums of what each row takes by itself. Of what a program keeps in SPM from one operation to another the
+    rows' bounds know no more than what this one keeps; the roofline's count the whole iteration under any cache.
+    """
+    memory = report.hardware.get("memory")
+    if report.backend == "roofline":
+        return "whatever the cache keeps"
+    if isinstance(memory, dict) and memory.get("policy") == "lru":
+        return "with no more kept between operations than the pool holds"
+    if any(name in row.native for row in report.ops for name in KEPT):
+        return "with no more kept between operations than here"
+    return "with nothing kept between operations"
 
 
 def verdict(report: Report) -> str:
@@ -136,8 +155,8 @@ def _traffic_advice(report: Report) -> str:
         larger = "a larger SPM (--set memory.spm_kib=N)"
         if report.backend == "roofline":
             larger = "a larger cache (--set memory.cache_mib=N)"
-        return f"{larger}: traffic is {moved / bound:,.3g} times the least possible"
-    return "more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least possible"
+        return f"{larger}: traffic is {moved / bound:,.3g} times the least {bound_holds(report)}"
+    return f"more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least {bound_holds(report)}"
 
 
 def _shape(report: Report) -> str:

@@ -27,6 +27,7 @@ from npuc.compiler.transforms.autodiff import differentiate
 from npuc.dialects.dist.mesh import Mesh
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import has_loss
 
 TRIES = 6
 """So many plans are measured at most."""
@@ -75,15 +76,24 @@ def peak_of(func: FuncOp, plan: Request, planned: Planned, room: Room) -> int:
     """The most bytes that the step of a plan takes on a device."""
     step = func.clone()
     spread(step, plan.network, plan.flows, planned.patterns, Mesh(plan.sizes))
-    differentiate(step)
-    return memory_of_tensors(tensors_of(step, room.element_bytes)).peak_bytes
+    _derive(step)
+    return memory_of_tensors(tensors_of(step, room.float_bytes)).peak_bytes
 
 
-def room_of(func: FuncOp, limit: int, width: int) -> Room:
-    """The memory of a device, and what of a forward function the backward pass will read; elements of `width` bytes."""
+def _derive(step: FuncOp) -> None:
+    """The whole step of a forward function with a loss; without one it is all there is."""
+    if has_loss(step):
+        differentiate(step)
+
+
+def room_of(func: FuncOp, limit: int, width: int | None) -> Room:
+    """
+    The memory of a device, and what of a forward function the backward pass will read; floats of `width` bytes (None:
+    those of their types).
+    """
     step = func.clone()
     count = sum(1 for _ in func.body.block.ops) - 1
-    differentiate(step)
+    _derive(step)
     numbers: dict[SSAValue, int] = {value: number for number, value in enumerate(func.body.block.args)}
     tensors = tensors_of(step, width)
     backward = zip(tensors.ops[tensors.boundary :], tensors.slots[tensors.boundary :], strict=True)

@@ -10,38 +10,41 @@ becomes
     %known = train.detach %mean
     %var = train.channel_var %x, %known
     %y = train.normalize %x, %gamma, %beta, %mean, %var
-    %ones = train.constant value 1.0
-    %mask = train.dropout %ones, %step p 0.1 seed 3
-    %z = train.mul %y, %mask
+    %rows = train.reshape (train.arange : tensor<8xi32>)
+    %columns = train.arange : tensor<4xi32>
+    %z = train.dropout %y, %step, %rows, %columns p 0.1 seed 3 axes [0, 1] of [8, 4]
 """
 
-from xdsl.dialects.builtin import AnyFloat, f32
+from xdsl.dialects.builtin import i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npuc.compiler.layers.base import OpT, derivative
+from npuc.compiler.layers.dropout import dropout_of_part
 from npuc.dialects.provenance import derive
-from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
-from npuc.dialects.train.arithmetic import CastOp, ConstantOp, MulOp, constant
-from npuc.dialects.train.dropout import DropoutOp
+from npuc.dialects.tensors import shape_of, tensor_of
+from npuc.dialects.train.base import ints
+from npuc.dialects.train.constant import ArangeOp
+from npuc.dialects.train.dropout import DropoutOp, place_shape
 from npuc.dialects.train.norm import BatchNormOp
 from npuc.dialects.train.normalize import ChannelMeanOp, ChannelVarOp, NormalizeOp
-from npuc.dialects.train.shape import DetachOp
+from npuc.dialects.train.shape import DetachOp, ReshapeOp
 
 
 def split_batch_norms(func: FuncOp) -> None:
     """
     Replace what needs a whole batch at once, so that the batch can be shared: batch normalisations and dropouts.
 
-    Values, statistics and gradients stay as they are but for rounding: elements that a dropout drops are times 0, so
-    that they are 0 wherever they are finite.
+    Values, statistics and gradients of a normalisation stay as they are but for rounding, those of a dropout to the
+    bit.
     """
+    known: dict[tuple[int, int], SSAValue] = {}
     for op in list(func.body.block.ops):
         if isinstance(op, BatchNormOp):
             _split(op)
-        elif isinstance(op, DropoutOp) and not isinstance(op.x.owner, ConstantOp):
-            _mask(op)
+        elif isinstance(op, DropoutOp) and not ints(op.axes):
+            _place(op, known)
 
 
 class _Steps:
@@ -75,22 +78,20 @@ def _split(op: BatchNormOp) -> None:
     steps.replace(y, mean, var)
 
 
-def _mask(op: DropoutOp) -> None:
+def _place(op: DropoutOp, known: dict[tuple[int, int], SSAValue]) -> None:
     """
-    A dropout as the product with a dropout of ones, which depends on the place in the whole tensor alone.
+    A dropout that is told where in the whole tensor its elements are, so that a part of it has its part of the mask.
 
-    Floats of 16 bits are multiplied as f32, since the dropout of x does not round 1 / (1 - p) either.
+    `known` are the positions along axes that there are, by their number and the number of axes from there on.
     """
-    steps = _Steps(op)
-    own = tensor_type(op.x)
-    wide = tensor_of(f32, shape_of(op.x)) if _is_short(op.x) else own
-    ones = steps.add(constant(wide, 1.0)).out
-    mask = steps.add(derivative(DropoutOp, op, ones, op.step)).out
-    x = op.x if wide == own else steps.add(CastOp(op.x, results=[wide])).out
-    y = steps.add(MulOp(x, mask)).out
-    steps.replace(y if wide == own else steps.add(CastOp(y, results=[own])).out)
-
-
-def _is_short(value: SSAValue) -> bool:
-    element = tensor_type(value).element_type
-    return isinstance(element, AnyFloat) and element.bitwidth < f32.bitwidth
+    steps, shape = _Steps(op), shape_of(op.x)
+    axes = tuple(axis for axis, size in enumerate(shape) if size > 1)
+    for axis in axes:
+        size, behind = shape[axis], len(shape) - axis
+        if (size, behind) not in known:
+            places = steps.add(ArangeOp(results=[tensor_of(i32, [size])])).out
+            if behind > 1:
+                places = steps.add(ReshapeOp(places, results=[tensor_of(i32, place_shape(size, behind))])).out
+            known[size, behind] = places
+    places = {axis: known[shape[axis], len(shape) - axis] for axis in axes}
+    steps.replace(steps.add(dropout_of_part(op, op.x, op.step, places)).out)

@@ -3,7 +3,7 @@ Spreading a forward function over a mesh: the same program on each device's part
 
 Every operation becomes itself on local types; where a value is needed in another form, slices, all-to-alls and
 all-gathers bring it there, and addends are summed where they are made. All of it has derivatives, so that autodiff
-makes the movement of the backward pass.
+makes the movement of the backward pass. Of what is known before the step, masks and tables, a device makes its part.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npuc.compiler.analysis.parallel.flows import Flows, Home
 from npuc.compiler.analysis.parallel.moves import Form, Move, moves
 from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.program import Task
+from npuc.compiler.analysis.parallel.program import Source, Task
 from npuc.compiler.analysis.parallel.terms import Pattern, form_of, shared_levels
-from npuc.compiler.layers.base import Combine, Cut, rebuilt
+from npuc.compiler.layers.base import Combine, Cut
+from npuc.compiler.layers.dropout import dropout_of_part
+from npuc.compiler.transforms._constants import Constants, form_of_result, part_of, sharding_of
 from npuc.compiler.transforms._divides import check_divides
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.dist.collective import AllGatherOp, AllReduceOp, AllToAllOp, CopyOp, DistOp, SliceOp, on_mesh
@@ -29,7 +31,8 @@ from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr
 from npuc.dialects.dist.sharding import SHARDING, Sharding, ShardingAttr
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import tensor_of, tensor_type
-from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.base import TrainOp, ints
+from npuc.dialects.train.dropout import DropoutOp
 from npuc.dialects.train.signature import results_of
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -43,11 +46,6 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
     """
     check_divides(func, network, plan, mesh)
     _Spreading(func, network, flows, plan, mesh).rewrite()
-
-
-def sharding_of(form: Form, rank: int) -> Sharding:
-    """A form as the sharding of a tensor of that rank."""
-    return Sharding(tuple(tuple(h for h, axis in enumerate(form) if axis == own) for own in range(rank)))
 
 
 @dataclass
@@ -70,6 +68,10 @@ class _Spreading:
     ops: list[Operation] = field(default_factory=list[Operation])
     local: dict[int, _Local] = field(default_factory=dict[int, _Local])
     read: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    constants: Constants = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.constants = Constants(self.mesh, self._emit, self._sliced)
 
     def rewrite(self) -> None:
         block = self.func.body.block
@@ -86,7 +88,11 @@ class _Spreading:
                 continue
             source = next(sources)
             numbers.update(zip(source.results, task.results, strict=True))
-            self._do(number, task, source)
+            assert isinstance(source, TrainOp)
+            if all(self.network.program.values[value].source is Source.CONSTANT for value in task.results):
+                self.constants.add(task, source)
+            else:
+                self._do(number, task, source)
         self._finish(arguments, last, [numbers[value] for value in last.operands])
 
     # ---- forms
@@ -105,8 +111,7 @@ class _Spreading:
 
     def _form_made(self, number: int, task: Task, place: int) -> Form:
         """The form in which a task makes a result."""
-        axes = [None if cut is None else cut.results[place] for cut in self._cuts(number)]
-        return tuple(axis if isinstance(axis, int) else None for axis in axes)
+        return form_of_result(self._cuts(number), place)
 
     # ---- arguments
 
@@ -132,22 +137,26 @@ class _Spreading:
         self.ops.append(derive(source, new))
         return new
 
-    def _do(self, number: int, task: Task, op: Operation) -> None:
+    def _do(self, number: int, task: Task, op: TrainOp) -> None:
         """An operation on a device's parts, and the sums of what it makes addends of."""
-        assert isinstance(op, TrainOp)
-        operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
         cuts = self._cuts(number)
-        types: list[Attribute] = []
-        for place, result in enumerate(op.results):
-            type = tensor_type(result)
-            made = sharding_of(self._form_made(number, task, place), len(type.get_shape()))
-            types.append(tensor_of(type.element_type, made.local_shape(self.mesh, type.get_shape())))
-        shares = [(cut, size) for cut, size in zip(cuts, self.mesh.sizes, strict=True) if cut is not None]
-        new = self._emit(op, rebuilt(op, operands, types, shares))
+        if isinstance(op, DropoutOp):
+            new = self._emit(op, self._dropout(number, op, cuts))
+        else:
+            operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
+            forms = [self._form_made(number, task, place) for place in range(len(op.results))]
+            new = self._emit(op, part_of(op, operands, forms, cuts, self.mesh))
         for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
             result.name_hint = op.results[place].name_hint
             summed = self._summed(op, result, cuts, place)
             self.local[value] = _Local(summed, self._form_made(number, task, place))
+
+    def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
+        """A dropout of a part; positions along axes that are whole are left out."""
+        cut = {own.results[0] for own in cuts if own is not None}
+        x, step = self._fetch(number, 0, op), self._fetch(number, 1, op)
+        places = {axis: 2 + place for place, axis in enumerate(ints(op.axes)) if axis in cut}
+        return dropout_of_part(op, x, step, {axis: self._fetch(number, at, op) for axis, at in places.items()})
 
     def _summed(self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int) -> SSAValue:
         """A result of which devices have addends, summed."""
@@ -167,6 +176,9 @@ class _Spreading:
             reading = self.flows.readings[index]
             pattern = self._pattern(reading.reader)
             target = form_of(reading.needed, pattern)
+            if reading.value in self.constants:
+                self.read[index] = self.constants.part(reading.value, target)
+                return self.read[index]
             local = self.local[reading.value]
             value = self._brought(local, target, source, addends=reading.scattered)
             shared = shared_levels(reading.shared, pattern, local.form if reading.scattered else None)
@@ -174,6 +186,10 @@ class _Spreading:
                 value = self._emit(source, on_mesh(CopyOp, self.mesh, value, over=shared)).out
             self.read[index] = value
         return self.read[index]
+
+    def _sliced(self, value: SSAValue, form: Form, source: Operation) -> SSAValue:
+        """The part in some form of a value that every device has whole."""
+        return self._brought(_Local(value, (None,) * len(form)), form, source)
 
     def _brought(self, local: _Local, target: Form, source: Operation, *, addends: bool = False) -> SSAValue:
         """A value in another form; each device may have an addend of the gradient of what is gathered (`addends`)."""
@@ -199,7 +215,8 @@ class _Spreading:
         values: list[SSAValue] = []
         forms: list[Form] = []
         for index, number in enumerate(returned):
-            local = self.local[number]
+            constant = number in self.constants
+            local = _Local(self.constants.part(number, whole), whole) if constant else self.local[number]
             form = wanted.get(index, local.form)
             source = local.value.owner if isinstance(local.value.owner, Operation) else last
             values.append(self._brought(local, form, source))

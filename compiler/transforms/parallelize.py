@@ -14,10 +14,11 @@ What the pass chose stands on the function, as `dist.plan`.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf, prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, f64
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
@@ -26,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.analysis.parallel.flows import Flows, flows_of
 from npuc.compiler.analysis.parallel.nodes import Network, network_of
-from npuc.compiler.analysis.parallel.planning import PLAN, Goal, Planned, unique_names
+from npuc.compiler.analysis.parallel.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
 from npuc.compiler.analysis.parallel.program import forward_program
 from npuc.compiler.analysis.parallel.strategies import is_joint
 from npuc.compiler.analysis.parallel.times import TIMES, Times, times_from
@@ -49,8 +50,6 @@ from npuc.dialects.dist.mesh import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
 
-ELEMENT_BYTES = 4
-"""Bytes of an element where no machine says."""
 MIB = 1 << 20
 
 
@@ -93,7 +92,7 @@ class ParallelizePass(ModulePass):
             raise ValueError(f"memory_mib is {self.memory_mib}, expected more than 0")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        width = width_of(op)
+        width = float_bytes_of(op)
         for func in training_functions(op):
             self._check(func)
             whole = is_differentiated(func)
@@ -116,15 +115,18 @@ class ParallelizePass(ModulePass):
                 f"{self.name}: found a program of {mesh.devices:,} devices, expected one of one: run it once"
             )
 
-    def _parallelize(self, func: FuncOp, width: int) -> None:
+    def _parallelize(self, func: FuncOp, width: int | None) -> None:
         network, flows, planned = self.plan(func, width)
+        terms = terms_of(network, flows, planned.convention)
+        moved = bytes_of(network, terms, planned.patterns, planned.sizes, width)
         spread(func, network, flows, planned.patterns, Mesh(planned.sizes))
-        func.attributes[PLAN] = plan_attr(network, planned)
+        func.attributes[PLAN] = plan_attr(network, planned, moved)
         func.attributes.pop(TIMES, None)
 
-    def plan(self, func: FuncOp, width: int) -> tuple[Network, Flows, Planned]:
+    def plan(self, func: FuncOp, width: int | None) -> tuple[Network, Flows, Planned]:
         """
-        The plan for a forward function whose elements have `width` bytes, and what it is a plan of.
+        The plan for a forward function whose floats have `width` bytes (None: those of their types), and what it is a
+        plan of.
 
         Statistics of a batch are computed in two steps from now on.
         """
@@ -172,18 +174,19 @@ class ParallelizePass(ModulePass):
         return next(known for known in CONVENTIONS if known == self.convention)
 
 
-def width_of(module: ModuleOp) -> int:
-    """The bytes of an element on the machine that a module is for."""
+def float_bytes_of(module: ModuleOp) -> int | None:
+    """The bytes of every float on the machine that a module is for; None: those of its type."""
     machine = machine_of(module)
-    return (machine.element_bytes if machine is not None else None) or ELEMENT_BYTES
+    return None if machine is None else machine.element_bytes
 
 
-def plan_attr(network: Network, planned: Planned) -> DictionaryAttr:
+def plan_attr(network: Network, planned: Planned, moved: Fraction) -> DictionaryAttr:
     """
     What was chosen, for whoever reads the program: the ways of each layer with weights from the top level down.
 
-    `elements` is what one pair moves at each level by the convention, `bound` what no plan goes below. With another
-    objective than movement, `cost` and `cost_bound` are seconds or bytes.
+    `elements` is what one pair moves at each level by the convention, `bytes` what all move (`moved`), one direction,
+    `bound` what no plan goes below in elements. With another objective than movement, `cost` and `cost_bound` are
+    seconds or bytes. `forward`: it is the plan of a forward pass.
     """
     both = zip(network.nodes, planned.patterns, strict=True)
     layers = [(node.name, way) for node, way in both if node.kind is not None]
@@ -195,7 +198,10 @@ def plan_attr(network: Network, planned: Planned) -> DictionaryAttr:
             {name: StringAttr(" ".join(way)) for name, (_, way) in zip(names, layers, strict=True)}
         ),
         "elements": StringAttr(" ".join(map(str, planned.levels))),
+        "bytes": StringAttr(str(moved)),
     }
+    if not network.program.trains:
+        entries["forward"] = UnitAttr()
     if planned.bound is not None:
         entries["bound"] = StringAttr(str(planned.bound))
     if planned.cost is not None and planned.cost_bound is not None:

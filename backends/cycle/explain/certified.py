@@ -10,6 +10,7 @@ from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.traffic import moved_bits, traffic
 from npuc.compiler.report import OpRow, Report
+from npuc.compiler.report.verdict import KEPT
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -20,7 +21,7 @@ HEADING = "certified"
 def certified_row(row: OpRow, machine: Machine) -> Facts:
     """The certificate of a row with products."""
     what = "schedule" if row.op == ContractOp.name else "program"
-    yield HEADING, certified_text(certificate_of(row), machine.bounding_spm, what)
+    yield HEADING, certified_text(certificate_of(row), machine.bounding_spm, what, kept_condition([row]))
 
 
 def certified_pair(report: Report, rows: Sequence[OpRow], machine: Machine) -> str | None:
@@ -30,18 +31,28 @@ def certified_pair(report: Report, rows: Sequence[OpRow], machine: Machine) -> s
         for one in layer.products:
             if one.rows == wanted:
                 found = Certificate(one.compulsory_bytes, one.capacity_bound_bytes, one.reached_bytes)
-                return certified_text(found, machine.bounding_spm, "program of dX and dW")
+                return certified_text(found, machine.bounding_spm, "program of dX and dW", kept_condition(rows))
     return None
 
 
-def certified_text(found: Certificate, room: int, what: str) -> str:
-    """A certificate in words; `room` is the scratchpad that a `what` (schedule, program) may use, in bytes."""
+def kept_condition(rows: Sequence[OpRow]) -> str:
+    """For what the bounds of operations hold, whose rows these are."""
+    if any(name in row.native for row in rows for name in KEPT):
+        return "with what is kept from other operations here"
+    return "with nothing kept from other operations"
+
+
+def certified_text(found: Certificate, room: int, what: str, held: str) -> str:
+    """
+    A certificate in words; `room` is the scratchpad that a `what` (schedule, program) may use, in bytes, and `held`
+    what the bound holds for.
+    """
     bound = f"capacity bound with {room:,} of scratchpad"
     if found.capacity > found.compulsory:
         why = f"the {bound} (compulsory: {found.compulsory:,})"
     else:
         why = f"what is compulsory ({bound}: {found.capacity:,})"
-    text = f"no {what} moves less than {found.bound:,} bytes, {why}. This one moves"
+    text = f"{held} no {what} moves less than {found.bound:,} bytes, {why}. This one moves"
     if found.optimal:
         return f"{text} no more: optimal"
     share = f", {found.gap / found.bound:.1%} more" if found.bound else ""

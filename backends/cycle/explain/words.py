@@ -8,7 +8,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from npuc.backends.cycle.explain.certified import certified_row, room_for_once
+from npuc.backends.cycle.explain.certified import certified_row, kept_condition, room_for_once
 from npuc.backends.cycle.explain.fusing import finished_lines, fused_facts, kept_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
 from npuc.backends.cycle.explain.staying import staying
@@ -288,7 +288,10 @@ def _bound(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
         yield "limit", f"{row.limit}: {WHY.get(row.limit, 'it sets the time')}"
     if row.lower_bound_seconds and row.seconds:
         least, times = round(row.lower_bound_seconds * machine.clock_mhz * 1e6), row.seconds / row.lower_bound_seconds
-        yield "bound", f"no schedule takes less than {least:,} cycles; this one takes {times:.2f}x"
+        yield (
+            "bound",
+            f"{kept_condition([row])} no schedule takes less than {least:,} cycles; this one takes {times:.2f}x",
+        )
 
 
 def _plain_time(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:

@@ -30,11 +30,12 @@ from npuc.compiler.analysis.parallel.plan_search import (
     labels_of,
     ways_of,
 )
-from npuc.compiler.analysis.parallel.planning import Planned, terms_of
+from npuc.compiler.analysis.parallel.planning import Planned, bytes_of, terms_of
 from npuc.compiler.analysis.parallel.strategies import has_three_types
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate, Sizes, Term
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.options import Strategy
+from npuc.dialects.train.signature import ArgumentKind
 
 What = Literal["weight_gradients", "outputs", "input_gradients", "weights", "forward", "gradient"]
 """
@@ -47,11 +48,15 @@ MOST_PATTERNS = 1 << 10
 
 @dataclass(frozen=True)
 class Part:
-    """Elements that a node moves at each level, all pairs of groups together, and the node that they come from."""
+    """
+    Elements that a node moves at each level, all pairs of groups together, their bytes in all, and the node that they
+    come from.
+    """
 
     what: What
     maker: int | None
     levels: tuple[Fraction, ...]
+    bytes: Fraction
 
     @property
     def elements(self) -> Fraction:
@@ -61,11 +66,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Other:
-    """Another pattern of a node: what the whole plan then moves in elements, and what no such plan goes below."""
+    """
+    Another pattern of a node: what the whole plan then moves in elements, and what no such plan goes below; its bytes,
+    where they are known.
+    """
 
     pattern: Pattern
     elements: Fraction
     bound: Fraction
+    bytes: Fraction | None
 
 
 @dataclass(frozen=True)
@@ -78,13 +87,15 @@ class Side:
 
 
 class Explainer:
-    """What there is to say of a plan of a network."""
+    """What there is to say of a plan of a network; `float_bytes` are those of every float, where a machine says."""
 
-    def __init__(self, network: Network, flows: Flows, planned: Planned):
+    def __init__(self, network: Network, flows: Flows, planned: Planned, float_bytes: int | None = None):
         self.network = network
         self.planned = planned
         self.sizes: Sizes = planned.sizes
+        self.float_bytes = float_bytes
         self.terms = terms_of(network, flows, planned.convention)
+        self.bytes = self.bytes_of(planned.patterns)
         self.free: Strategy = "accpar-joint" if has_three_types(planned.strategy) else "joint"
         self._touching: list[list[Term]] = [[] for _ in network.nodes]
         for term in self.terms:
@@ -96,6 +107,7 @@ class Explainer:
     def parts(self, node: int) -> list[Part]:
         """Where what a node moves comes from: what is more than nothing, alike terms together."""
         found: dict[tuple[What, int | None], list[int]] = {}
+        sizes: dict[tuple[What, int | None], Fraction] = {}
         for term in self._touching[node]:
             if term.nodes[-1] != node:
                 continue
@@ -103,21 +115,34 @@ class Explainer:
             for what, amounts in self._split(term):
                 levels = found.setdefault((what, maker), [0] * len(self.sizes))
                 levels[:] = [a + term.elements * b for a, b in zip(levels, amounts, strict=True)]
+                own = term.elements * sum(amounts) * self._width(term)
+                sizes[what, maker] = sizes.get((what, maker), Fraction(0)) + own
         return [
-            Part(what, maker, tuple(elements_of(amount, self.sizes) for amount in levels))
+            Part(
+                what,
+                maker,
+                tuple(elements_of(amount, self.sizes) for amount in levels),
+                elements_of(sizes[what, maker], self.sizes),
+            )
             for (what, maker), levels in found.items()
             if any(levels)
         ]
 
     def sources(self) -> list[Part]:
         """What all nodes move together, by what it is, the largest first."""
-        found: dict[What, list[tuple[Fraction, ...]]] = {}
+        found: dict[What, list[Part]] = {}
         for node in range(len(self.network.nodes)):
             for part in self.parts(node):
-                found.setdefault(part.what, []).append(part.levels)
+                found.setdefault(part.what, []).append(part)
+        zero = Fraction(0)
         sums = [
-            Part(what, None, tuple(sum(column, start=Fraction(0)) for column in zip(*rows, strict=True)))
-            for what, rows in found.items()
+            Part(
+                what,
+                None,
+                tuple(sum(column, start=zero) for column in zip(*(part.levels for part in own), strict=True)),
+                sum((part.bytes for part in own), start=zero),
+            )
+            for what, own in found.items()
         ]
         return sorted(sums, key=lambda part: -part.elements)
 
@@ -129,7 +154,7 @@ class Explainer:
         if isinstance(rate, WithinRate):
             return [(SUMS[rate.way], whole)]
         if isinstance(rate, BetweenRate):
-            forward = rate.forward(patterns, whole)
+            forward = rate.forward(patterns, whole) if rate.active else whole
             return [("forward", forward), ("gradient", _minus(whole, forward))]
         if not isinstance(rate, ReadingRate):
             return [("outputs", whole)]
@@ -152,7 +177,10 @@ class Explainer:
             return None
         more, pattern = best
         elements = self.planned.total + elements_of(more, self.sizes)
-        return Other(pattern, elements, elements)
+        patterns = [pattern if n == node else own for n, own in enumerate(self.planned.patterns)]
+        touching = self._touching[node]
+        change = self.bytes_of(patterns, touching) - self.bytes_of(self.planned.patterns, touching)
+        return Other(pattern, elements, elements, self.bytes + change)
 
     def _side(self, term: Term, node: int) -> Side:
         place = term.nodes.index(node)
@@ -198,9 +226,11 @@ class Explainer:
         """What the best plan moves with each pattern of each node, in the units of `moves`; None where that is hard."""
         return None if self._choices is None else marginals(self._choices[1])
 
-    def best_adapted(self, node: int) -> Other | None:
+    def best_adapted(self, node: int, *, whole: bool = False) -> Other | None:
         """
         The best plan in which a node has another pattern and all else adapts; None where there is none, or too many.
+
+        Its bytes are known where all tensors are of one width; if the plan is to be found as a `whole`, always.
 
         With two types only the number of levels of each counts: their order changes nothing where all else adapts.
         """
@@ -216,14 +246,35 @@ class Explainer:
         ]
         if not kept:
             return None
-        if self._marginals is not None:
+        if self._marginals is not None and (self._one_width is not None or not whole):
             costs = self._marginals[node][np.array(kept)]
             number = int(costs.argmin())
             elements = elements_of(costs.item(number), self.sizes)
-            return Other(labels[node][kept[number]], elements, elements)
+            size = None if self._one_width is None else elements * self._one_width
+            return Other(labels[node][kept[number]], elements, elements, size)
         result = minimise(_restricted(graph, node, kept))
         pattern = labels[node][kept[result.choice[node]]]
-        return Other(pattern, elements_of(result.cost, self.sizes), elements_of(result.bound, self.sizes))
+        patterns = [
+            pattern if n == node else own[label]
+            for n, (own, label) in enumerate(zip(labels, result.choice, strict=True))
+        ]
+        elements, bound = elements_of(result.cost, self.sizes), elements_of(result.bound, self.sizes)
+        return Other(pattern, elements, bound, self.bytes_of(patterns))
+
+    def bytes_of(self, patterns: Sequence[Pattern], terms: Sequence[Term] | None = None) -> Fraction:
+        """What a plan moves in bytes, one direction: by all terms, or by some."""
+        return bytes_of(self.network, self.terms if terms is None else terms, patterns, self.sizes, self.float_bytes)
+
+    def _width(self, term: Term) -> Fraction:
+        return self.network.program.values[term.value].element_bytes(self.float_bytes)
+
+    @cached_property
+    def _one_width(self) -> Fraction | None:
+        """The bytes of an element of all that a plan may move; None where tensors differ."""
+        values = self.network.program.values
+        # an input is given in any form
+        widths = {self._width(t) for t in self.terms if values[t.value].argument is not ArgumentKind.INPUT}
+        return widths.pop() if len(widths) == 1 else None
 
     @cached_property
     def _choices(self) -> tuple[list[list[Pattern]], Choices] | None:

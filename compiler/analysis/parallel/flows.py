@@ -101,13 +101,24 @@ class _Builder:
         self.readings: dict[Reading, int] = {}
         self.reading_of: dict[tuple[int, int], int] = {}
         self.sums: list[Sum] = []
+        # the readings through which a gradient comes back: value, reader and what it needs
+        self.passes: set[tuple[int, int | None, ByWay, tuple[bool, ...]]] = set()
 
     def flows(self) -> Flows:
         network = self.network
+        needs = {
+            (number, place): self._needs(number, place)
+            for number, task in enumerate(network.program.tasks)
+            for place in range(len(task.operands))
+        }
+        for number, task in enumerate(network.program.tasks):
+            for place, operand in enumerate(task.operands):
+                if task.gradients[place]:
+                    self.passes.add((operand, network.node_of[number], *needs[number, place]))
         for number, task in enumerate(network.program.tasks):
             node = network.node_of[number]
             for place, operand in enumerate(task.operands):
-                needed, shared = self._needs(number, place)
+                needed, shared = needs[number, place]
                 self._home(operand, node, needed, shared)
                 self.reading_of[number, place] = self._read(operand, node, needed, shared)
             for place, result in enumerate(task.results):
@@ -150,7 +161,7 @@ class _Builder:
 
     def _scatter_axis(self, own: Value) -> int | None:
         """The first axis of a parameter that divides among all devices, if parameters are to be kept in parts."""
-        if self.scatter_over is None or not own.active:
+        if self.scatter_over is None or not own.trained:
             return None
         return next((axis for axis, size in enumerate(own.shape) if size % self.scatter_over == 0), None)
 
@@ -161,7 +172,8 @@ class _Builder:
             # inputs are given in any form
             maker, made = None, WHOLE
         kept = own.argument is ArgumentKind.PARAM and maker == node and made != needed
-        reading = Reading(value, own.elements, own.active, maker, made, node, needed, shared, scattered=kept)
+        active = (value, node, needed, shared) in self.passes
+        reading = Reading(value, own.elements, active, maker, made, node, needed, shared, scattered=kept)
         return self.readings.setdefault(reading, len(self.readings))
 
     def _sum(self, task: int, place: int, result: int) -> None:

@@ -91,10 +91,13 @@ def _group(program: Program) -> list[int | None]:
 def _with_hubs(program: Program, node_of: list[int | None]) -> tuple[Program, list[int | None]]:
     """A hub behind every task whose result several other nodes read; those then read the hub's result."""
     readers: dict[int, set[int]] = {}
+    passed: dict[int, set[int]] = {}
     for task, node in zip(program.tasks, node_of, strict=True):
-        for operand in task.operands:
+        for operand, has_gradient in zip(task.operands, task.gradients, strict=True):
             if node is not None:
                 readers.setdefault(operand, set()).add(node)
+                if has_gradient:
+                    passed.setdefault(operand, set()).add(node)
     values, tasks, nodes = list(program.values), list[Task](), list[int | None]()
     count = max((number for number in node_of if number is not None), default=-1) + 1
     instead: dict[int, tuple[int, int]] = {}
@@ -107,16 +110,18 @@ def _with_hubs(program: Program, node_of: list[int | None]) -> tuple[Program, li
         for result in task.results if node is not None else ():
             if len(readers.get(result, set()) - {node}) > 1:
                 assert node is not None
-                tasks.append(_hub(task.layer, result, len(values), len(values[result].shape)))
+                through = passed.get(result, set()) - {node}
+                tasks.append(_hub(task.layer, result, len(values), len(values[result].shape), active=bool(through)))
                 nodes.append(count)
                 instead[result] = (len(values), node)
-                values.append(values[result])
+                values.append(replace(values[result], active=bool(through)))
                 count += 1
     return Program(tuple(values), tuple(tasks)), _renumbered(nodes)
 
 
-def _hub(layer: str, value: int, result: int, rank: int) -> Task:
-    return Task(layer, (value,), (result,), tuple(Cut((axis,), (axis,)) for axis in range(rank)), hub=True)
+def _hub(layer: str, value: int, result: int, rank: int, *, active: bool) -> Task:
+    cuts = tuple(Cut((axis,), (axis,)) for axis in range(rank))
+    return Task(layer, (value,), (result,), cuts, hub=True, gradients=(active,))
 
 
 def _renumbered(nodes: list[int | None]) -> list[int | None]:

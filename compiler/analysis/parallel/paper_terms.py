@@ -15,6 +15,7 @@ the other). A join, which the papers do not have, hands on what it takes. Amount
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
@@ -23,9 +24,11 @@ from npuc.compiler.analysis.parallel.chain import Layer
 from npuc.compiler.analysis.parallel.flows import Flows, is_data
 from npuc.compiler.analysis.parallel.moves import Amounts
 from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.program import Program, Task
 from npuc.compiler.analysis.parallel.terms import Pattern, Sizes, Term
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.options import Convention
+from npuc.dialects.train.signature import ArgumentKind
 
 Part = Literal["batch", "channels", "all"]
 TAKES: dict[Way, Part] = {"I": "batch", "II": "channels", "III": "all", "whole": "all"}
@@ -53,13 +56,21 @@ class WithinRate:
 
 @dataclass(frozen=True)
 class BetweenRate:
-    """What a boundary moves; whether its two sides are layers with weights."""
+    """What a boundary moves; whether its two sides are layers with weights, and whether the value has a gradient."""
 
     convention: Convention
     layers: tuple[bool, bool]
+    active: bool = True
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """Half of the value where it is charged, in each group above that has the reader's value whole."""
+        """
+        Half of the value where it is charged, in each group above that has the reader's value whole; of a value without
+        a gradient what goes forward of that.
+        """
+        both = self._both(patterns, sizes)
+        return both if self.active else self.forward(patterns, both)
+
+    def _both(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         before, after = patterns
         found: list[int] = []
         groups = 1
@@ -78,16 +89,17 @@ class BetweenRate:
 
     def forward(self, patterns: tuple[Pattern, ...], amounts: Amounts) -> Amounts:
         """
-        How much of `amounts` is of the value itself, the rest of its gradient.
+        How much of `amounts`, of value and gradient, is of the value itself.
 
         What all hand on is not moved forward, what all take has its gradient whole: else it is half of each.
         """
-        found: list[int] = []
-        for made, read, amount in zip(*patterns, amounts, strict=True):
-            gives = (GIVES if self.layers[0] else JOIN)[made]
-            takes = (TAKES if self.layers[1] else JOIN)[read]
-            found.append(0 if gives == "all" else amount if takes == "all" else amount // 2)
-        return tuple(found)
+        return tuple(amount * self.halves(*ways) // 2 for *ways, amount in zip(*patterns, amounts, strict=True))
+
+    def halves(self, made: Way, read: Way) -> int:
+        """How many halves of what is charged at a level with these ways go forward."""
+        gives = (GIVES if self.layers[0] else JOIN)[made]
+        takes = (TAKES if self.layers[1] else JOIN)[read]
+        return 0 if gives == "all" else 2 if takes == "all" else 1
 
 
 def layer_of_node(network: Network, node: int) -> Layer | None:
@@ -95,40 +107,79 @@ def layer_of_node(network: Network, node: int) -> Layer | None:
     own = network.nodes[node]
     if own.kind is None:
         return None
-    tasks, values = network.program.tasks, network.program.values
-    weighted = next(tasks[n] for n in own.tasks if tasks[n].weight is not None)
+    values = network.program.values
+    weighted, handed = _weighted(network, node)
     assert weighted.weight is not None
     weight = values[weighted.operands[weighted.weight]].elements
     data = values[weighted.operands[1 - weighted.weight]].elements
+    return Layer(own.name, own.kind, data, weight, values[handed].elements)
+
+
+def _weighted(network: Network, node: int) -> tuple[Task, int]:
+    """The first task of a node that reads its weights, and what the node hands on, by number."""
+    own, tasks = network.nodes[node], network.program.tasks
+    weighted = next(tasks[n] for n in own.tasks if tasks[n].weight is not None)
     handed = weighted.results[0]
     for number in own.tasks:
         for result in tasks[number].results:
             # neither losses nor statistics of a batch are handed on
             if result in network.cuttings.batch:
                 handed = result
-    return Layer(own.name, own.kind, data, weight, values[handed].elements)
+    return weighted, handed
 
 
-def layer_terms(node: int, layer: Layer) -> list[Term]:
-    """What a layer moves by itself, in each of its ways."""
+def layer_terms(node: int, layer: Layer, values: Mapping[Way, int] | None = None) -> list[Term]:
+    """
+    What a layer moves by itself, in each of its ways: of the sums for which there is a tensor in `values`, by number.
+    """
     own: dict[Way, int] = {"I": layer.weight, "II": layer.output, "III": layer.input}
-    return [Term(-1, elements, (node,), WithinRate(way), "within") for way, elements in own.items()]
+    known = dict.fromkeys(own, -1) if values is None else values
+    return [Term(known[way], size, (node,), WithinRate(way), "within") for way, size in own.items() if way in known]
 
 
 def paper_terms(network: Network, flows: Flows, convention: Convention) -> list[Term]:
-    """The terms of `table2` or `published`."""
+    """The terms of `table2` or `published`: of gradients only those that the program has (`_summed`)."""
     found: list[Term] = []
     layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
+    behind = _behind_parameters(network.program)
     for node, layer in enumerate(layers):
         if layer is not None:
-            found += layer_terms(node, layer)
-    seen: set[tuple[int, int, int]] = set()
+            found += layer_terms(node, layer, _summed(network, node, behind))
+    seen: dict[tuple[int, int, int], bool] = {}
     for reading in flows.readings:
         maker, reader = reading.maker, reading.reader
         if maker is None or reader is None or maker == reader or not is_data(network, reading.value):
             continue
-        if (key := (reading.value, maker, reader)) not in seen:
-            seen.add(key)
-            rate = BetweenRate(convention, (layers[maker] is not None, layers[reader] is not None))
-            found.append(Term(reading.value, reading.elements, (maker, reader), rate, "boundary"))
+        key = (reading.value, maker, reader)
+        seen[key] = seen.get(key, False) or reading.active
+    for (value, maker, reader), active in seen.items():
+        rate = BetweenRate(convention, (layers[maker] is not None, layers[reader] is not None), active)
+        found.append(Term(value, network.program.values[value].elements, (maker, reader), rate, "boundary"))
     return found
+
+
+def _summed(network: Network, node: int, behind: frozenset[int]) -> dict[Way, int]:
+    """
+    The tensor whose addends a layer makes in each of its ways: its weights, if they have a gradient, its output, and
+    its input, if that has one. The papers' first layer is like all others: a network's input has a gradient, too, where
+    the layer's weights have one.
+    """
+    weighted, handed = _weighted(network, node)
+    assert weighted.weight is not None
+    weight, data = weighted.operands[weighted.weight], weighted.operands[1 - weighted.weight]
+    values = network.program.values
+    found: dict[Way, int] = {"II": handed}
+    if values[weight].active:
+        found["I"] = weight
+    if values[data].active or (values[weight].active and data not in behind):
+        found["III"] = data
+    return found
+
+
+def _behind_parameters(program: Program) -> frozenset[int]:
+    """The values that depend on parameters."""
+    found = {n for n, value in enumerate(program.values) if value.argument is ArgumentKind.PARAM}
+    for task in program.tasks:
+        if not found.isdisjoint(task.operands):
+            found.update(task.results)
+    return frozenset(found)

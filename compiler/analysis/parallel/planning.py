@@ -19,7 +19,7 @@ from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.parallel.levels import Choices
 from npuc.compiler.analysis.parallel.many_levels import least, search_joint
 from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.paper_terms import layer_of_node, paper_terms
+from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.parallel.plan_goals import fastest, smallest
 from npuc.compiler.analysis.parallel.plan_search import (
     elements_of,
@@ -191,13 +191,31 @@ def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[
     return tuple(elements_of(sum(row[h] for row in rows), sizes) / prod(sizes[:h]) for h in range(len(sizes)))
 
 
+def bytes_of(
+    network: Network, terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes, float_bytes: int | None
+) -> Fraction:
+    """
+    What a plan moves in all, one direction, in bytes: each tensor's by its own element type; `float_bytes` are those of
+    every float, where the machine says.
+    """
+    found = Fraction(0)
+    for term in terms:
+        moved = sum(term.amounts(patterns, sizes))
+        found += moved * network.program.values[term.value].element_bytes(float_bytes) if moved else 0
+    return elements_of(found, sizes)
+
+
 def chain_of(network: Network, terms: Sequence[Term]) -> list[Layer] | None:
     """
-    The layers of a network in which each hands on to the next alone and may have any type; None for others.
+    The layers of a network in which each hands on to the next alone, may have any type and has all its gradients; None
+    for others.
     """
     layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
     chain = [layer for layer in layers if layer is not None]
     boundaries = [term.nodes for term in terms if len(term.nodes) == 2]
+    has_all = len(terms) == len(TYPES) * len(chain) + len(boundaries)
+    if not has_all or any(isinstance(term.rate, BetweenRate) and not term.rate.active for term in terms):
+        return None
     if any(set(node.ways) < set(TYPES) for node in network.nodes):
         return None
     if len(chain) < len(layers) or boundaries != [(n, n + 1) for n in range(len(layers) - 1)]:

@@ -6,8 +6,10 @@ A task is an operation, or a place where a value is brought into one form for se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -19,13 +21,12 @@ from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.parallel.chain import Kind as LayerKind
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Cut, Kind
-from npuc.dialects.provenance import layer_of
+from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.conv import ConvOp
 from npuc.dialects.train.embedding import EmbeddingOp
-from npuc.dialects.train.shape import DetachOp
-from npuc.dialects.train.signature import ArgumentKind, arguments_of
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 
 
 class Source(StrEnum):
@@ -41,8 +42,9 @@ class Value:
     """
     A value: its shape and what it is computed from.
 
-    `argument` is what kind of argument of the function it is, if it is one; `active` says whether it has a gradient,
-    `is_float` whether a machine may have its own width for it; `type_bytes` are those of an element by its type.
+    `argument` is what kind of argument of the function it is, if it is one, and `trained` says of a parameter whether a
+    step would change it; `active` says whether the value has a gradient, which none has in a forward pass, `is_float`
+    whether a machine may have its own width for it; `type_bytes` are those of an element by its type.
     """
 
     shape: tuple[int, ...]
@@ -51,6 +53,7 @@ class Value:
     argument: ArgumentKind | None = None
     is_float: bool = True
     type_bytes: int = 4
+    trained: bool = False
 
     @property
     def elements(self) -> int:
@@ -62,6 +65,10 @@ class Value:
         width = float_bytes if self.is_float and float_bytes is not None else self.type_bytes
         return self.elements * width
 
+    def element_bytes(self, float_bytes: int | None) -> Fraction:
+        """What one of its elements takes."""
+        return Fraction(self.bytes(float_bytes), self.elements)
+
 
 @dataclass(frozen=True)
 class Task:
@@ -69,7 +76,7 @@ class Task:
     An operation: the numbers of its operands and results, and the ways to share it.
 
     `weight` is the operand that is the weights of a layer, `kind` what kind of layer that is, `macs` what its product
-    takes forward.
+    takes forward; `gradients` says of each operand whether the task makes an addend of its gradient.
     """
 
     layer: str
@@ -80,6 +87,7 @@ class Task:
     kind: LayerKind | None = None
     hub: bool = False
     macs: int = 0
+    gradients: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,12 +97,42 @@ class Program:
     values: tuple[Value, ...]
     tasks: tuple[Task, ...]
 
+    @property
+    def trains(self) -> bool:
+        """Whether anything has a gradient: else the program is a forward pass."""
+        return any(value.active for value in self.values)
+
 
 def forward_program(func: FuncOp) -> Program:
     """The tasks of a forward function: one an operation, in order."""
     reader = _Reader(func)
-    tasks = [reader.task(op) for op in func.body.block.ops if not isinstance(op, ReturnOp)]
-    return Program(tuple(reader.values), tuple(tasks))
+    ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
+    tasks = [reader.task(op) for op in ops]
+    last = func.body.block.last_op
+    losses = {reader.numbers[last.operands[r.index]] for r in results_of(func) if r.loss} if last is not None else set()
+    return _with_gradients(reader.values, tasks, ops, losses)
+
+
+def _with_gradients(
+    values: Sequence[Value], tasks: Sequence[Task], ops: Sequence[Operation], losses: set[int]
+) -> Program:
+    """
+    The program with the gradients that `autodiff` would derive: of what depends on a trained parameter, which is
+    `active` so far, those that lead to the loss.
+    """
+    wanted = {number for number in losses if values[number].active}
+    found: list[Task] = []
+    for task, op in zip(reversed(tasks), reversed(ops), strict=True):
+        reached = role_of(op) is not Role.UPDATE and not wanted.isdisjoint(task.results)
+        without = _without_gradient(op)
+        gradients = tuple(
+            reached and place not in without and values[operand].active for place, operand in enumerate(task.operands)
+        )
+        wanted.update(operand for operand, has in zip(task.operands, gradients, strict=True) if has)
+        found.append(replace(task, gradients=gradients))
+    return Program(
+        tuple(replace(value, active=number in wanted) for number, value in enumerate(values)), tuple(reversed(found))
+    )
 
 
 class _Reader:
@@ -113,8 +151,8 @@ class _Reader:
 
     def _add(self, value: SSAValue, source: Source, active: bool, kind: ArgumentKind | None = None) -> int:
         self.numbers[value] = len(self.values)
-        width = element_bytes(value.type, None)
-        self.values.append(Value(shape_of(value), source, active, kind, _is_float(value), width))
+        width, trained = element_bytes(value.type, None), active and kind is ArgumentKind.PARAM
+        self.values.append(Value(shape_of(value), source, active, kind, _is_float(value), width, trained))
         return self.numbers[value]
 
     def task(self, op: Operation) -> Task:
@@ -122,12 +160,17 @@ class _Reader:
         operands = tuple(self.numbers[value] for value in op.operands)
         read = [self.values[number] for number in operands]
         source = max((value.source for value in read), key=list(Source).index, default=Source.CONSTANT)
-        active = any(value.active for value in read) and not isinstance(op, DetachOp)
+        without = _without_gradient(op)
+        active = any(value.active for place, value in enumerate(read) if place not in without)
         results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
         cuts = tuple(get_layer(op).cuts(op)) if isinstance(op, TrainOp) else ()
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
         return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op))
+
+
+def _without_gradient(op: Operation) -> tuple[int, ...]:
+    return get_layer(op).without_gradient if isinstance(op, TrainOp) else ()
 
 
 def _is_float(value: SSAValue[Any]) -> bool:

@@ -25,12 +25,13 @@ from npuc.dialects.train.signature import ArgumentKind
 @dataclass(frozen=True)
 class Room:
     """
-    The memory of a device in bytes, the bytes of an element, the states of the optimizer for each parameter, and the
-    values of the forward pass, by number, that gradients of weights and that other backward work reads.
+    The memory of a device in bytes, the bytes of every float (None: those of its type), the states of the optimizer for
+    each parameter, and the values of the forward pass, by number, that gradients of weights and that other backward
+    work reads.
     """
 
     limit: int
-    element_bytes: int
+    float_bytes: int | None
     states: int
     by_weights: frozenset[int]
     by_others: frozenset[int]
@@ -67,17 +68,17 @@ def kept_tensors(network: Network, flows: Flows, room: Room) -> list[Kept]:
             home = flows.homes.get(number)
             copies = 1 + room.states if value.active else 1
             node, made = (None, WHOLE) if home is None else (home.node, home.made)
-            found.append(Kept(number, copies * value.elements * room.element_bytes, node, made))
+            found.append(Kept(number, copies * value.bytes(room.float_bytes), node, made))
     for number, task in enumerate(network.program.tasks):
         for place, result in enumerate(task.results):
             if result in room.by_others and not task.hub:
-                size = network.program.values[result].elements * room.element_bytes
+                size = network.program.values[result].bytes(room.float_bytes)
                 found.append(Kept(result, size, network.node_of[number], flows.made(network, number, place)))
     for reading in flows.readings:
         weighted = reading.reader is not None and network.nodes[reading.reader].kind is not None
         if reading.value in room.by_weights and weighted:
             there = reading.made if reading.value in room.by_others else None
-            size = reading.elements * room.element_bytes
+            size = network.program.values[reading.value].bytes(room.float_bytes)
             found.append(Kept(reading.value, size, reading.reader, reading.needed, there))
     return found
 

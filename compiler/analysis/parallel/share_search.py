@@ -48,7 +48,7 @@ class Halves:
     def seconds(self, side: int, work: Table, elements: Table) -> tuple[Table, Table]:
         """The seconds of work at full speed, and of reading elements."""
         half = self.fleet.halves()[side]
-        return work / float(half.speed), elements * (self.step.element_bytes / float(half.bandwidth))
+        return work / float(half.speed), elements * (float(self.step.element_bytes) / float(half.bandwidth))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ its two operands, of which one that needs none is left out. Other work takes no 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from npuc.compiler.analysis.parallel.chain import TYPES, Layer
 from npuc.compiler.analysis.parallel.flows import Flows
@@ -34,11 +35,17 @@ def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: i
     )
 
 
-def step_of_network(network: Network, flows: Flows, element_bytes: int, ops_per_mac: int) -> Step:
-    """The nodes of a network, joins and hubs with them."""
+def step_of_network(network: Network, flows: Flows, float_bytes: int | None, ops_per_mac: int) -> Step:
+    """
+    The nodes of a network, joins and hubs with them. `float_bytes` are those of every float, where the machine says;
+    else an element has the bytes of its type. Where the tensors that move differ, all count as the widest of them.
+    """
     numbers = range(len(network.nodes))
     layers = [layer_of_node(network, node) for node in numbers]
-    between = [term for term in paper_terms(network, flows, "table2") if isinstance(term.rate, BetweenRate)]
+    terms = paper_terms(network, flows, "table2")
+    between = [term for term in terms if isinstance(term.rate, BetweenRate)]
+    floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
+    element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=Fraction(1))
     return Step(
         [ways_of(node, "accpar") for node in network.nodes],
         [layer is not None for layer in layers],

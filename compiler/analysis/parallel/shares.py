@@ -65,7 +65,7 @@ class Step:
     makers: Sequence[int]
     readers: Sequence[int]
     whole: Left
-    element_bytes: int
+    element_bytes: int | Fraction
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,14 +37,15 @@ def totals(rate: Rate, before: Sequence[Pattern], after: Sequence[Pattern]) -> N
     maker, reader = _numbers(before), _numbers(after)
     levels = maker.shape[1]
     if isinstance(rate, BetweenRate):
-        charged, whole = _paper_cells(rate)
+        charged, whole, halves = _paper_cells(rate)
+        amounts = charged * (2 if rate.active else halves)
         found: Numbers = np.zeros((len(before), len(after)), np.int64)
         groups = np.ones_like(found)
         for h in range(levels):
             cell = np.ix_(maker[:, h], reader[:, h])
-            found += groups * charged[cell]
+            found += groups * amounts[cell]
             groups *= 1 + whole[cell]
-        return found << levels
+        return (found << levels) // 2
 
     def count(cells: Cells) -> Numbers:
         # products of ones: exact as floats, which are multiplied faster
@@ -68,9 +69,12 @@ def least_totals(rate: Rate, before: Sequence[Way], after: Sequence[Way], counts
         return counts.reshape(len(counts), -1) @ cells[places].reshape(-1).astype(np.int64)
 
     if isinstance(rate, BetweenRate):
-        charged, whole = _paper_cells(rate)
+        charged, whole, halves = _paper_cells(rate)
         # the charged levels on top, those at which the reader takes all below the others
-        return (count(charged & ~whole) + _power(count(charged & whole)) - 1) << levels
+        if rate.active:
+            return (count(charged & ~whole) + _power(count(charged & whole)) - 1) << levels
+        half, all_of_it = charged & ~whole & (halves == 1), charged & whole & (halves == 2)
+        return (count(half) << levels) // 2 + ((_power(count(all_of_it)) - 1) << levels)
     return _reading(rate, count, levels)
 
 
@@ -82,11 +86,11 @@ def _power(exponent: Numbers) -> Numbers:
     return np.left_shift(1, exponent)
 
 
-def _paper_cells(rate: BetweenRate) -> tuple[Cells, Cells]:
-    """Where a boundary is charged, and where its reader takes all."""
-    cells = [[rate.cell(made, read) for read in WAYS] for made in WAYS]
-    both: NDArray[np.bool_] = np.array(cells, np.bool_)
-    return both[:, :, 0], both[:, :, 1]
+def _paper_cells(rate: BetweenRate) -> tuple[Cells, Cells, Numbers]:
+    """Where a boundary is charged, where its reader takes all, and how many halves of it go forward."""
+    cells = [[(*rate.cell(made, read), rate.halves(made, read)) for read in WAYS] for made in WAYS]
+    both: Numbers = np.array(cells, np.int64)
+    return both[:, :, 0].astype(np.bool_), both[:, :, 1].astype(np.bool_), both[:, :, 2]
 
 
 def _reading(rate: Rate, count: Callable[[Cells], Numbers], levels: int) -> Numbers:

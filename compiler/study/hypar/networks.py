@@ -14,9 +14,9 @@ from npuc.compiler.analysis.parallel.terms import Pattern, Term
 from npuc.compiler.errors import UsageError
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.options import Convention, Strategy
+from npuc.compiler.parallel import DIRECTIONS, ELEMENT_BYTES
 from npuc.compiler.reading import read_program
 from npuc.compiler.source import open_source
-from npuc.compiler.study.hypar.settings import DIRECTIONS, ELEMENT_BYTES
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.compiler.verify import SourceTexts
 

@@ -22,9 +22,6 @@ BASE: Strategy = "dp"
 """What performance and energy are compared with."""
 OURS: Strategy = "hypar"
 """The strategy that the study is about."""
-ELEMENT_BYTES = 4
-DIRECTIONS = 2
-"""The paper counts what both sides of a pair read."""
 HARDWARE = "hypar16"
 Topology = Literal["tree", "torus"]
 TOPOLOGIES: tuple[Topology, ...] = get_args(Topology)

@@ -20,7 +20,7 @@ func.func @net(
 // CHECK-SAME: %t: tensor<8x8xf32> {train.input = "t"}, %w0: tensor<8x128xf32> {train.param = "w0"},
 // CHECK-SAME: %w1: tensor<64x8xf32> {train.param = "w1", dist.sharding = #dist.sharding<[[0], []]>})
 // CHECK-SAME: dist.mesh = #dist.mesh<[2]>
-// CHECK-SAME: dist.plan = {strategy = "joint", convention = "table2", layers = {fc1 = "I", fc2 = "II"}, elements = "1600", bound = "1600"}
+// CHECK-SAME: dist.plan = {strategy = "joint", convention = "table2", layers = {fc1 = "I", fc2 = "II"}, elements = "1600", bytes = "6400", bound = "1600"}
 // CHECK-NEXT: %0 = dist.copy %w0 over [0] {layer = "fc1"} : (tensor<8x128xf32>) -> tensor<8x128xf32>
 // CHECK-NEXT: %1 = train.matmul %x, %0 {layer = "fc1"} : (tensor<4x8xf32>, tensor<8x128xf32>) -> tensor<4x128xf32>
 // CHECK-NEXT: %2 = dist.all_to_all %1 split 1 concat 0 over [0] {layer = "fc2"} : (tensor<4x128xf32>) -> tensor<8x64xf32>
@@ -34,7 +34,7 @@ func.func @net(
 // TWO: func.func @net(%x: tensor<4x4xf32> {train.input = "x", dist.sharding = #dist.sharding<[[0], [1]]>},
 // TWO-SAME: %w1: tensor<32x8xf32> {train.param = "w1", dist.sharding = #dist.sharding<[[0, 1], []]>})
 // TWO-SAME: dist.mesh = #dist.mesh<[2, 2]>
-// TWO-SAME: layers = {fc1 = "I II", fc2 = "II II"}, elements = "1600 832", bound = "3264"}
+// TWO-SAME: layers = {fc1 = "I II", fc2 = "II II"}, elements = "1600 832", bytes = "13056", bound = "3264"}
 // TWO-NEXT: %0 = dist.copy %w0 over [0] {layer = "fc1"} : (tensor<4x128xf32>) -> tensor<4x128xf32>
 // TWO-NEXT: %1 = train.matmul %x, %0 {layer = "fc1"} : (tensor<4x4xf32>, tensor<4x128xf32>) -> tensor<4x128xf32>
 // TWO-NEXT: %2 = dist.all_reduce %1 over [1] {layer = "fc1"} : (tensor<4x128xf32>) -> tensor<4x128xf32>
@@ -59,7 +59,7 @@ func.func @residual(
   func.return %3 : tensor<f32>
 }
 // CHECK: func.func @residual(
-// CHECK-SAME: layers = {fc1 = "II", fc2 = "II"}, elements = "320", bound = "320"}
+// CHECK-SAME: layers = {fc1 = "II", fc2 = "II"}, elements = "320", bytes = "1280", bound = "320"}
 // CHECK-NEXT: %0 = train.matmul %x, %w0 {layer = "fc1"} : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
 // CHECK-NEXT: %1 = dist.all_reduce %0 over [0] {layer = "fc1"} : (tensor<8x16xf32>) -> tensor<8x16xf32>
 // CHECK-NEXT: %2 = dist.slice %1 axis 1 over [0] {layer = "fc2"} : (tensor<8x16xf32>) -> tensor<8x8xf32>
@@ -68,5 +68,5 @@ func.func @residual(
 // CHECK-NEXT: %5 = train.add %1, %4 {layer = "sum"} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
 
 // TWO: func.func @residual(
-// TWO-SAME: layers = {fc1 = "I II", fc2 = "I II"}, elements = "514 160", bound = "834"}
+// TWO-SAME: layers = {fc1 = "I II", fc2 = "I II"}, elements = "514 160", bytes = "3336", bound = "834"}
 // TWO: dist.all_reduce %8 over [0] {layer = "loss"} : (tensor<f32>) -> tensor<f32>

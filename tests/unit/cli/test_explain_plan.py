@@ -36,14 +36,14 @@ def test_a_layer_says_where_its_movement_comes_from(npuc: Npuc, wide: str) -> No
         outcome.out
         == """\
 wide (wide.dsl): 2 devices by mp, movement counted as table2
-a step moves 832 elements one way, 6.50 KiB both ways: the least
+a step moves 832 elements one way, 3.25 KiB both ways: the least
  logits                  H1  elements     bytes
  type                    mp
- sum of outputs          64        64  512.00 B
- gradients to h.linear  256       256  2.00 KiB
- together               320       320  2.50 KiB
-best other types, all else as planned: dp, a step moves 1.28 k elements one way, 10.00 KiB both ways, +53.85%
-best other types, all else free: dp, a step moves 1.28 k elements one way, 10.00 KiB both ways, +53.85%
+ sum of outputs          64        64  256.00 B
+ gradients to h.linear  256       256  1.00 KiB
+ together               320       320  1.25 KiB
+best other types, all else as planned: dp, a step moves 1.28 k elements one way, 5.00 KiB both ways, +53.85%
+best other types, all else free: dp, a step moves 1.28 k elements one way, 5.00 KiB both ways, +53.85%
 """
     )
 
@@ -53,14 +53,14 @@ def test_all_layers_have_a_line_with_their_next_best_types(npuc: Npuc, wide: str
         npuc("explain", wide, "--devices", "2", "--parallel", "dp").out
         == """\
 wide (wide.dsl): 2 devices by dp, movement counted as table2
-a step moves 4.608 k elements one way, 36.00 KiB both ways; 453.8% above the proved bound, 832
+a step moves 4.608 k elements one way, 18.00 KiB both ways; 453.8% above the proved bound, 832
  layer     types  elements         most of it                 another type           all else free
  h.linear  dp      4.096 k  88.9%  sum of weights' gradients  mp            -72.22%  mp             -81.94%
  logits    dp          512  11.1%  sum of weights' gradients  mp             -4.17%  mp             -81.94%
 
  all layers                       H1  elements              bytes
- sums of weights' gradients  4.608 k   4.608 k  100.0%  36.00 KiB
- together                    4.608 k   4.608 k          36.00 KiB
+ sums of weights' gradients  4.608 k   4.608 k  100.0%  18.00 KiB
+ together                    4.608 k   4.608 k          18.00 KiB
 """
     )
 
@@ -152,7 +152,7 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
         (["*l*", "--devices", "2"], "'*l*' means 2 layers: h.linear (#0), logits (#1)", "name one of them"),
         (
             ["--devices", "2", "--mapping", "rs"],
-            "--mapping has no meaning beside --devices: a plan is of a training step, before any backend",
+            "--mapping has no meaning beside --devices: a plan is of a step, before any backend",
             "leave out --mapping, or --devices",
         ),
         (

@@ -139,7 +139,7 @@ def test_one_layer_is_shown_alone(npuc: Npuc, wide: str) -> None:
         ),
         (
             ["--parallel", "accpar", "--set", "network.groups=[{tflops=1, gb_per_s=1}]", "--phase", "dx"],
-            "--phase has no meaning beside --devices: a plan is of a training step, before any backend",
+            "--phase has no meaning beside --devices: a plan is of a step, before any backend",
             "leave out --phase, or --devices",
         ),
         (

@@ -50,12 +50,12 @@ func.func @net(%x: tensor<2x3x4xf64> {{train.input = "x", {CUT}}}, %t: tensor<2x
   %cv = dist.copy %v over [0, 1] {{layer = "bn"}} : (tensor<3xf64>) -> tensor<3xf64>
   %y = train.normalize %0, %cg, %cb, %cm, %cv eps 0.1 {{layer = "bn"}}
     : (tensor<2x3x4xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>) -> tensor<2x3x4xf64>
-  %ones = train.constant value 1.0 {{layer = "drop"}} : () -> tensor<12x3x4xf64>
-  %mask = train.dropout %ones, %s p 0.3 seed 2 {{layer = "drop"}}
-    : (tensor<12x3x4xf64>, tensor<i32>) -> tensor<12x3x4xf64>
-  %m0 = dist.slice %mask axis 0 over [0] {{layer = "drop"}} : (tensor<12x3x4xf64>) -> tensor<6x3x4xf64>
-  %m1 = dist.slice %m0 axis 0 over [1] within [0] {{layer = "drop"}} : (tensor<6x3x4xf64>) -> tensor<2x3x4xf64>
-  %d = train.mul %y, %m1 {{layer = "drop"}} : (tensor<2x3x4xf64>, tensor<2x3x4xf64>) -> tensor<2x3x4xf64>
+  %all = train.arange {{layer = "drop"}} : () -> tensor<12xi32>
+  %half = dist.slice %all axis 0 over [0] {{layer = "drop"}} : (tensor<12xi32>) -> tensor<6xi32>
+  %own = dist.slice %half axis 0 over [1] within [0] {{layer = "drop"}} : (tensor<6xi32>) -> tensor<2xi32>
+  %rows = train.reshape %own {{layer = "drop"}} : (tensor<2xi32>) -> tensor<2x1x1xi32>
+  %d = train.dropout %y, %s, %rows p 0.3 seed 2 axes [0] of [12, 3, 4] {{layer = "drop"}}
+    : (tensor<2x3x4xf64>, tensor<i32>, tensor<2x1x1xi32>) -> tensor<2x3x4xf64>
   %pl = train.mse %d, %t {{layer = "l"}} : (tensor<2x3x4xf64>, tensor<2x3x4xf64>) -> tensor<f64>
   %l = dist.all_reduce %pl over [0, 1] mean {{layer = "l"}} : (tensor<f64>) -> tensor<f64>{AVERAGES}
   func.return %l, %nm, %nv : tensor<f64>, tensor<3xf64>, tensor<3xf64>

@@ -11,8 +11,6 @@ from npuc.dialects.train import OPERATIONS
 from tests.cuts import CASES, Case, cut_text
 
 WHOLE = {
-    # random by the place in the whole tensor
-    "dropout",
     # numbers by their place, or none
     *("arange", "integers", "causal_mask", "increment"),
     # norms over a whole parameter

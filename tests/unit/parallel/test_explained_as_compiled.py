@@ -4,6 +4,7 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import compile_source
+from npuc.compiler.errors import CapacityError
 from npuc.compiler.explain_plan import explain_plan
 from npuc.compiler.options import CompileOptions
 from npuc.compiler.report import Report
@@ -41,9 +42,17 @@ def test_a_joint_plan_takes_only_what_goes_even() -> None:
     options: CompileOptions = {"devices": 8, "parallel": "joint"}
     report = compiled(UNEVEN, **options)
     check_explained(UNEVEN, report, **options)
-    free = explain_plan(text_source(UNEVEN, "dsl", "net.dsl"), {**options, "parallel": "hypar"})
-    assert report.parallel is not None
-    assert float(report.parallel.total.elements) > float(free.total.elements)
+
+
+def test_what_is_not_compiled_is_not_explained() -> None:
+    """The same message, the same exit status, of a plan whose cuts do not go even."""
+    options: CompileOptions = {"devices": 8, "parallel": "hypar"}
+    with pytest.raises(CapacityError) as by_compile:
+        compiled(UNEVEN, **options)
+    with pytest.raises(CapacityError) as by_explain:
+        explain_plan(text_source(UNEVEN, "dsl", "net.dsl"), options)
+    assert by_explain.value.message == by_compile.value.message
+    assert by_explain.value.exit_code == 3
 
 
 def test_a_plan_within_the_memory_of_a_device() -> None:

@@ -1,0 +1,121 @@
+"""
+Plans of steps in which some gradients do not exist: frozen layers, branches that no loss sees, forward passes.
+
+What a plan's terms say is what its program exchanges, in elements and in bytes, and the program is right.
+"""
+
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
+
+from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.analysis.parallel.plan_search import elements_of
+from npuc.compiler.analysis.parallel.planning import bytes_of
+from npuc.compiler.analysis.parallel.terms import Pattern, physical_terms
+from npuc.compiler.analysis.parallel.traffic import exchanged
+from npuc.compiler.check import random_data
+from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.interpreter.execute import Run, execute, the_function
+from npuc.compiler.layers.base import Array
+from npuc.compiler.lowering import without_loss
+from npuc.compiler.reading import read_program
+from npuc.compiler.source import text_source
+from npuc.compiler.transforms._spread import spread
+from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.verify import SourceTexts
+from npuc.dialects.dist import DistOp, Mesh
+from npuc.dialects.train.signature import ArgumentKind, arguments_of
+from npuc.frontends.mlir import make_context
+from tests.spread_networks import ATTENTION, IMAGES, MESHES, plans, whole_networks
+
+SIDES = """
+network sides(batch=8) {
+  input x: f32[batch, 16]
+  labels y: i32[batch]
+  a = linear(x, 16)
+  b = relu(linear(a, 16))
+  watched = linear(b, 8)
+  guide = linear(detach(b), 16)
+  c = linear(dropout(a + guide, 0.4), 16)
+  output watched
+  loss cross_entropy(linear(c + detach(a), 8), y)
+  optimizer sgd(lr=0.01)
+}
+"""
+NARROW = """
+network narrow(batch=8) {
+  input x: bf16[batch, 16]
+  input t: f32[batch, 8]
+  h = relu(linear(x, 16))
+  g = cast(linear(h, 8, bias=false), to="f32")
+  loss mse(linear(g, 8), t)
+  optimizer sgd(lr=0.01)
+}
+"""
+
+
+def freeze(module: ModuleOp, plan: st.DataObject) -> None:
+    """Keep some of the parameters as they are."""
+    func = the_function(module)
+    params = [a.index for a in arguments_of(func) if a.kind is ArgumentKind.PARAM]
+    chosen = plan.draw(st.sets(st.sampled_from(params)) if params else st.just(set[int]()))
+    assert func.arg_attrs is not None
+    func.arg_attrs = ArrayAttr(
+        DictionaryAttr({**attrs.data, **({"train.frozen": UnitAttr()} if n in chosen else {})})
+        for n, attrs in enumerate(func.arg_attrs.data)
+    )
+
+
+def values(run: Run) -> dict[str, Array]:
+    found = {f"out/{name}": value for name, value in run.outputs.items()}
+    found |= {f"grad/{name}": value for name, value in run.gradients.items()}
+    found |= {f"new/{name}": value for name, value in run.updated.items()}
+    return found | ({} if run.loss is None else {"loss": np.asarray(run.loss)})
+
+
+def check_plan(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, seed: int) -> None:
+    """Freeze, forget the loss or not, share by any plan: results of one device, movement as the terms say."""
+    freeze(module, plan)
+    if plan.draw(st.booleans(), label="forward"):
+        without_loss(module)
+    one, func = module.clone(), the_function(module)
+    network, flows = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
+    patterns: tuple[Pattern, ...] = plan.draw(plans(network, len(sizes)))
+    spread(func, network, flows, patterns, Mesh(sizes))
+    for program in (one, module):
+        AutodiffPass().apply(make_context(), program)
+    module.verify()
+    terms = physical_terms(flows)
+    rows = [term.amounts(patterns, sizes) for term in terms]
+    modelled = [elements_of(sum(row[h] for row in rows), sizes) for h in range(len(sizes))]
+    moved, size = [Fraction(0)] * len(sizes), Fraction(0)
+    for op in module.walk():
+        for level, elements in exchanged(op).items() if isinstance(op, DistOp) else ():
+            moved[level] += elements
+            size += elements * element_bytes(op.operands[0].type, None)
+    assert moved == modelled
+    assert size == bytes_of(network, terms, patterns, sizes, None)
+    data = random_data(one, seed)
+    outcome = compare(values(execute(one, data, double=True)), values(execute(module, data, double=True)))
+    assert outcome.equal, outcome
+
+
+@settings(max_examples=40, deadline=None)
+@given(module=whole_networks(), sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
+def test_layers_that_are_frozen(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, seed: int) -> None:
+    check_plan(module, sizes, plan, seed)
+
+
+@pytest.mark.parametrize("text", [SIDES, NARROW, ATTENTION, IMAGES], ids=["sides", "narrow", "attention", "images"])
+@settings(max_examples=15, deadline=None)
+@given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
+def test_branches_without_a_loss(text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int) -> None:
+    source = text_source(text, "dsl", "net.dsl")
+    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [], channels=False)
+    check_plan(module, sizes, plan, seed)
