@@ -25,6 +25,9 @@ What movement between devices such a strategy minimises: `table2` charges bounda
 PlanObjective = Literal["bytes", "time", "memory"]
 PLAN_OBJECTIVES: tuple[PlanObjective, ...] = get_args(PlanObjective)
 """What a joint strategy minimises: movement, the time of a step, or what a device keeps in memory."""
+Precision = Literal["as-written", "f32", "f16", "bf16", "mixed"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+"""The float types that a program may be given (pass `set-precision`); `as-written` leaves them as they are."""
 MAX_DEVICES = 1 << 12
 """The most devices that a program may be for."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
