@@ -42,6 +42,7 @@ class CompileOptions(TypedDict, total=False):
     hardware: HardwareLike | None
     overrides: Mapping[str, object] | None
     defines: Mapping[str, Any] | None
+    precision: str | None
     opt_level: int | None
     pipeline: str | None
     inference: bool | None

@@ -15,6 +15,7 @@ from npuc.compiler.cli.shared import (
     MaxOps,
     OptLevel,
     Pipeline,
+    Precision,
     Quiet,
     Source,
     Verb,
@@ -35,6 +36,7 @@ def register(app: typer.Typer) -> None:
 def command(
     source: Source,
     define: Defines = None,
+    precision: Precision = None,
     opt_level: OptLevel = None,
     pipeline: Pipeline = None,
     inference: Inference = None,
@@ -53,6 +55,7 @@ def command(
             raise UsageError("--limit nan: expected a number")
         options: RunOptions = {
             "defines": parse_defines(define),
+            "precision": precision,
             "opt_level": opt_level,
             "pipeline": pipeline,
             "inference": inference,

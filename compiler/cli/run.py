@@ -16,6 +16,7 @@ from npuc.compiler.cli.shared import (
     MaxOps,
     OptLevel,
     Pipeline,
+    Precision,
     Quiet,
     Source,
     Verb,
@@ -47,6 +48,7 @@ def command(
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="Training steps to run.")] = 1,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of missing parameters.")] = 0,
     define: Defines = None,
+    precision: Precision = None,
     opt_level: OptLevel = None,
     pipeline: Pipeline = None,
     level: Annotated[str | None, typer.Option("--level", metavar="train|npu|tiles", help="Level to run at.")] = None,
@@ -65,6 +67,7 @@ def command(
         options: RunOptions = {
             "inputs": {} if inputs is None else read_arrays(inputs),
             "defines": parse_defines(define),
+            "precision": precision,
             "dtype": dtype,
             "steps": steps,
             "seed": seed,

@@ -227,8 +227,14 @@ class Points:
         return Request(self.source, lowering_options(self.source, options), texts, messages.add)
 
     def _is_lowered_for_machines(self, index: int, machines: Iterable[Hardware]) -> bool:
-        """Whether what is lowered depends on the machine: plans for time do, and what a limited memory refuses."""
+        """
+        Whether what is lowered depends on the machine: types where machines have others, plans for time, and what a
+        limited memory refuses.
+        """
         by_time = self.options_of(index).get("plan_objective") == "time"
+        machines = list(machines)
+        if len({machine.get("precision", str) for machine in machines}) > 1:
+            return True
         return by_time or any(machine.get("dram.capacity_mib", float) is not None for machine in machines)
 
     def _point(
