@@ -7,8 +7,11 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, im
 
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Array
+from npuc.compiler.layers.base import Array, Kind
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import is_short
 from npuc.dialects.train import OPERATIONS
+from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 
 
@@ -30,7 +33,31 @@ class _TrainFunctions(InterpreterFunctions):
 
 
 def _run(functions: _TrainFunctions, interpreter: Interpreter, op: TrainOp, args: PythonValues) -> PythonValues:
+    if is_unfinished(op):
+        with np.errstate(all="ignore"):
+            return get_layer(op).evaluate(op, *functions.numbers.operands(tuple(args)))
     return evaluate(functions.numbers, op, args)
+
+
+def is_unfinished(op: TrainOp) -> bool:
+    """
+    Whether a product of 16-bit floats is a sum that an addition of its layer goes on with, its bias: then it is not
+    rounded before that. `lower-to-npu` makes such an addition the start of the sum.
+    """
+    if len(op.results) != 1 or not is_short(op.results[0]) or get_layer(op).kind is not Kind.MATRIX:
+        return False
+    (result,) = op.results
+    use = result.first_use
+    added = None if use is None or not result.has_one_use() else use.operation
+    if not isinstance(added, AddOp) or layer_of(added) != layer_of(op) or added.out.type != result.type:
+        return False
+    return use is not None and (use.index == 0 or not _continues(added))
+
+
+def _continues(added: AddOp) -> bool:
+    """Whether an addition goes on with the sum that is its first operand."""
+    owner = added.lhs.owner
+    return isinstance(owner, TrainOp) and is_unfinished(owner)
 
 
 TrainFunctions = register_impls(

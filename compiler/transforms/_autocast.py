@@ -78,7 +78,7 @@ def policies(ops: list[TrainOp]) -> dict[Operation, Policy]:
 def _own(op: TrainOp) -> Policy:
     if isinstance(op, DivOp) and isinstance(op.lhs.owner, ConstantOp) and not shape_of(op.lhs):
         return Policy.WIDE  # a number by a tensor is a reciprocal
-    if isinstance(op, GroupNormOp) and op.groups.value.data == shape_of(op.x)[1]:
+    if isinstance(op, GroupNormOp) and not op.affine and op.groups.value.data == shape_of(op.x)[1]:
         return Policy.INPUT  # instance normalisation, which PyTorch has as batch normalisation
     return POLICIES.get(op.name, Policy.WIDEST)
 

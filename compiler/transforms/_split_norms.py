@@ -15,14 +15,14 @@ becomes
     %z = train.mul %y, %mask
 """
 
-from xdsl.dialects.builtin import AnyFloat, f32
+from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npuc.compiler.layers.base import OpT, derivative
 from npuc.dialects.provenance import derive
-from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import is_short, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp, ConstantOp, MulOp, constant
 from npuc.dialects.train.dropout import DropoutOp
 from npuc.dialects.train.norm import BatchNormOp
@@ -83,14 +83,9 @@ def _mask(op: DropoutOp) -> None:
     """
     steps = _Steps(op)
     own = tensor_type(op.x)
-    wide = tensor_of(f32, shape_of(op.x)) if _is_short(op.x) else own
+    wide = tensor_of(f32, shape_of(op.x)) if is_short(op.x) else own
     ones = steps.add(constant(wide, 1.0)).out
     mask = steps.add(derivative(DropoutOp, op, ones, op.step)).out
     x = op.x if wide == own else steps.add(CastOp(op.x, results=[wide])).out
     y = steps.add(MulOp(x, mask)).out
     steps.replace(y if wide == own else steps.add(CastOp(y, results=[own])).out)
-
-
-def _is_short(value: SSAValue) -> bool:
-    element = tensor_type(value).element_type
-    return isinstance(element, AnyFloat) and element.bitwidth < f32.bitwidth
