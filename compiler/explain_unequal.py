@@ -19,14 +19,16 @@ from npuc.compiler.errors import UsageError
 from npuc.compiler.explain_plan import Choose, forward_function
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import CompileOptions
-from npuc.compiler.parallel import ELEMENT_BYTES
+from npuc.compiler.pipeline import run_pipeline
+from npuc.compiler.precision import precision_passes
 from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report.unequal import DeviceGroup, UnequalReport
 from npuc.compiler.scoring import network_name, version
 from npuc.compiler.source import Source
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import network_for, width_of
 from npuc.compiler.unequal_plans import OPS_PER_MAC, check_unequal, unequal_plan
 from npuc.compiler.verify import SourceTexts
+from npuc.frontends.mlir import make_context
 
 
 def explain_unequal(
@@ -35,7 +37,7 @@ def explain_unequal(
     """
     The plan of a network for `devices` in the groups of a machine: all layers, or that one. Raises `NpucError`s.
 
-    Elements have as many bytes as the machine says (`memory.element_bytes`, 4 without it), and a multiply-accumulate as
+    Elements have as many bytes as the machine says (`memory.element_bytes`, without it those of the program's parameters), and a multiply-accumulate as
     many operations (`compute.ops_per_mac`).
     """
     with without_cycle_collection():
@@ -57,11 +59,13 @@ def _explain_unequal(
     fleet = fleet_of(groups_of(rows), options.get("devices", 1))
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, options, sources)
+    types = precision_passes(module, [], machine.get("precision", str), options, [])
+    run_pipeline(module, types, make_context(), sources)
     network, flows = network_for(forward_function(module, sources))
     step = step_of_network(
         network,
         flows,
-        machine.get("memory.element_bytes", int) or ELEMENT_BYTES,
+        machine.get("memory.element_bytes", int) or width_of(module),
         machine.get("compute.ops_per_mac", int) or OPS_PER_MAC,
     )
     names = unique_names([node.name for node in network.nodes])

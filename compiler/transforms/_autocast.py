@@ -10,13 +10,14 @@ with what differs.
 from collections.abc import Mapping
 from enum import Enum, auto
 
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.arithmetic import AddOp, ConstantOp, DivOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.group_norm import GroupNormOp
 from npuc.dialects.train.shape import ExpandOp, ReshapeOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
 
 
 class Policy(Enum):

@@ -23,6 +23,7 @@ from npuc.compiler.analysis.parallel.program import Task
 from npuc.compiler.analysis.parallel.terms import Pattern, form_of, shared_levels
 from npuc.compiler.layers.base import Combine, Cut, rebuilt
 from npuc.compiler.transforms._divides import check_divides
+from npuc.compiler.transforms._gradient_casts import sum_in_own_type
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.dist.collective import AllGatherOp, AllReduceOp, AllToAllOp, CopyOp, DistOp, SliceOp, on_mesh
 from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr
@@ -43,6 +44,7 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
     """
     check_divides(func, network, plan, mesh)
     _Spreading(func, network, flows, plan, mesh).rewrite()
+    sum_in_own_type(func)
 
 
 def sharding_of(form: Form, rank: int) -> Sharding:

@@ -23,6 +23,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.analysis.parallel.flows import Flows, flows_of
 from npuc.compiler.analysis.parallel.nodes import Network, network_of
@@ -47,7 +48,7 @@ from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.dialects.dist.mesh import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.signature import is_differentiated, training_functions
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, is_differentiated, training_functions
 
 ELEMENT_BYTES = 4
 """Bytes of an element where no machine says."""
@@ -173,9 +174,18 @@ class ParallelizePass(ModulePass):
 
 
 def width_of(module: ModuleOp) -> int:
-    """The bytes of an element on the machine that a module is for."""
+    """The bytes of an element on the machine that a module is for, else those of its parameters where all have one."""
     machine = machine_of(module)
-    return (machine.element_bytes if machine is not None else None) or ELEMENT_BYTES
+    if machine is not None and machine.element_bytes is not None:
+        return machine.element_bytes
+    types = [
+        func.function_type.inputs.data[argument.index]
+        for func in training_functions(module)
+        for argument in arguments_of(func)
+        if argument.kind is ArgumentKind.PARAM
+    ]
+    widths = {element_bytes(type, None) for type in types}
+    return widths.pop() if len(widths) == 1 else ELEMENT_BYTES
 
 
 def plan_attr(network: Network, planned: Planned) -> DictionaryAttr:

@@ -22,8 +22,6 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyFloat,
-    FloatAttr,
-    Float16Type,
     Float64Type,
     FunctionType,
     ModuleOp,
