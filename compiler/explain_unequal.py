@@ -37,8 +37,8 @@ def explain_unequal(
     """
     The plan of a network for `devices` in the groups of a machine: all layers, or that one. Raises `NpucError`s.
 
-    Elements have as many bytes as the machine says (`memory.element_bytes`, without it those of the program's parameters), and a multiply-accumulate as
-    many operations (`compute.ops_per_mac`).
+    Elements have as many bytes as the machine says (`memory.element_bytes`, without it those of the program's
+    parameters), and a multiply-accumulate as many operations (`compute.ops_per_mac`).
     """
     with without_cycle_collection():
         return _explain_unequal(source, options, machine, choose)

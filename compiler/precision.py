@@ -1,8 +1,8 @@
 """
 The float types that a program is given before anything is priced: the pass `set-precision` in front of all others.
 
-A precision that somebody asks for holds for any program of the level `train`. That of a machine holds where the program
-can have it: one that is lowered already keeps its types, and is told of.
+A precision that somebody asks for holds or is refused. That of a machine holds where the program can have it: one that
+is lowered too far keeps its types, and is told of.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from npuc.compiler.errors import UsageError
-from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import training_functions
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def precision_passes(
     Nothing where `passes` say it themselves. Adds to `warnings`. Raises `UsageError` where they say something else than
     the options.
     """
-    from npuc.compiler.transforms.set_precision import SetPrecisionPass
+    from npuc.compiler.transforms.set_precision import SetPrecisionPass, too_low
 
     asked = options.get("precision")
     precision = asked or machine or AS_WRITTEN
@@ -51,10 +50,10 @@ def precision_passes(
         return []
     if precision == AS_WRITTEN:
         return []
-    if asked is None and (lowered := _lowered(module)) is not None:
+    low = (too_low(func, precision) for func in training_functions(module)) if asked is None else iter(())
+    if (op := next((op for op in low if op is not None), None)) is not None:
         warnings.append(
-            f"the program has {lowered}, below the train level: its types stay as written, not {precision}, the "
-            "hardware's precision"
+            f"the program has {op.name}, whose types stay as written: not {precision}, the hardware's precision"
         )
         return []
     return [SetPrecisionPass(precision)]
@@ -76,12 +75,3 @@ def check_tables(source: Source, precision: str | None) -> None:
             f"--precision mixed: {source.shown} lists products without types, each by itself",
             hint="--precision bf16 makes all of their floats 16 bits wide",
         )
-
-
-def _lowered(module: ModuleOp) -> str | None:
-    """The name of an operation below the train level; None without one."""
-    for func in training_functions(module):
-        for op in func.body.block.ops:
-            if not isinstance(op, TrainOp) and op.name != "func.return":
-                return op.name
-    return None

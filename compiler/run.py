@@ -66,10 +66,10 @@ def run_source(text: str, format: str = "dsl", filename: str = "<string>", **opt
 
     `inputs` gives any argument by name; missing parameters are drawn from `seed`, states are 0, statistics at their
     defaults. `precision` sets the program's float types (as-written, f32, f16, bf16, mixed), by default those of
-    `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run first, `level`
-    (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for `hardware` and
-    `overrides` of its keys; by default the training step runs as it is derived. Raises `UsageError` for an unknown
-    name, a wrong shape or a missing input.
+    `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run
+    first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for
+    `hardware` and `overrides` of its keys; by default the training step runs as it is derived. Raises `UsageError` for
+    an unknown name, a wrong shape or a missing input.
     """
     return run_program(text_source(text, format, filename), options)
 

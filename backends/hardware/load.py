@@ -229,7 +229,7 @@ def _one_width(
         writes = "--set" if WIDTH in own else whose if WIDTH in values else None
         if writes is not None:
             raise UsageError(
-                f"{option} beside {WIDTH}, which {writes} writes: it prices every float at one width, whatever its type",
+                f"{option} beside {WIDTH}, which {writes} writes and which prices all floats at one width",
                 hint=f"leave out {WIDTH}, or {option}",
             )
         return {key: value for key, value in values.items() if key != WIDTH}
@@ -237,7 +237,7 @@ def _one_width(
         return {key: value for key, value in values.items() if key != PRECISION}
     if said is None and WIDTH in values and values.get(PRECISION, AS_WRITTEN) != AS_WRITTEN:
         raise UsageError(
-            f"{PRECISION} = '{values[PRECISION]}' beside {WIDTH}: it prices every float at one width, whatever its type",
+            f"{PRECISION} = '{values[PRECISION]}' beside {WIDTH}, which prices all floats at one width",
             hint=f"leave out one of them, or say {PRECISION} = '{AS_WRITTEN}'",
         )
     return dict(values)

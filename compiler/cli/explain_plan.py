@@ -101,9 +101,7 @@ def show_plan(
         show(make_console(), rows=shown)
 
 
-def _unlike_machine(
-    hardware: str | None, settings: Sequence[str] | None, precision: str | None
-) -> Hardware | None:
+def _unlike_machine(hardware: str | None, settings: Sequence[str] | None, precision: str | None) -> Hardware | None:
     """The machine, if its devices are unlike; None for any other."""
     if hardware is None and not settings:
         return None

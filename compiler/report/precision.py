@@ -6,7 +6,7 @@ _WORDS = {
     "f32": ", floats f32",
     "f16": ", floats f16",
     "bf16": ", floats bf16",
-    "mixed": ", mixed precision (products bf16; parameters, gradients and states f32)",
+    "mixed": ", mixed precision: products bf16, parameters f32",
 }
 
 

@@ -57,6 +57,11 @@ from npuc.dialects.train.signature import (
 )
 
 _ELEMENTS: dict[str, Attribute] = {"f32": f32, "f16": f16, "bf16": bf16}
+_ON_TENSORS = frozenset(
+    f"npu.{name}"
+    for name in ("contract", "interleave", "yield", "vector", "move", "view", "constant", "im2col", "col2im")
+)
+"""What `lower-to-npu` makes, and `interleave`: whole tensors, whose types follow those of the arguments."""
 LOW, WIDE = bf16, f32
 """The types of mixed precision."""
 LARGEST_F16 = 65504.0
@@ -66,9 +71,10 @@ LARGEST_F16 = 65504.0
 @dataclass(frozen=True)
 class SetPrecisionPass(ModulePass):
     """
-    Give a program of the level `train` other float types: `to` is as-written, f32, f16, bf16 or mixed.
+    Give a program other float types: `to` is as-written, f32, f16, bf16 or mixed.
 
-    Raises `SourceError` at the first operation of a lower level.
+    One type for all floats may be given at the levels `train` and `npu`, mixed precision to a network of the level
+    `train`. Raises `SourceError` at the first operation of a lower level.
     """
 
     name = "set-precision"
@@ -95,14 +101,23 @@ class SetPrecisionPass(ModulePass):
                 differentiate(func)
 
     def _check(self, func: FuncOp) -> None:
-        """Refuse what is lowered already."""
-        lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+        """Refuse what is lowered too far."""
+        lowered = too_low(func, self.to)
         if lowered is not None:
+            expected = "train operations" if self.to == "mixed" else "operations on tensors"
             raise SourceError(
-                f"{self.name}: found {lowered.name}, expected train operations",
+                f"{self.name}: found {lowered.name}, expected {expected}",
                 location=location_of(lowered),
-                hint="types are set before lower-to-npu; below it they stay as they are written",
+                hint=f"{self.name} comes before lower-to-npu",
             )
+
+
+def too_low(func: FuncOp, precision: str) -> Operation | None:
+    """The first operation of a function whose types cannot be set; None without one."""
+    for op in func.body.walk():
+        if not isinstance(op, TrainOp | ReturnOp) and (precision == "mixed" or op.name not in _ON_TENSORS):
+            return op
+    return None
 
 
 def _is_float(value: SSAValue | Attribute) -> bool:
@@ -116,7 +131,7 @@ def _is_float(value: SSAValue | Attribute) -> bool:
 def _set_all(func: FuncOp, element: Attribute) -> None:
     """Make every float of a function one of `element`; casts that no longer change anything are left out."""
     _set_arguments(func, element)
-    for op in list(func.body.block.ops):
+    for op in list(func.body.walk()):
         between = isinstance(op, CastOp) and op.x.type != op.out.type
         _retype(op, element)
         if isinstance(op, ConstantOp) and element == f16:

@@ -59,7 +59,7 @@ def check_affine(affine: tuple[Tensor, ...], expected: Tensor) -> None:
 
 
 def norm_types(x: Tensor, statistic: Tensor, results: Types) -> Types:
-    """The results of a normalisation: y like x, the statistics as `statistic` or, where results say so, more precise."""
+    """The results of a normalisation: y like x, the statistics as `statistic`, or more precise where results say so."""
     mean, var = results[1:] if len(results) == 3 else (statistic, statistic)
     return (x, as_precise(mean, statistic), as_precise(var, statistic))
 

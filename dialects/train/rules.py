@@ -93,7 +93,7 @@ def is_precise(found: Tensor, expected: Tensor) -> bool:
 
 
 def check_precise(what: str, found: Tensor, expected: Tensor) -> None:
-    """The rule for parameters and statistics beside an operand: its element type or wider floats, which stay precise."""
+    """The rule for parameters and statistics beside an operand: its element type, or wider floats."""
     if not is_precise(found, expected):
         check_type(what, found, expected)
 
