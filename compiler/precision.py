@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from npuc.compiler.errors import UsageError
-from npuc.dialects.train.signature import training_functions
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -37,7 +36,7 @@ def precision_passes(
     Nothing where `passes` say it themselves. Adds to `warnings`. Raises `UsageError` where they say something else than
     the options.
     """
-    from npuc.compiler.transforms.set_precision import SetPrecisionPass, too_low
+    from npuc.compiler.transforms.set_precision import SetPrecisionPass, functions_of, too_low
 
     asked = options.get("precision")
     precision = asked or machine or AS_WRITTEN
@@ -50,7 +49,7 @@ def precision_passes(
         return []
     if precision == AS_WRITTEN:
         return []
-    low = (too_low(func, precision) for func in training_functions(module)) if asked is None else iter(())
+    low = (too_low(func, precision) for func in functions_of(module)) if asked is None else iter(())
     if (op := next((op for op in low if op is not None), None)) is not None:
         warnings.append(
             f"the program has {op.name}, whose types stay as written: not {precision}, the hardware's precision"

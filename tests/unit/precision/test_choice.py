@@ -173,7 +173,7 @@ def test_tables_have_one_type_or_none(inference: bool | None) -> None:
     narrow = compile_source(TABLE, "csv", hardware="igo-large", inference=inference, opt_level=0)
     wide = compile_source(TABLE, "csv", hardware="igo-large", inference=inference, opt_level=0, precision="f32")
     assert wide.totals.dram_read_bytes == 2 * (narrow.totals.dram_read_bytes or 0)
-    with pytest.raises(UsageError, match="--precision mixed: .* lists products without types"):
+    with pytest.raises(UsageError, match=r"--precision mixed: .* lists products without types"):
         compile_source(TABLE, "csv", precision="mixed")
 
 

@@ -180,7 +180,7 @@ def test_mixed_precision_of_a_lowered_program_is_refused_at_its_place() -> None:
 
 def test_tiles_keep_their_types() -> None:
     target = "set-target{rows=4 cols=4 spm_bytes=4096 clock_mhz=1000 gb_per_s=4 lanes=8}"
-    with pytest.raises(SourceError, match="set-precision: found .*, expected operations on tensors"):
+    with pytest.raises(SourceError, match=r"set-precision: found .*, expected operations on tensors"):
         read(NET, f"{target},autodiff,lower-to-npu,schedule,lower-tiles,set-precision{{to=bf16}}")
 
 
