@@ -25,6 +25,7 @@ from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
 from npuc.compiler.transforms._constants import Constants, form_of_result, part_of, sharding_of
 from npuc.compiler.transforms._divides import check_divides
+from npuc.compiler.transforms._gradient_casts import sum_in_own_type
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.dist.collective import AllGatherOp, AllReduceOp, AllToAllOp, CopyOp, DistOp, SliceOp, on_mesh
 from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr
@@ -46,6 +47,7 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
     """
     check_divides(func, network, plan, mesh)
     _Spreading(func, network, flows, plan, mesh).rewrite()
+    sum_in_own_type(func)
 
 
 @dataclass
