@@ -123,7 +123,9 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         energy_j=None
         if machine.energy is None
         else machine.energy.joules(together.macs, reads + writes, moved.read + moved.written),
-        limit="edge" if is_edge_bound(edge, streamed, cycles - timing.compute) else limit_of(cycles, timing.compute, transfer),
+        limit="edge"
+        if is_edge_bound(edge, streamed, cycles - timing.compute)
+        else limit_of(cycles, timing.compute, transfer),
         lower_bound_bytes=certified.bound,
         lower_bound_seconds=machine.seconds(bound),
         schedule=_schedule_row(together),

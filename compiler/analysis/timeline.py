@@ -7,8 +7,9 @@ the cost depends on the resolution, not on the number of tile operations. The fi
 
 Time is counted in ticks of 1/p cycle, p being the numerator of bytes_per_cycle. With `fill = "overlap"` the fill of
 the operation stands before its first fold and the drain behind its last; what a group of folds waits for the array's
-edge stands behind the first of them (`edge.py`). Waits for data are all else that is not compute. In an in-place array, the changes of the tiles that stay count as fill; on a register-fed array, all but the rows that
-instructions stream, with what follows the last instruction as drain.
+edge stands behind the first of them (`edge.py`). Waits for data are all else that is not compute. In an in-place
+array, the changes of the tiles that stay count as fill; on a register-fed array, all but the rows that instructions
+stream, with what follows the last instruction as drain.
 """
 
 from collections.abc import Iterator
