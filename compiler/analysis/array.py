@@ -13,8 +13,8 @@ the third streams through (T steps):
 The first three are SCALE-Sim 3.0.0's cycles; in-place stands here for the forward product, `residency.py` has all of
 them. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With `fill = "overlap"` fill and drain of
 a fold run beside its neighbours: P - T once an operation, and each fold the longer of its own stream and of what
-crosses the array's edge beside it (`edge.py`). What a change of the tile takes that stays in an in-place array is never hidden.
-All sizes may be numpy arrays.
+crosses the array's edge beside it (`edge.py`). What a change of the tile takes that stays in an in-place array is never
+hidden. All sizes may be numpy arrays.
 """
 
 from dataclasses import dataclass
