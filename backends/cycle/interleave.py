@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import ceil
 
 from npuc.backends.cycle.certificates import certificate_columns
-from npuc.backends.cycle.contract import edge_columns, is_edge_bound, limit_of, schedule_row
+from npuc.backends.cycle.contract import schedule_row
+from npuc.backends.cycle.limits import edge_columns, is_edge_bound, limit_of
 from npuc.backends.cycle.pool import walks_of
 from npuc.compiler.analysis.elements import contract_widths
 from npuc.compiler.analysis.gemm import forward_sizes

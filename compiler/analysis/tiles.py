@@ -16,17 +16,7 @@ from dataclasses import dataclass, replace
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.axes import AxisTable, AxisTables
 from npuc.compiler.analysis.blocks import Stream, is_plain, streams, touched
-from npuc.compiler.analysis.compute import tile_cycles, waits_apart
-from npuc.compiler.analysis.edge import (
-    FoldGroups,
-    Groups,
-    edge_cycles,
-    left_of,
-    lengths_beside,
-    tile_groups,
-    wait,
-)
-from npuc.compiler.analysis.residency import changes, group_wait
+from npuc.compiler.analysis.neighbours import Neighbours
 from npuc.compiler.analysis.sequence import Node, TileSequence
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -36,9 +26,7 @@ class Place:
     """
     Where a node stands: extents by dimension, tables by tensor axis, and which tensors see their first visit.
 
-    `found` is -1 for each statement whose stationary tile the node's first operation finds in the array, else what the
-    instructions wait for the next one; empty where that makes no difference. Where folds wait for the array's edge
-    (`edge.py`) it is one number: -1, or how long the group must be in which the node ends (os: begins), 0 where it is.
+    `found` is what the node's first operation finds in the array (`neighbours.py`).
     """
 
     extents: tuple[int, ...]
@@ -90,10 +78,7 @@ class TileBuilder:
 
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: tuple[int, ...], apart: bool):
         self.nest, self.schedule, self.loops, self.array = nest, schedule, schedule.loops, array
-        self.apart, self.finds = apart, array.carries and not apart
-        # Where no fold waits for the edge, tile operations do not depend on their neighbours.
-        edge = not apart and edge_cycles(nest, schedule, array) > 0
-        self.edge = FoldGroups(nest, schedule, array) if edge else None
+        self.neighbours = Neighbours(nest, schedule, array, apart)
         self.numbers = {dim: number for number, dim in enumerate(nest.sizes)}
         self.nodes: dict[tuple[int, Place], Node] = {}
         self.table_loops: list[frozenset[int]] = []
@@ -124,7 +109,7 @@ class TileBuilder:
         return Moved(stream, width, tuple(plain), tuple(numbers), index)
 
     def sequence(self, held: bool) -> TileSequence:
-        found = self._begins(-1, self.nest.sizes)
+        found = self.neighbours.begins(-1, self.nest.sizes)
         found = tuple(-1 for _ in found) if held else found
         place = Place(tuple(self.nest.sizes.values()), tuple(self.roots), tuple(True for _ in self.moved), found)
         root = self._node(0, place)
@@ -157,7 +142,7 @@ class TileBuilder:
                 head += moved.width * (elements - new if place.first[number] else elements)
             elif moved.stream.kind == "input" or place.first[number]:
                 head += moved.width * elements
-        found = self._begins(level, dict(zip(self.nest.sizes, place.extents, strict=True)))
+        found = self.neighbours.begins(level, self._extents(place))
         return TileSequence(self._child(level, place, place.first, found), head, tail, spare)
 
     def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
@@ -207,48 +192,18 @@ class TileBuilder:
         The first iteration of all stands alone, and so does the first of other extents than the one before.
         """
         runs = list(self._iterations(level, place))
-        if self.edge is not None:
-            yield from self._edge_runs(level, place, runs, self.edge)
-            return
-        for number, (inner, count) in enumerate(runs):
-            found = self._found(level, inner)
-            yield inner, found if number else place.found, 1
-            if count > 1:
-                yield inner, found, count - 1
+        parts = [(self._extents(inner), count) for inner, count in runs]
+        for number, found, count in self.neighbours.runs(level, self._extents(place), place.found, parts):
+            yield runs[number][0], found, count
 
-    def _edge_runs(
-        self, level: int, place: Place, runs: list[tuple[Place, int]], edge: FoldGroups
-    ) -> Iterator[tuple[Place, tuple[int, ...], int]]:
-        """The same where folds wait for the array's edge: for what comes after them, or of os before them."""
-        groups = [edge.inside(level + 1, dict(zip(self.nest.sizes, inner.extents, strict=True))) for inner, _ in runs]
-        (outside,) = place.found
-        if edge.goes_on(level, dict(zip(self.nest.sizes, place.extents, strict=True))):
-            # All of it is one group: the first operation waits, for what the others leave of it.
-            others = sum(own.first * count for own, (_, count) in zip(groups, runs, strict=True)) - groups[0].first
-            begin = outside if outside < 0 else left_of(outside - others, groups[0])
-            for number, (inner, count) in enumerate(runs):
-                yield inner, (-1,) if number else (begin,), 1
-                if count > 1:
-                    yield inner, (-1,), count - 1
-            return
-        parts = [(own, count) for own, (_, count) in zip(groups, runs, strict=True)]
-        for number, length, count in lengths_beside(parts, outside, self.array):
-            yield runs[number][0], (length,), count
+    def _extents(self, place: Place) -> dict[str, int]:
+        return dict(zip(self.nest.sizes, place.extents, strict=True))
 
     def _leaf(self, place: Place) -> Node:
         key = (len(self.loops), place)
         node = self.nodes.get(key)
         if node is None:
-            extents = dict(zip(self.nest.sizes, place.extents, strict=True))
-            found = waits_apart(self.nest, self.array, extents) if self.apart else place.found
-            cycles = tile_cycles(self.nest, self.array, extents, found)
-            ends: Groups | None = None
-            waits = 0
-            if self.array.most_shift:
-                ends = tile_groups(self.nest, self.array, extents)
-                beside = wait(place.found[0], ends.last) if self.edge is not None else 0
-                cycles, waits = cycles + beside, ends.waits + beside
-            node = self.nodes[key] = Node((), cycles, cycles, ends=ends, waits=waits)
+            node = self.nodes[key] = self.neighbours.leaf(self._extents(place), place.found)
         return node
 
     def _iterations(self, level: int, place: Place) -> Iterator[tuple[Place, int]]:
@@ -283,24 +238,6 @@ class TileBuilder:
             run = (inner, 1)
         if run is not None:
             yield run
-
-    def _found(self, level: int, inner: Place) -> tuple[int, ...]:
-        """Of each statement, -1 if its stationary tile is the same after a step of a loop, else the group's wait."""
-        if not self.finds:
-            return ()
-        extents = dict(zip(self.nest.sizes, inner.extents, strict=True))
-        new = [changes(self.nest, self.schedule, s, self.array, level, extents) for s in self.nest.statements]
-        return tuple(w if n else -1 for w, n in zip(self._groups(level, extents), new, strict=True))
-
-    def _begins(self, level: int, extents: dict[str, int]) -> tuple[int, ...]:
-        """What the first operation of all finds inside an iteration of a loop."""
-        if self.edge is not None:
-            return (0,)
-        return self._groups(level, extents) if self.finds else ()
-
-    def _groups(self, level: int, extents: dict[str, int]) -> tuple[int, ...]:
-        statements = self.nest.statements
-        return tuple(group_wait(self.nest, self.schedule, s, self.array, level, extents) for s in statements)
 
     def _child(self, level: int, inner: Place, first: tuple[bool, ...], found: tuple[int, ...]) -> Node:
         """The node inside one iteration; what no deeper loop asks for is forgotten, so that more nodes are equal."""
