@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.array import Array, Numbers
 from npuc.compiler.analysis.blocks import Ints
 from npuc.compiler.analysis.edge import is_forward, wait
 from npuc.compiler.analysis.residency import members, placement
@@ -64,7 +64,7 @@ def with_waits(operations: Iterable[tuple[T, Folds]], array: Array) -> Iterator[
 
 def folds_of(
     nest: Nest, statement: Statement, array: Array, extents: Mapping[str, Ints], rows: int
-) -> tuple[Ints, Ints, Ints, Ints]:
+) -> tuple[Numbers, Numbers, Numbers, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
     """
     Of one statement in tile operations of these extents: the cycles that a fold streams, those of what crosses the edge
     for the one at the end, the waits for each other, and whether it is a single fold.

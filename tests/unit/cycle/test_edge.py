@@ -20,16 +20,14 @@ from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu.nest import Loop, Schedule
 from tests.schedules import gemm
 
-VECTOR = "layer,M,N,K\nfc,1,{size},{size}\n"
+VECTOR = "layer,M,N,K\nfc,1,1024,1024\n"
 EDGE = "array.edge_elements"
 
 
-def scored(size: int = 1024, **changed: object) -> Report:
+def scored(**changed: object) -> Report:
     """A product of a vector with a matrix, forward alone, on the large machine with a scratchpad for all of it."""
     overrides = {"memory.spm_kib": 1 << 20, **{key.replace("__", "."): value for key, value in changed.items()}}
-    return compile_source(
-        VECTOR.format(size=size), format="csv", hardware="igo-large", overrides=overrides, inference=True
-    )
+    return compile_source(VECTOR, format="csv", hardware="igo-large", overrides=overrides, inference=True)
 
 
 def row(**changed: object) -> OpRow:
@@ -123,15 +121,17 @@ def test_wrong_values(value: object, found: str) -> None:
 
 
 def test_the_pass_writes_it() -> None:
-    facts = {"rows": 4, "cols": 4, "spm_bytes": 64, "clock_mhz": 1000, "gb_per_s": 8, "lanes": 4}
+    def target(edge_elements: int | str) -> SetTargetPass:
+        return SetTargetPass(4, 4, 64, 1000, 8, 4, edge_elements=edge_elements)
+
     for value, wanted in ((2, 2), ("unlimited", None)):
         module = ModuleOp([])
-        SetTargetPass(**facts, edge_elements=value).apply(Context(), module)
+        target(value).apply(Context(), module)
         machine = machine_of(module)
         assert machine is not None
         assert machine.array.edge_elements == wanted
     with pytest.raises(PassFailedException, match="edge_elements is 'none', expected an integer from 1 on"):
-        SetTargetPass(**facts, edge_elements="none").apply(Context(), ModuleOp([]))
+        target("none").apply(Context(), ModuleOp([]))
 
 
 def test_the_verdict_and_the_trace_say_it() -> None:
