@@ -167,8 +167,8 @@ def test_the_row_of_a_report() -> None:
     size = 2
     assert row.tensors["dY"].read_bytes == 24 * 16 * size, "read once for both"
     assert row.tensors["W"].read_bytes == 20 * 16 * size * 3
-    held = 24 * 16 + (10 * 8 + 8 * 10) + (8 * 10 + 10 * 8)
-    assert row.spm_bytes == held * size + 2 * (10 * 8 + 8 * 10), "sums have four bytes"
+    inputs, sums = 24 * 16 + 10 * 8 + 8 * 10, 8 * 10 + 10 * 8
+    assert row.spm_bytes == inputs * size + sums * 4
     assert row.dram_read_bytes == sum(t.read_bytes for t in row.tensors.values())
     assert row.lower_bound_bytes == (24 * 16 + 2 * 20 * 16 + 2 * 24 * 20) * size
 
