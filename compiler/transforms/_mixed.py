@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, Float64Type, FunctionType, StringAttr, TensorType, bf16, f32, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -10,7 +11,7 @@ from xdsl.rewriter import Rewriter
 
 from npuc.compiler.transforms._autocast import Policy, policies
 from npuc.dialects.provenance import derive
-from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp, ConstantOp, constant
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
@@ -21,7 +22,7 @@ LOW, WIDE = bf16, f32
 
 def is_float(value: SSAValue | Attribute) -> bool:
     type = value if isinstance(value, Attribute) else value.type
-    return isinstance(type, TensorType) and isinstance(type.element_type, AnyFloat)
+    return isinstance(type, TensorType) and isinstance(cast("Tensor", type).element_type, AnyFloat)
 
 
 def retype(op: Operation, element: Attribute) -> None:

@@ -118,7 +118,7 @@ def check_indices(index: Tensor) -> None:
     """The rule for indices: integers."""
     if index.element_type == i1:
         raise VerifyException("the indices have element type bool, expected i32 or i64")
-    if not isinstance(index.element_type, IntegerType) or index.element_type == i8:
+    if index.element_type == i8 or not isinstance(index.element_type, IntegerType):
         raise VerifyException(f"the indices have element type {index.element_type}, expected i32 or i64")
 
 

@@ -1,13 +1,16 @@
 """Which precision holds: preset, file, `--set`, `--precision`; the width of all floats; what reports say."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from typing_extensions import Unpack
 
 from npuc.backends.hardware import load_hardware, preset_names
 from npuc.compiler import UsageError, compile_source, run_source
 from npuc.compiler.check import check_program
 from npuc.compiler.cli import run_command
+from npuc.compiler.options import CompileOptions, HardwareLike
 from npuc.compiler.precision import precision_passes
 from npuc.compiler.run import lowered_program
 from npuc.compiler.source import text_source
@@ -26,9 +29,9 @@ TABLE = "layer,M,N,K\nfc,8,8,8\n"
 WIDTH = "memory.element_bytes"
 
 
-def moved(**options: object) -> int:
+def moved(text: str = NET, **options: Unpack[CompileOptions]) -> int:
     """Bytes that the forward product of the first layer moves."""
-    report = compile_source(NET, **{"opt_level": 0, **options})  # type: ignore[arg-type]
+    report = compile_source(text, backend="cycle", **options)
     row = next(row for row in report.ops if row.name == "h.linear" and row.phase == "forward" and row.kind == "matrix")
     return (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
 
@@ -54,7 +57,7 @@ def test_types_decide_bytes() -> None:
 def test_a_precision_drops_the_width_of_a_preset() -> None:
     machine = load_hardware("nvdla", None, "f32")
     assert not machine.written(WIDTH)
-    assert moved(hardware="nvdla", backend="cycle", precision="f32") > 3 * moved(hardware="nvdla", backend="cycle")
+    assert moved(hardware="nvdla", precision="f32") > 3 * moved(hardware="nvdla")
     assert not load_hardware("nvdla", {"precision": "bf16"}).written(WIDTH)
     assert load_hardware("nvdla").get(WIDTH, int) == 1
 
@@ -76,9 +79,11 @@ def test_a_width_drops_the_precision_of_a_preset() -> None:
         ({WIDTH: 2}, None, "mixed"),
     ],
 )
-def test_both_are_wrong_usage(hardware: object, overrides: dict[str, object] | None, precision: str | None) -> None:
+def test_both_are_wrong_usage(
+    hardware: HardwareLike, overrides: dict[str, object] | None, precision: str | None
+) -> None:
     with pytest.raises(UsageError, match=r"memory\.element_bytes") as caught:
-        load_hardware(hardware, overrides, precision)  # type: ignore[arg-type]
+        load_hardware(hardware, overrides, precision)
     assert caught.value.exit_code == 2
     assert caught.value.hint is not None
 
@@ -179,8 +184,8 @@ def test_tables_have_one_type_or_none(inference: bool | None) -> None:
 
 def test_a_sweep_varies_it() -> None:
     points = list(sweep_source(NET, vary={"precision": ["f32", "bf16"]}, overrides={}, backend="roofline"))
-    read = [point.totals.dram_read_bytes for point in points if point.totals is not None]
-    assert read[0] == 2 * (read[1] or 0) or read[0] > (read[1] or 0)
+    wide, narrow = [point.totals.dram_read_bytes or 0 for point in points if point.totals is not None]
+    assert wide > 1.9 * narrow > 0
     fixed = list(sweep_source(NET, vary={"hw": ["rtx2080ti", "igo-large"]}, backend="roofline"))
     alone = [compile_source(NET, backend="roofline", hardware=name) for name in ("rtx2080ti", "igo-large")]
     assert [p.totals for p in fixed] == [report.totals for report in alone]
@@ -212,5 +217,7 @@ def test_gradients_are_summed_in_their_type(devices: int) -> None:
         devices=devices,
         parallel="dp",
     )
-    summed = sum(row.repeat * int(row.native["operand_bytes"]) for row in report.ops if row.native.get("of") == "dw")  # type: ignore[arg-type]
-    assert summed == 4 * (16 * 32 + 32 + 32 * 8 + 8)
+    sizes = [
+        row.repeat * Fraction(str(row.native["operand_bytes"])) for row in report.ops if row.native.get("of") == "dw"
+    ]
+    assert sum(sizes) == 4 * (16 * 32 + 32 + 32 * 8 + 8)

@@ -17,9 +17,10 @@ from npuc.compiler.transforms._autocast import POLICIES
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
 from npuc.compiler.verify import SourceTexts
+from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train import OPERATIONS
-from npuc.dialects.train.arithmetic import CastOp
+from npuc.dialects.train.arithmetic import CastOp, ConstantOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.frontends.mlir import make_context
 from tests.calls import all_calls
@@ -58,8 +59,7 @@ def float_types(module: ModuleOp) -> set[str]:
     """The element types of all floats of a program."""
     func = the_function(module)
     values = [*func.body.block.args, *(r for op in func.body.walk() for r in op.results)]
-    types = [value.type for value in values]
-    elements = [type.element_type for type in types if isinstance(type, TensorType)]
+    elements = [tensor_type(value).element_type for value in values if isinstance(value.type, TensorType)]
     return {str(element) for element in elements if isinstance(element, AnyFloat)}
 
 
@@ -104,8 +104,9 @@ def test_a_parameter_is_cast_once() -> None:
     params = {func.body.block.args[a.index]: a.name for a in arguments_of(func) if a.kind is ArgumentKind.PARAM}
     casts = [op for op in module.walk() if isinstance(op, CastOp) and op.x in params]
     assert len({op.x for op in casts}) == len(casts)
-    weights = [name for name in params.values() if "norm" not in name and name.split(".")[0] not in ("h_3",)]
-    assert {op.attributes["layer"].data for op in casts} >= {n for n in weights if n.endswith("conv2d.weight")}  # type: ignore[attr-defined]
+    weights = {name for name in params.values() if name.endswith("conv2d.weight")}
+    assert weights <= {layer_of(op) for op in casts}
+    assert {layer_of(op) for op in casts} <= set(params.values())
 
 
 def test_every_forward_operation_of_the_lists_exists() -> None:
@@ -132,7 +133,7 @@ def test_every_function_has_a_mixed_program(name: str, data: st.DataObject) -> N
 
 def test_a_large_constant_stays_finite_in_f16() -> None:
     module = read(ATTENTION, "set-precision{to=f16}")
-    values = [op.value.value.data for op in module.walk() if op.name == "train.constant"]  # type: ignore[attr-defined]
+    values = [op.value.value.data for op in module.walk() if isinstance(op, ConstantOp)]
     assert min(values) == -65504.0
     run = execute(module, {"x": np.ones((2, 4, 8))})
     assert np.isfinite(np.asarray(run.outputs["h"])).all()
