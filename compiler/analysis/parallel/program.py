@@ -109,7 +109,8 @@ def forward_program(func: FuncOp) -> Program:
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
     tasks = [reader.task(op) for op in ops]
     last = func.body.block.last_op
-    losses = {reader.numbers[last.operands[r.index]] for r in results_of(func) if r.loss} if last is not None else set()
+    returned = () if last is None else last.operands
+    losses = {reader.numbers[returned[result.index]] for result in results_of(func) if result.loss}
     return _with_gradients(reader.values, tasks, ops, losses)
 
 
