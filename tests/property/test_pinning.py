@@ -131,7 +131,8 @@ def named_traffic(nest: Nest, schedule: Schedule) -> dict[str, TensorTraffic]:
             trips.pop()
         mult = prod(count for dim, count in trips if dim not in tensor.dims)
         if tensor in nest.outs:
-            found[tensor.name] = TensorTraffic((mult - 1) * tensor.elements, mult * tensor.elements)
+            again = (mult - 1) * tensor.elements
+            found[tensor.name] = TensorTraffic(again, again + tensor.elements, resumed=again, spilled=again)
         else:
             found[tensor.name] = TensorTraffic(mult * tensor.elements, 0)
     return found

@@ -25,7 +25,7 @@ from xdsl.ir import Block, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from npuc.compiler.analysis.traffic import TensorTraffic, traffic
+from npuc.compiler.analysis.traffic import traffic
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.tiles import TileFunctions
@@ -230,8 +230,8 @@ def test_tiles_compute_move_and_hold_what_the_schedule_says(case: Case) -> None:
     counter = TrafficCounter()
     for found, expected in zip(run(lowered(case), case, counter), run(module_of(case), case), strict=True):
         np.testing.assert_array_equal(found, expected)
-    moved = {place.tensor: TensorTraffic(m.read, m.write) for place, m in counter.moved.items()}
-    assert moved == traffic(case.nest, case.schedule)
+    moved = {place.tensor: (m.read, m.write) for place, m in counter.moved.items()}
+    assert moved == {name: (t.read, t.write) for name, t in traffic(case.nest, case.schedule).items()}
     assert counter.peak <= sum(footprint(case.nest, case.schedule).values())
     assert counter.held == 0
 

@@ -38,7 +38,7 @@ func.func @long(%dy: tensor<6x4xf32>, %w: tensor<24x4xf32>, %x: tensor<6x24xf32>
 }
 
 // RULE-LABEL: @long
-// RULE-NEXT: %dx, %dw = npu.contract (m = 6, n = 4, k = 24) {{.*}} do(dX += dY * W, dW += X * dY) loops [k : {{[0-9]+}}, m : {{[0-9]+}}] {{.*}}spm 320 bytes {layer = "long", role = "dxdw"}
+// RULE-NEXT: %dx, %dw = npu.contract (m = 6, n = 4, k = 24) {{.*}} do(dX += dY * W, dW += X * dY) loops [k : {{[0-9]+}}, m : {{[0-9]+}}] {{.*}}spm 80 bytes {layer = "long", role = "dxdw"}
 // RULE-NEXT: func.return %dx, %dw
 
 // A nearly cubic product stays in turn.

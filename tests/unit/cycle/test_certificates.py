@@ -51,7 +51,8 @@ def test_products_one_after_another_are_measured_by_what_any_program_moves() -> 
 
 @pytest.mark.parametrize("mode", ["fused", "zip"])
 def test_one_nest_and_nests_in_turn_reach_it(mode: str) -> None:
-    certificate = layer(report(pipeline=f"{FRONT},interleave{{mode={mode}}},schedule"), "y")
+    found = report(pipeline=f"{FRONT},interleave{{mode={mode}}},schedule{{objective=traffic}}")
+    certificate = layer(found, "y")
     assert (certificate.bound_bytes, certificate.gap_bytes, certificate.gap) == (3 * X + 3 * W + 2 * Y, 0, 0.0)
     assert certificate.optimal
 

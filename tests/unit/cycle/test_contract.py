@@ -47,16 +47,18 @@ def test_by_hand(parse: Parse, hardware: Machine) -> None:
 
 
 def test_native_columns(parse: Parse, hardware: Machine) -> None:
-    """The array reads both operands once and writes its 16 sums with every tile; the DMA fills and empties SPM."""
+    """The array reads both operands once and writes its 16 sums when all tiles are added; the DMA fills and empties."""
     native = row(parse(product("loops [k : 4] spm 512 bytes")), hardware()).native
     assert native == {
         "tiles": 10,
         "folds": 10,
+        "groups": 1,
+        "edge_cycles": 0,
         "fill_drain_cycles": 6,
         "transfer_cycles": 168,
         "first_load_bytes": 64,
         "spm_read_bytes": 640 + 32,
-        "spm_write_bytes": 10 * 64 + 640,
+        "spm_write_bytes": 64 + 640,
         "compulsory_bytes": 672,
         "capacity_bound_bytes": 529,
         "reached_bytes": 672,
@@ -69,7 +71,7 @@ def test_native_columns(parse: Parse, hardware: Machine) -> None:
 def test_energy(parse: Parse, hardware: Machine) -> None:
     prices = {"energy__mac_pj": 2.0, "energy__spm_pj_per_byte": 0.5, "energy__dram_pj_per_byte": 10.0}
     found = row(parse(product("loops [k : 4] spm 512 bytes")), hardware(**prices))
-    assert found.energy_j == pytest.approx(1e-12 * (640 * 2.0 + (672 + 1280) * 0.5 + 672 * 10.0), rel=1e-12)
+    assert found.energy_j == pytest.approx(1e-12 * (640 * 2.0 + (672 + 704) * 0.5 + 672 * 10.0), rel=1e-12)
     del prices["energy__mac_pj"]
     assert row(parse(product("loops [k : 4]")), hardware(**prices)).energy_j is None
 

@@ -73,7 +73,7 @@ def test_blocks_of_weight_and_state_take_room(parse: Parse, hardware: Machine) -
     dw = rows(parse, hardware, step("loops [k : 4]"))[0]
     assert (dw.spm_bytes or 0) - (alone.spm_bytes or 0) == 2 * 16 * 2
     rows(parse, hardware, step("loops [k : 4]", mark=""), memory__spm_kib=0.375)
-    with pytest.raises(CapacityError, match="layer fc and what is fused with it take 224 bytes of SPM"):
+    with pytest.raises(CapacityError, match="layer fc and what is fused with it take 256 bytes of SPM"):
         rows(parse, hardware, step("loops [k : 4]"), memory__spm_kib=0.375)
 
 

@@ -76,9 +76,9 @@ class Calls:
 
         self._monkeypatch.setattr(owner, name, counted)
 
-    def when_compiling(self, text: str, steps: int) -> int:
+    def when_compiling(self, text: str, steps: int, pipeline: str | None) -> int:
         self.count = 0
-        compile_source(text, defines={"steps": steps})
+        compile_source(text, defines={"steps": steps}, pipeline=pipeline)
         return self.count
 
 
@@ -118,19 +118,21 @@ def test_a_search_is_remembered_from_one_compilation_to_the_next(text: str) -> N
 
 @NETWORKS
 @pytest.mark.parametrize(
-    ("owner", "name"),
+    ("owner", "name", "pipeline"),
     [
-        (OpDef, "verify"),
-        (lower_to_npu, "_work_op"),
-        (backend, "contract_row"),
-        (backend, "interleave_row"),
-        (backend, "stream_row"),
+        (OpDef, "verify", None),
+        (lower_to_npu, "_work_op", None),
+        (backend, "contract_row", None),
+        (backend, "interleave_row", "autodiff,lower-to-npu,interleave{mode=zip},schedule"),
+        (backend, "stream_row", None),
     ],
     ids=["verify", "work", "contractions", "in turn", "streams"],
 )
-def test_work_on_operations_that_are_alike_does_not_grow(text: str, owner: object, name: str, calls: Calls) -> None:
+def test_work_on_operations_that_are_alike_does_not_grow(
+    text: str, owner: object, name: str, pipeline: str | None, calls: Calls
+) -> None:
     calls.of(owner, name)
-    few, many = calls.when_compiling(text, 6), calls.when_compiling(text, 30)
+    few, many = (calls.when_compiling(text, steps, pipeline) for steps in (6, 30))
     assert few > 0
     # What grows: the operations that gather or spread over the steps, whose types differ.
     assert many <= few + 2

@@ -80,6 +80,7 @@ def test_defaults_are_told_from_what_is_written() -> None:
             "transpose": "none",
             "tile_m": 16,
             "accumulator_bits": 32,
+            "edge_elements": 1,
             "cores": 1,
             "fill": "overlap",
             "drain": "hidden",

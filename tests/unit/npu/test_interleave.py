@@ -1,5 +1,7 @@
 """`npu.interleave` and what is not the business of a contraction: bodies, blocks held together, selection, budgets."""
 
+from dataclasses import replace
+
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -131,7 +133,7 @@ def test_schedule_gives_all_of_them_one_budget(spm_bytes: int, objective: str) -
 
 
 def test_the_shared_input_is_held_whole_where_that_saves_traffic() -> None:
-    op = scheduled(parse(), step=SchedulePass("traffic"))
+    op = scheduled(parse(), replace(TARGET, spm_bytes=5120), SchedulePass("traffic"))
     assert shared_blocks(op.together) == (((0, "dY"), (1, "dY")),)
 
 
