@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from npuc.backends.hardware.kinds import WrongValue
 from npuc.backends.hardware.network import groups_of
-from npuc.backends.hardware.schema import KEYS, WrongValue
+from npuc.backends.hardware.schema import KEYS
 from npuc.compiler.analysis.parallel.chain import Layer
 from npuc.compiler.analysis.parallel.planning import unique_names
 from npuc.compiler.analysis.parallel.shared_step import step_of_chain

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import PurePath
 
-from npuc.backends.hardware.schema import KEYS, Value, WrongValue
+from npuc.backends.hardware.kinds import Value, WrongValue
+from npuc.backends.hardware.schema import KEYS
 from npuc.compiler.errors import Location, UsageError
 
 SECTIONS = ("general", "run_presets", "architecture_presets", "layout", "sparsity", "network_presets")

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import cast
 
 from npuc.backends.hardware.cfg import read_cfg
+from npuc.backends.hardware.kinds import Rows, Text, Value, WrongValue
 from npuc.backends.hardware.machine import Hardware
 from npuc.backends.hardware.maestro_file import read_maestro_file
 from npuc.backends.hardware.place import find_key
-from npuc.backends.hardware.schema import KEYS, TABLES, Rows, Text, Value, WrongValue
+from npuc.backends.hardware.schema import KEYS, TABLES
 from npuc.compiler.errors import Location, UsageError, did_you_mean, nearest
 
 PRESETS = Path(__file__).parent / "presets"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar, overload
 
-from npuc.backends.hardware.schema import KEYS, Scalar, Value
+from npuc.backends.hardware.kinds import Scalar, Value
+from npuc.backends.hardware.schema import KEYS
 from npuc.compiler.errors import UsageError
 from npuc.compiler.report import HardwareDict
 

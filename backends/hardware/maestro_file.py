@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from npuc.backends.hardware.schema import KEYS, Value, WrongValue
+from npuc.backends.hardware.kinds import Value, WrongValue
+from npuc.backends.hardware.schema import KEYS
 from npuc.compiler.errors import Location, UsageError, did_you_mean
 
 UNLIMITED = 2**31 - 1

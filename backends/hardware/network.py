@@ -8,8 +8,8 @@ The package leaves it out, so that a hardware description can be read without th
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from npuc.backends.hardware.kinds import Scalar
 from npuc.backends.hardware.machine import Hardware
-from npuc.backends.hardware.schema import Scalar
 from npuc.compiler.analysis.machine import as_written
 from npuc.compiler.analysis.network.topology import Kind, Level, Network
 from npuc.compiler.analysis.parallel.unlike import Device

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from npuc.backends.hardware import Hardware
-from npuc.backends.hardware.schema import KEYS, Value
+from npuc.backends.hardware.kinds import Value
+from npuc.backends.hardware.schema import KEYS
 from npuc.compiler.analysis.iteration.steps import Conventions
 from npuc.compiler.errors import CapacityError
 

@@ -131,19 +131,8 @@ ENERGIES = ("mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
 CHIP = ("cores", "multicast", "reduction")
 PES = "num_pes"
 """Processing elements that mappings are for; a machine with no other fact has no schedules."""
-OPTIONAL = (
-    "name",
-    "element_bytes",
-    "transpose",
-    "overlap",
-    "tile_m",
-    "edge_elements",
-    "policy",
-    "accumulator_bits",
-    PES,
-    *CHIP,
-    *ENERGIES,
-)
+CHOICES = ("transpose", "overlap", "tile_m", "edge_elements", "policy", "accumulator_bits")
+OPTIONAL = ("name", "element_bytes", *CHOICES, PES, *CHIP, *ENERGIES)
 
 
 def machine_from(facts: Mapping[str, Fact]) -> Machine:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from npuc.backends.base import get_backend
 from npuc.backends.hardware import load_hardware, parse_setting
-from npuc.backends.hardware.schema import KEYS, Rows, Text, WrongValue
+from npuc.backends.hardware.kinds import Rows, Text, WrongValue
+from npuc.backends.hardware.schema import KEYS
 from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.mapping_file import asked_mapping, is_mapping_file

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from npuc.backends.base import built_in
 from npuc.backends.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
-from npuc.backends.hardware.schema import Flag, Integer, Limit, OneOf, Real, Rows, Text, Value
+from npuc.backends.hardware.kinds import Flag, Integer, Limit, OneOf, Real, Rows, Text, Value
 from npuc.compiler.driver import compile_source
 from npuc.compiler.errors import UsageError
 from npuc.compiler.options import UNLIMITED

@@ -40,9 +40,8 @@ class Explanation:
     """
     What there is to say about an operation.
 
-    `facts` are (heading, sentence), an empty heading going on with the one before; `tensors` is a table of its traffic
-    with its head. `timeline` is None for what does not run on the array, or has no schedule; `loops` and `order`, the
-    loops as pseudocode and the order of tiles, are of the core that it shows.
+    `facts` are (heading, sentence), an empty heading going on with the one before; `tensors` is a table with its head.
+    `timeline` is None without a schedule; `loops` (pseudocode) and `order` (of tiles) are of the core that it shows.
     """
 
     title: str
