@@ -29,11 +29,14 @@ from npuc.compiler.layers.base import elements
 from npuc.compiler.report import OpRow, Report, total
 from npuc.compiler.report.verdict import time_text
 from npuc.dialects.dist.collective import (
+    AddendOp,
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
     CopyOp,
     DistOp,
+    OnceOp,
+    PlaceOp,
     ReduceScatterOp,
     SendReceiveOp,
     SliceOp,
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-3
 """What planned seconds may be off without a word."""
-FREE = (SliceOp, CopyOp)
+FREE = (SliceOp, CopyOp, OnceOp, AddendOp, PlaceOp)
 """What moves nothing between devices."""
 _KINDS: dict[type[DistOp], Collective] = {
     AllReduceOp: "all_reduce",

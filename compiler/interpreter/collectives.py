@@ -13,12 +13,15 @@ import numpy as np
 
 from npuc.compiler.layers.base import Array
 from npuc.dialects.dist import (
+    AddendOp,
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
     CopyOp,
     DistOp,
     Mesh,
+    OnceOp,
+    PlaceOp,
     ReduceScatterOp,
     SendReceiveOp,
     SliceOp,
@@ -159,8 +162,25 @@ def _collected(mesh: Mesh, level: int, arrays: Arrays, wire: Wire) -> list[Array
     return _in_groups(mesh, level, made)
 
 
-def _copy(op: CopyOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
+def _copy(op: CopyOp | OnceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     return list(arrays)
+
+
+def _addend(op: AddendOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
+    over = levels_of(op)
+    first = [not any(mesh.coordinates(device)[level] for level in over) for device in range(mesh.devices)]
+    return [array if own else np.zeros_like(array) for own, array in zip(first, arrays, strict=True)]
+
+
+def _place(op: PlaceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
+    (level,) = levels_of(op)
+    digit = _digit(mesh, level, op.axis.value.data, ints(op.within))
+
+    def made(device: int, part: int, group: tuple[int, ...]) -> Array:
+        own = arrays[device]
+        return digit.join([own if n == part else np.zeros_like(own) for n in range(digit.parts)])
+
+    return _in_groups(mesh, level, made)
 
 
 def _send_receive(op: SendReceiveOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
@@ -183,5 +203,8 @@ _MEANINGS: dict[type[DistOp], Callable[[Any, Mesh, Arrays, Wire], list[Array]]] 
     AllReduceOp: _all_reduce,
     ReduceScatterOp: _reduce_scatter,
     CopyOp: _copy,
+    OnceOp: _copy,
+    AddendOp: _addend,
+    PlaceOp: _place,
     SendReceiveOp: _send_receive,
 }

@@ -70,17 +70,20 @@ class Cut:
     different sizes may stand beside each other: [batch, time] as one axis is cut as batch is.) The operation on a part
     has the same properties as the whole, but for those that count what is cut, like the groups of a convolution:
     `divided` names them, and a part has as many times fewer as there are parts.
+
+    With `addends` nothing is cut: each part does the work on addends of the operands, and has an addend of the result.
     """
 
     operands: tuple[int | None, ...]
     results: tuple[int | Combine | None, ...]
     divided: tuple[str, ...] = ()
+    addends: bool = False
 
     def common(self, op: TrainOp) -> int:
         """
         What the number of parts of an operation must divide.
 
-        The greatest common divisor of the sizes of the axes that are cut and of the divided properties.
+        The greatest common divisor of the sizes of the axes that are cut and of the divided properties (of none: 0).
         """
         beside = zip((*op.operands, *op.results), (*self.operands, *self.results), strict=True)
         sizes = [shape_of(value)[axis] for value, axis in beside if isinstance(axis, int)]

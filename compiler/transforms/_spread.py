@@ -9,22 +9,33 @@ makes the movement of the backward pass.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.parallel.flows import Flows, Home
-from npuc.compiler.analysis.parallel.moves import Form, Move, moves
+from npuc.compiler.analysis.parallel.flows import NUMBER, Flows, Home, Sum
+from npuc.compiler.analysis.parallel.moves import Form, Move, Passage, moves
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.program import Task
-from npuc.compiler.analysis.parallel.terms import Pattern, form_of, shared_levels
+from npuc.compiler.analysis.parallel.terms import Pattern, form_of, levels_where, rate_of
 from npuc.compiler.layers.base import Combine, Cut, rebuilt
 from npuc.compiler.transforms._divides import check_divides
 from npuc.dialects.blocks import gather, loose_argument
-from npuc.dialects.dist.collective import AllGatherOp, AllReduceOp, AllToAllOp, CopyOp, DistOp, SliceOp, on_mesh
+from npuc.dialects.dist.collective import (
+    AddendOp,
+    AllGatherOp,
+    AllReduceOp,
+    AllToAllOp,
+    CopyOp,
+    DistOp,
+    OnceOp,
+    PlaceOp,
+    SliceOp,
+    on_mesh,
+)
 from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr
 from npuc.dialects.dist.sharding import SHARDING, Sharding, ShardingAttr
 from npuc.dialects.provenance import derive
@@ -52,10 +63,11 @@ def sharding_of(form: Form, rank: int) -> Sharding:
 
 @dataclass
 class _Local:
-    """A value on a device, and its form."""
+    """A value on a device, its form, and the levels at which devices have addends that are summed later."""
 
     value: SSAValue
     form: Form
+    addends: tuple[int, ...] = ()
 
 
 @dataclass
@@ -70,6 +82,10 @@ class _Spreading:
     ops: list[Operation] = field(default_factory=list[Operation])
     local: dict[int, _Local] = field(default_factory=dict[int, _Local])
     read: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    sums: dict[int, Sum] = field(default_factory=dict[int, Sum])
+
+    def __post_init__(self) -> None:
+        self.sums = {own.value: own for own in self.flows.sums}
 
     def rewrite(self) -> None:
         block = self.func.body.block
@@ -78,15 +94,20 @@ class _Spreading:
         last = block.last_op
         assert isinstance(last, ReturnOp)
         numbers: dict[SSAValue, int] = {value: number for number, value in enumerate(block.args)}
-        source: Operation = last
+        made: dict[int, Operation] = {}
+        source = next(sources, None)
         for number, task in enumerate(self.network.program.tasks):
             if task.hub:
-                operand = self._fetch(number, 0, source)
+                # of a value what makes it stands before the hub, of weights what reads them first behind it
+                beside = made.get(task.operands[0], source)
+                operand = self._fetch(number, 0, beside or last)
                 self.local[task.results[0]] = _Local(operand, self._form_made(number, task, 0))
                 continue
-            source = next(sources)
+            assert source is not None
             numbers.update(zip(source.results, task.results, strict=True))
+            made.update(dict.fromkeys(task.results, source))
             self._do(number, task, source)
+            source = next(sources, None)
         self._finish(arguments, last, [numbers[value] for value in last.operands])
 
     # ---- forms
@@ -137,6 +158,12 @@ class _Spreading:
         assert isinstance(op, TrainOp)
         operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
         cuts = self._cuts(number)
+        addends = self._addends(number, task)
+        if addends and len(operands) > 1:
+            operands = [
+                value if self.local[own].addends else self._as_addend(op, value, addends)
+                for own, value in zip(task.operands, operands, strict=True)
+            ]
         types: list[Attribute] = []
         for place, result in enumerate(op.results):
             type = tensor_type(result)
@@ -146,13 +173,40 @@ class _Spreading:
         new = self._emit(op, rebuilt(op, operands, types, shares))
         for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
             result.name_hint = op.results[place].name_hint
-            summed = self._summed(op, result, cuts, place)
-            self.local[value] = _Local(summed, self._form_made(number, task, place))
+            later = self._later(value)
+            summed = self._summed(op, result, cuts, place, later)
+            self.local[value] = _Local(summed, self._form_made(number, task, place), (*addends, *later))
 
-    def _summed(self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int) -> SSAValue:
-        """A result of which devices have addends, summed."""
+    def _addends(self, number: int, task: Task) -> tuple[int, ...]:
+        """The levels at which a task of a node goes on with addends that another node will take."""
+        found = {
+            self.local[operand].addends
+            for operand in task.operands
+            if self.local[operand].addends and self._same_node(operand, number)
+        }
+        return found.pop() if found else ()
+
+    def _same_node(self, value: int, task: int) -> bool:
+        maker, node_of = self.network.maker[value], self.network.node_of
+        return maker is not None and node_of[maker] == node_of[task]
+
+    def _later(self, value: int) -> tuple[int, ...]:
+        """The levels at which what a task makes addends of is summed by another node."""
+        own = self.sums.get(value)
+        if own is None or own.taker is None:
+            return ()
+        pattern, taker = self._pattern(own.node), self._pattern(own.taker)
+        takes = levels_where(own.later, taker)
+        return tuple(h for h in takes if own.adds[NUMBER[pattern[h]]] is not None)
+
+    def _summed(
+        self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, later: tuple[int, ...]
+    ) -> SSAValue:
+        """A result of which devices have addends, summed, but at the levels at which that is done later."""
         for how in Combine:
-            levels = tuple(h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how)
+            levels = tuple(
+                h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how and h not in later
+            )
             if levels:
                 reduced = on_mesh(
                     AllReduceOp, self.mesh, value, over=levels, **({"mean": True} if how is Combine.MEAN else {})
@@ -160,27 +214,29 @@ class _Spreading:
                 value = self._emit(source, reduced).out
         return value
 
+    def _as_addend(self, source: Operation, value: SSAValue, levels: tuple[int, ...]) -> SSAValue:
+        return self._emit(source, on_mesh(AddendOp, self.mesh, value, over=levels)).out
+
     def _fetch(self, number: int, place: int, source: Operation) -> SSAValue:
         """An operand in the form that a task needs it in; tasks of a node that need the same share it."""
         index = self.flows.reading_of[number, place]
         if index not in self.read:
             reading = self.flows.readings[index]
-            pattern = self._pattern(reading.reader)
-            target = form_of(reading.needed, pattern)
             local = self.local[reading.value]
-            value = self._brought(local, target, source, addends=reading.scattered)
-            shared = shared_levels(reading.shared, pattern, local.form if reading.scattered else None)
-            if shared and reading.active:
-                value = self._emit(source, on_mesh(CopyOp, self.mesh, value, over=shared)).out
-            self.read[index] = value
+            maker, reader = self._pattern(reading.maker), self._pattern(reading.reader)
+            way = rate_of(reading).passage(maker, reader)
+            # an input may be given in the form that is needed, and addends may be taken as they are
+            way = replace(way, source=local.form, added=tuple(h for h in way.added if h not in local.addends))
+            self.read[index] = self._brought(local, way, source)
         return self.read[index]
 
-    def _brought(self, local: _Local, target: Form, source: Operation, *, addends: bool = False) -> SSAValue:
-        """A value in another form; each device may have an addend of the gradient of what is gathered (`addends`)."""
+    def _brought(self, local: _Local, way: Passage, source: Operation) -> SSAValue:
+        """A value in another form."""
         value, sharding = local.value, sharding_of(local.form, len(tensor_type(local.value).get_shape()))
-        for move in moves(local.form, target):
-            value = self._emit(source, _moving(move, self.mesh, value, sharding, addends=addends)).out
-            sharding = sharding.without(move.level)
+        for move in moves(way):
+            value = self._emit(source, _moving(move, self.mesh, value, sharding)).out
+            if move.source is not None or move.target is not None:
+                sharding = sharding.without(move.level)
             if move.target is not None:
                 sharding = sharding.with_cut(move.target, move.level)
         return value
@@ -202,7 +258,7 @@ class _Spreading:
             local = self.local[number]
             form = wanted.get(index, local.form)
             source = local.value.owner if isinstance(local.value.owner, Operation) else last
-            values.append(self._brought(local, form, source))
+            values.append(self._brought(local, Passage(local.form, form), source))
             forms.append(form)
         argument_forms = [self.local[number].form for number in range(len(arguments))]
         body = gather(arguments, [*self.ops, ReturnOp(*values)])
@@ -214,25 +270,37 @@ class _Spreading:
         self.func.attributes[MESH] = MeshAttr(self.mesh)
 
 
-def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding, *, addends: bool) -> DistOp:
+def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> DistOp:
     """The operation of a move of a value that is spread so."""
-    over = (move.level,)
+    over = move.levels
 
     def beside(axis: int) -> tuple[int, ...]:
-        return tuple(h for h in sharding.axes[axis] if h != move.level)
+        return tuple(h for h in sharding.axes[axis] if h not in over)
 
-    match move.source, move.target:
-        case None, int(axis):
-            return on_mesh(SliceOp, mesh, value, axis=axis, over=over, **_within(within=beside(axis)))
-        case int(axis), None:
-            return on_mesh(
-                AllGatherOp, mesh, value, axis=axis, over=over, addends=addends, **_within(within=beside(axis))
-            )
-        case int(old), int(new):
+    def along(kind: type[DistOp], axis: int | None) -> DistOp:
+        assert axis is not None
+        own: Mapping[str, bool] = {"addends": True} if move.addends else {}
+        return on_mesh(kind, mesh, value, axis=axis, over=over, **own, **_within(within=beside(axis)))
+
+    match move.kind:
+        case "slice":
+            return along(SliceOp, move.target)
+        case "all_gather":
+            return along(AllGatherOp, move.source)
+        case "place":
+            return along(PlaceOp, move.source)
+        case "all_to_all":
+            old, new = move.source, move.target
+            assert old is not None
+            assert new is not None
             within = _within(split_within=beside(new), concat_within=beside(old))
             return on_mesh(AllToAllOp, mesh, value, split=new, concat=old, over=over, **within)
-        case _:
-            raise AssertionError("a move changes the axis")
+        case "copy":
+            return on_mesh(CopyOp, mesh, value, over=over)
+        case "once":
+            return on_mesh(OnceOp, mesh, value, over=over)
+        case "addend":
+            return on_mesh(AddendOp, mesh, value, over=over)
 
 
 def _within(**levels: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:

@@ -168,10 +168,18 @@ class SliceOp(CuttingOp):
     """
     `dist.slice %x axis 0 over [1] within [0]`: of a value that a group has whole, each device keeps its part.
 
-    Nothing moves. The gradient is `dist.all_gather`.
+    Nothing moves. The gradient is `dist.all_gather`. With `addends` the gradient of the whole is kept as addends, of
+    which each device has one: the gradient is `dist.place` then, and nothing moves either.
     """
 
     name = "dist.slice"
+
+    addends = opt_prop_def(UnitAttr)
+
+    @staticmethod
+    def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), addends: bool = False) -> Shape:
+        """The axis shrinks by the parts of the level."""
+        return CuttingOp.shape_on(mesh, shape, axis, over, within)
 
 
 @irdl_op_definition
@@ -253,6 +261,33 @@ class AllToAllOp(DistOp):
         return _joined(mesh, _cut(mesh, shape, split, level, split_within), concat, level, concat_within)
 
 
+@irdl_op_definition
+class PlaceOp(DistOp):
+    """
+    `dist.place %x axis 0 over [1] within [0]`: each device has its part of the whole, with zeros where the others' are.
+
+    These are addends of the whole. Nothing moves. The gradient is `dist.slice`.
+    """
+
+    name = "dist.place"
+
+    axis = prop_def(IntegerAttr)
+    over = prop_def(_INTEGERS)
+    within = prop_def(_INTEGERS, default_value=_NOWHERE)
+
+    @staticmethod
+    def infer(x: Tensor, results: Types, **params: Param) -> Types:
+        """Equal element types, numbers."""
+        check_numbers(x)
+        return DistOp.infer(x, results, **params)
+
+    @staticmethod
+    def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = ()) -> Shape:
+        """The axis grows by the parts of the level."""
+        level = _level_on_axis(mesh, shape, axis, over, within)
+        return _joined(mesh, shape, axis, level, within)
+
+
 # ---- whole tensors
 
 
@@ -303,6 +338,50 @@ class CopyOp(DistOp):
 
 
 @irdl_op_definition
+class OnceOp(DistOp):
+    """
+    `dist.once %x over [0]`: of a value whose gradient is kept as addends, read by work that all of a group do alike.
+
+    Nothing moves. The result's gradient, which all have whole, counts once: the gradient is `dist.addend`.
+    """
+
+    name = "dist.once"
+
+    over = prop_def(_INTEGERS)
+
+    @staticmethod
+    def shape_on(mesh: Mesh, shape: Shape, over: Shape) -> Shape:
+        """The shape stays."""
+        _several_levels(mesh, over)
+        return shape
+
+
+@irdl_op_definition
+class AddendOp(DistOp):
+    """
+    `dist.addend %x over [0, 1]`: a value that a group has whole, as addends: one device keeps it, all others have zeros.
+
+    Nothing moves. The gradient is that of the result.
+    """
+
+    name = "dist.addend"
+
+    over = prop_def(_INTEGERS)
+
+    @staticmethod
+    def infer(x: Tensor, results: Types, **params: Param) -> Types:
+        """Equal element types, numbers."""
+        check_numbers(x)
+        return DistOp.infer(x, results, **params)
+
+    @staticmethod
+    def shape_on(mesh: Mesh, shape: Shape, over: Shape) -> Shape:
+        """The shape stays."""
+        _several_levels(mesh, over)
+        return shape
+
+
+@irdl_op_definition
 class SendReceiveOp(DistOp):
     """
     `dist.send_receive %x source [0, 1] target [1, 2] over [0]`: in each group part 0 sends to part 1, and 1 to 2.
@@ -343,5 +422,8 @@ OPERATIONS: tuple[type[DistOp], ...] = (
     AllReduceOp,
     ReduceScatterOp,
     CopyOp,
+    OnceOp,
+    AddendOp,
+    PlaceOp,
     SendReceiveOp,
 )

@@ -3,28 +3,35 @@ The choices that a network leaves: nodes for layers with weights, for joins, and
 
 What follows a layer (its bias, activation, pooling) is shared as the layer's output is, so it belongs to the layer's
 node. Work that takes values of several nodes (the addition of a residual connection, the product of attention) is a
-node of its own, and so is a value that several nodes read: it may be brought into one form for all of them. Layers that
-use the same weights are one node.
+node of its own, and so is a value that is read in several ways (a hub, `hubs`): it may be brought into one form for all
+its readers, and their gradients are added before they are reduced. Layers that use the same weights are one node.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.parallel.chain import Kind
-from npuc.compiler.analysis.parallel.program import Program, Source, Task
+from npuc.compiler.analysis.parallel.hubs import with_hubs
+from npuc.compiler.analysis.parallel.program import Program, Source
+from npuc.compiler.analysis.parallel.takers import Taker, takers_of
 from npuc.compiler.analysis.parallel.ways import WAYS, Cuttings, Way, cuttings
-from npuc.compiler.layers.base import Cut
 
 
 @dataclass(frozen=True)
 class Node:
-    """A choice: the name and kind of the layer (kind None: no weights), the tasks, and the ways there are."""
+    """
+    A choice: the name and kind of the layer (kind None: no weights), the tasks, and the ways there are.
+
+    `weights`: it is a hub of weights that layers share, or that one of them reads in several ways.
+    """
 
     name: str
     kind: Kind | None
     tasks: tuple[int, ...]
     ways: tuple[Way, ...]
+    weights: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,8 @@ class Network:
     A program with hubs, its cuts, and its nodes.
 
     `node_of` is the node of each task; None where work depends on no data and every device does it whole. `maker` is
-    the task that makes a value; None for arguments.
+    the task that makes a value; None for arguments. `takers` has for a value of which a node makes addends the sum, by
+    number, that can take them as they are.
     """
 
     program: Program
@@ -41,13 +49,17 @@ class Network:
     nodes: tuple[Node, ...]
     node_of: tuple[int | None, ...]
     maker: tuple[int | None, ...]
+    takers: Mapping[int, Taker]
+
+    def is_hub(self, node: int) -> bool:
+        """Whether a node is a hub (and, of weights, work on these alone)."""
+        return self.program.tasks[self.nodes[node].tasks[0]].hub
 
 
 def network_of(program: Program) -> Network:
     """The nodes of a program."""
-    node_of = _group(program)
-    program, node_of = _with_hubs(program, node_of)
-    cut = cuttings(program)
+    grouped = _group(program)
+    program, node_of = with_hubs(program, grouped)
     count = max((number for number in node_of if number is not None), default=-1) + 1
     tasks: list[list[int]] = [[] for _ in range(count)]
     for number, node in enumerate(node_of):
@@ -57,8 +69,10 @@ def network_of(program: Program) -> Network:
     for number, task in enumerate(program.tasks):
         for result in task.results:
             maker[result] = number
-    nodes = tuple(_node(program, cut, tuple(own)) for own in tasks)
-    return Network(program, cut, nodes, tuple(node_of), tuple(maker))
+    takers = takers_of(program, node_of, tasks, maker)
+    cut = cuttings(program, {taker.task for taker in takers.values()})
+    nodes = tuple(_node(program, cut, tuple(own), takers) for own in tasks)
+    return Network(program, cut, nodes, tuple(node_of), tuple(maker), takers)
 
 
 def _group(program: Program) -> list[int | None]:
@@ -88,48 +102,25 @@ def _group(program: Program) -> list[int | None]:
     return found
 
 
-def _with_hubs(program: Program, node_of: list[int | None]) -> tuple[Program, list[int | None]]:
-    """A hub behind every task whose result several other nodes read; those then read the hub's result."""
-    readers: dict[int, set[int]] = {}
-    for task, node in zip(program.tasks, node_of, strict=True):
-        for operand in task.operands:
-            if node is not None:
-                readers.setdefault(operand, set()).add(node)
-    values, tasks, nodes = list(program.values), list[Task](), list[int | None]()
-    count = max((number for number in node_of if number is not None), default=-1) + 1
-    instead: dict[int, tuple[int, int]] = {}
-    for task, node in zip(program.tasks, node_of, strict=True):
-        operands = tuple(
-            instead[o][0] if o in instead and node is not None and node != instead[o][1] else o for o in task.operands
-        )
-        tasks.append(replace(task, operands=operands))
-        nodes.append(node)
-        for result in task.results if node is not None else ():
-            if len(readers.get(result, set()) - {node}) > 1:
-                assert node is not None
-                tasks.append(_hub(task.layer, result, len(values), len(values[result].shape)))
-                nodes.append(count)
-                instead[result] = (len(values), node)
-                values.append(values[result])
-                count += 1
-    return Program(tuple(values), tuple(tasks)), _renumbered(nodes)
-
-
-def _hub(layer: str, value: int, result: int, rank: int) -> Task:
-    return Task(layer, (value,), (result,), tuple(Cut((axis,), (axis,)) for axis in range(rank)), hub=True)
-
-
-def _renumbered(nodes: list[int | None]) -> list[int | None]:
-    """Nodes numbered in the order in which their first tasks come."""
-    order: dict[int, int] = {}
-    return [None if node is None else order.setdefault(node, len(order)) for node in nodes]
-
-
-def _node(program: Program, cut: Cuttings, tasks: tuple[int, ...]) -> Node:
+def _node(program: Program, cut: Cuttings, tasks: tuple[int, ...], takers: Mapping[int, Taker]) -> Node:
     first = program.tasks[tasks[0]]
     weighted = next((program.tasks[number] for number in tasks if program.tasks[number].kind is not None), None)
     if weighted is not None:
         return Node(weighted.layer, weighted.kind, tasks, WAYS[:3])
     channels = cut.cut_of["III"][tasks[0]] is not None
+    weights = first.hub and program.values[first.operands[0]].source is not Source.DATA
+    held = first.hub and program.values[first.operands[0]].active
+    taken = any(taker.task == tasks[0] for taker in takers.values())
+    can: dict[Way, bool] = {"I": not weights, "III": channels, "whole": True, "II": held or taken}
     name = f"{first.layer} (for all readers)" if first.hub else first.layer
-    return Node(name, None, tasks, ("I", "III", "whole") if channels else ("I", "whole"))
+    return Node(name, None, tasks, tuple(way for way, own in can.items() if own), weights)
+
+
+def charged(network: Network) -> Network:
+    """The network with those ways alone of joins and hubs that the papers' conventions know."""
+    nodes = [replace(own, ways=_without_addends(own)) if own.kind is None else own for own in network.nodes]
+    return replace(network, nodes=tuple(nodes))
+
+
+def _without_addends(node: Node) -> tuple[Way, ...]:
+    return tuple(way for way in node.ways if way != "II")

@@ -18,13 +18,14 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.parallel.chain import Kind as LayerKind
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Cut, Kind
+from npuc.compiler.layers.base import Combine, Cut, Kind
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.train.arithmetic import AddOp, AffineOp, MulOp, SubOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.conv import ConvOp
 from npuc.dialects.train.embedding import EmbeddingOp
-from npuc.dialects.train.shape import DetachOp
+from npuc.dialects.train.shape import DetachOp, ReshapeOp, TransposeOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 
 
@@ -69,7 +70,8 @@ class Task:
     An operation: the numbers of its operands and results, and the ways to share it.
 
     `weight` is the operand that is the weights of a layer, `kind` what kind of layer that is, `macs` what its product
-    takes forward.
+    takes forward. `axes` are those along which the readers of a `hub` of weights cut them. `linear` are the operands in
+    which the result is linear, given all others; in several at once, if one of the cuts is of addends.
     """
 
     layer: str
@@ -80,21 +82,30 @@ class Task:
     kind: LayerKind | None = None
     hub: bool = False
     macs: int = 0
+    axes: tuple[int, ...] = ()
+    linear: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Program:
-    """Values by number, and the tasks in order; those that an operation stands for come in the function's order."""
+    """
+    Values by number, and the tasks in order; those that an operation stands for come in the function's order.
+
+    `returned` are the values that the function returns.
+    """
 
     values: tuple[Value, ...]
     tasks: tuple[Task, ...]
+    returned: frozenset[int] = frozenset()
 
 
 def forward_program(func: FuncOp) -> Program:
     """The tasks of a forward function: one an operation, in order."""
     reader = _Reader(func)
     tasks = [reader.task(op) for op in func.body.block.ops if not isinstance(op, ReturnOp)]
-    return Program(tuple(reader.values), tuple(tasks))
+    last = func.body.block.last_op
+    returned = frozenset(reader.numbers[value] for value in last.operands) if last is not None else frozenset[int]()
+    return Program(tuple(reader.values), tuple(tasks), returned)
 
 
 class _Reader:
@@ -124,14 +135,34 @@ class _Reader:
         source = max((value.source for value in read), key=list(Source).index, default=Source.CONSTANT)
         active = any(value.active for value in read) and not isinstance(op, DetachOp)
         results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
-        cuts = tuple(get_layer(op).cuts(op)) if isinstance(op, TrainOp) else ()
+        cuts = (*get_layer(op).cuts(op), *_added(op)) if isinstance(op, TrainOp) else ()
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
-        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op))
+        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op), linear=_linear(op))
 
 
 def _is_float(value: SSAValue[Any]) -> bool:
     return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat)
+
+
+def _added(op: TrainOp) -> list[Cut]:
+    """The cut of a sum of two values of one shape: addends of both give addends of the sum."""
+    if not isinstance(op, AddOp | SubOp) or len({shape_of(value) for value in op.operands}) > 1 or not _is_float(op.out):
+        return []
+    return [Cut((None, None), (Combine.SUM,), addends=True)]
+
+
+def _linear(op: Operation) -> tuple[int, ...]:
+    """The operands in which work on one value is linear, if the result has as many elements and all else is given."""
+    match op:
+        case AddOp() | SubOp() | MulOp():
+            return tuple(n for n, value in enumerate(op.operands) if shape_of(value) == shape_of(op.out))
+        case AffineOp():
+            return (0,) if op.offset.value.data == 0 else ()
+        case ReshapeOp() | TransposeOp():
+            return (0,)
+        case _:
+            return ()
 
 
 def _weight(op: Operation, read: list[Value]) -> int | None:
