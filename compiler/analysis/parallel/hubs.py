@@ -1,9 +1,10 @@
 """
 Values that are read in several ways, brought into one form for all readers: their hubs.
 
-A value of the network has a hub if several other nodes read it, or one in different forms; so have weights. Of weights
-that are read by way of work on themselves alone (a slice of a table of positions) the hub is of what takes least: of
-the parts, where these are less together than the whole.
+A value of the network has a hub if several other nodes read it, or one in different forms; so have weights, also those
+that are read by way of work on weights alone (a table of relative positions). Work on several weights together (the sum
+of two biases) makes one node of their hubs. Where a slice leaves out some of the weights, what stands for them is the
+slice: nothing else has a gradient.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from npuc.compiler.analysis.parallel.program import Program, Source, Task
+from npuc.compiler.analysis.parallel.program import Program, Task
 from npuc.compiler.analysis.parallel.ways import WAYS, Cuttings, cuttings
 from npuc.compiler.layers.base import Cut
+from npuc.dialects.train.signature import ArgumentKind
 
 Nodes = Sequence[int | None]
 
@@ -56,39 +58,70 @@ def _readings(program: Program, node_of: Nodes, cut: Cuttings) -> dict[int, list
     return found
 
 
-def _hubs_of_weights(program: Program, node_of: Nodes, read: dict[int, list[_Reading]]) -> set[int]:
-    """The weights, and values computed from them alone, that have hubs."""
-    below: dict[int, list[int]] = {}
-    for task, node in zip(program.tasks, node_of, strict=True):
-        alone = _only_active(program, task) if node is None else None
-        if alone is not None:
-            below.setdefault(alone, []).extend(task.results)
-    least: dict[int, int] = {}
-    found: set[int] = set()
-    for value in reversed(range(len(program.values))):
-        own = program.values[value]
-        if own.source is Source.DATA or not own.active:
-            continue
-        ways = {reading.way for reading in read.get(value, ())}
-        parts = [least[result] for result in below.get(value, ()) if least.get(result)]
-        # what is read itself is summed as a whole, and what is computed from it with it
-        together = bool(ways) or (len(parts) > 1 and own.elements <= sum(parts))
-        least[value] = own.elements if together else min(own.elements, sum(parts))
-        if together and len(ways) + len(parts) > 1:
-            found.add(value)
+def _hubs_of_weights(program: Program, node_of: Nodes, read: dict[int, list[_Reading]]) -> dict[int, int]:
+    """The weights, or their parts, that have hubs; those of one node have the same number."""
+    tasks = [task for task, node in zip(program.tasks, node_of, strict=True) if node is None]
+    below: dict[int, list[Task]] = {}
+    for task in tasks:
+        for operand in _active(program, task):
+            below.setdefault(operand, []).append(task)
+    roots = _roots(program, below, read)
+    group = {root: root for root in roots}
+    origin = {root: root for root in roots}
+
+    def first(root: int) -> int:
+        while group[root] != root:
+            root = group[root]
+        return root
+
+    several: set[int] = set()
+    for task in tasks:
+        found = sorted({first(origin[operand]) for operand in _active(program, task) if operand in origin})
+        for root in found:
+            group[root] = found[0]
+        several.update(found if len(found) > 1 else ())
+        for result in task.results if found else ():
+            if program.values[result].active:
+                origin.setdefault(result, found[0])
+
+    def is_simple(value: int) -> bool:
+        """Whether there is one reading of a value, or of what has all of its elements in another form."""
+        ways, further = {reading.way for reading in read.get(value, ())}, below.get(value, [])
+        if ways or len(further) != 1:
+            return len(ways) + len(further) <= 1
+        (result, *more) = further[0].results
+        same = program.values[result].elements == program.values[value].elements
+        return not more and same and is_simple(result)
+
+    joined = {first(root) for root in several}
+    wanted = {first(root) for root in roots if not is_simple(root)} | joined
+    return {root: first(root) for root in roots if first(root) in wanted}
+
+
+def _roots(program: Program, below: dict[int, list[Task]], read: dict[int, list[_Reading]]) -> list[int]:
+    """The weights, and instead of those of which parts alone are read these parts, if they have no more elements."""
+    found: list[int] = []
+    open_values = [n for n, own in enumerate(program.values) if own.argument is ArgumentKind.PARAM and own.active]
+    for value in open_values:
+        further = below.get(value, [])
+        parts = [result for task in further for result in task.results]
+        only_parts = parts and not read.get(value) and all(task.parts for task in further)
+        if only_parts and sum(program.values[part].elements for part in parts) <= program.values[value].elements:
+            open_values += parts
+        else:
+            found.append(value)
     return found
 
 
-def _only_active(program: Program, task: Task) -> int | None:
-    """The one operand of a task that has a gradient."""
-    active = {operand for operand in task.operands if program.values[operand].active}
-    return active.pop() if len(active) == 1 else None
+def _active(program: Program, task: Task) -> list[int]:
+    """The operands of a task that have a gradient."""
+    return list(dict.fromkeys(operand for operand in task.operands if program.values[operand].active))
 
 
 class _Writer:
     """The tasks with hubs between them."""
 
-    def __init__(self, program: Program, node_of: Nodes, read: dict[int, list[_Reading]], weights: set[int]):
+    def __init__(self, program: Program, node_of: Nodes, read: dict[int, list[_Reading]], weights: dict[int, int]):
         self.program = program
         self.node_of = node_of
         self.read = read
@@ -98,27 +131,27 @@ class _Writer:
         self.nodes: list[int | None] = []
         self.count = max((node for node in node_of if node is not None), default=-1) + 1
         self.instead: dict[int, tuple[int, int | None]] = {}
+        self.groups: dict[int, int] = {}
         self.made_in: dict[int, int] = {}
 
     def write(self) -> tuple[Program, list[int | None]]:
         for task, node in zip(self.program.tasks, self.node_of, strict=True):
-            alone = _only_active(self.program, task) if node is None else None
-            for operand in dict.fromkeys(task.operands):
-                if operand in self.weights and operand not in self.instead and (node is not None or operand == alone):
-                    self._hub(task.layer, operand, None, self._axes(operand))
-            operands = tuple(
-                operand if node is None and operand != alone else self._instead(operand, node)
-                for operand in task.operands
-            )
-            owner = node if alone is None else self.made_in.get(self._instead(alone, None))
+            active = _active(self.program, task)
+            for operand in active:
+                if operand in self.weights and operand not in self.instead:
+                    self._weights_hub(task.layer, operand)
+            operands = tuple(self._instead(operand, node) for operand in task.operands)
+            owners = {self.made_in.get(self._instead(operand, None)) for operand in active} if node is None else {node}
+            owner = owners.pop() if owners else None
+            assert not owners
             self.tasks.append(replace(task, operands=operands))
             self.nodes.append(owner)
             for result in task.results:
-                if alone is not None and owner is not None:
+                if node is None and owner is not None:
                     self.made_in[result] = owner
                 others = {reading.way for reading in self.read.get(result, ()) if reading.node != node}
                 if node is not None and len(others) > 1:
-                    self._hub(task.layer, result, node, ())
+                    self._hub(task.layer, result, node, self._new_node(), ())
         program = replace(self.program, values=tuple(self.values), tasks=tuple(self.tasks))
         return program, _renumbered(self.nodes)
 
@@ -127,16 +160,25 @@ class _Writer:
         result, maker = self.instead.get(operand, (operand, None))
         return operand if node is not None and node == maker else result
 
-    def _hub(self, layer: str, value: int, maker: int | None, axes: tuple[int, ...]) -> None:
-        rank = len(self.values[value].shape)
-        cuts = tuple(Cut((axis,), (axis,)) for axis in range(rank))
+    def _new_node(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def _weights_hub(self, layer: str, value: int) -> None:
+        group = self.weights[value]
+        if group not in self.groups:
+            self.groups[group] = self._new_node()
+        result = self._hub(layer, value, None, self.groups[group], self._axes(value))
+        self.made_in[result] = self.groups[group]
+
+    def _hub(self, layer: str, value: int, maker: int | None, node: int, axes: tuple[int, ...]) -> int:
+        cuts = tuple(Cut((axis,), (axis,)) for axis in range(len(self.values[value].shape)))
         result = len(self.values)
         self.tasks.append(Task(layer, (value,), (result,), cuts, hub=True, axes=axes))
-        self.nodes.append(self.count)
+        self.nodes.append(node)
         self.instead[value] = (result, maker)
-        self.made_in[result] = self.count
         self.values.append(replace(self.values[value], argument=None))
-        self.count += 1
+        return result
 
     def _axes(self, value: int) -> tuple[int, ...]:
         """The axes along which readers cut weights, as they come."""

@@ -107,7 +107,8 @@ def _node(program: Program, cut: Cuttings, tasks: tuple[int, ...], takers: Mappi
     weighted = next((program.tasks[number] for number in tasks if program.tasks[number].kind is not None), None)
     if weighted is not None:
         return Node(weighted.layer, weighted.kind, tasks, WAYS[:3])
-    channels = cut.cut_of["III"][tasks[0]] is not None
+    hubs = [number for number in tasks if program.tasks[number].hub]
+    channels = any(cut.cut_of["III"][number] is not None for number in (hubs or tasks[:1]))
     weights = first.hub and program.values[first.operands[0]].source is not Source.DATA
     held = first.hub and program.values[first.operands[0]].active
     taken = any(taker.task == tasks[0] for taker in takers.values())

@@ -23,8 +23,10 @@ from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp, AffineOp, MulOp, SubOp
 from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.box import SliceOp
 from npuc.dialects.train.conv import ConvOp
 from npuc.dialects.train.embedding import EmbeddingOp
+from npuc.dialects.train.join import SplitOp, UnbindOp
 from npuc.dialects.train.shape import DetachOp, ReshapeOp, TransposeOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 
@@ -71,7 +73,8 @@ class Task:
 
     `weight` is the operand that is the weights of a layer, `kind` what kind of layer that is, `macs` what its product
     takes forward. `axes` are those along which the readers of a `hub` of weights cut them. `linear` are the operands in
-    which the result is linear, given all others; in several at once, if one of the cuts is of addends.
+    which the result is linear, given all others; in several at once, if one of the cuts is of addends. `parts`: the
+    results are parts of the operand.
     """
 
     layer: str
@@ -84,6 +87,7 @@ class Task:
     macs: int = 0
     axes: tuple[int, ...] = ()
     linear: tuple[int, ...] = ()
+    parts: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,9 @@ class _Reader:
         cuts = (*get_layer(op).cuts(op), *_added(op)) if isinstance(op, TrainOp) else ()
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
-        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op), linear=_linear(op))
+        parts = isinstance(op, SliceOp | SplitOp | UnbindOp)
+        macs, linear = _macs(op), _linear(op)
+        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=macs, linear=linear, parts=parts)
 
 
 def _is_float(value: SSAValue[Any]) -> bool:

@@ -12,7 +12,7 @@ readers (a hub) that is whole, and whose gradient is kept as addends until all r
 no batch; its way III cuts the first axis along which a reader cuts them.
 
 Which axis of a value counts the batch and which the channels is followed through the program: the batch from the
-inputs' first axis, the channels from the output of each layer with weights. Behind a layer in way II every device has
+first axis of the first input, and of others the first one as long, the channels from the output of each layer with weights. Behind a layer in way II every device has
 the whole output, unless the layer makes each channel of its own (depthwise), or is a table.
 """
 
@@ -83,12 +83,12 @@ def _hub_channels(program: Program) -> dict[int, int]:
 
 
 def _batch_axes(program: Program) -> dict[int, int]:
-    """The first axis of all inputs in which it is as long as that of the first input that has one."""
+    """The axes of the inputs that are as long as the first of the first input, of each the first such axis."""
     inputs = {n: v.shape for n, v in enumerate(program.values) if v.argument is ArgumentKind.INPUT and v.shape}
     if not inputs:
         return {}
     length = next(iter(inputs.values()))[0]
-    return {number: 0 for number, shape in inputs.items() if shape[0] == length}
+    return {number: shape.index(length) for number, shape in inputs.items() if length in shape}
 
 
 def _follow(task: Task, axes: dict[int, int]) -> int | None:
