@@ -117,11 +117,16 @@ def _node(program: Program, cut: Cuttings, tasks: tuple[int, ...], takers: Mappi
     return Node(name, None, tasks, tuple(way for way, own in can.items() if own), weights)
 
 
-def charged(network: Network) -> Network:
-    """The network with those ways alone of joins and hubs that the papers' conventions know."""
-    nodes = [replace(own, ways=_without_addends(own)) if own.kind is None else own for own in network.nodes]
-    return replace(network, nodes=tuple(nodes))
+def charged(network: Network, *, by_batch: bool) -> Network:
+    """
+    The network with those ways alone of joins and hubs that the papers' conventions know.
 
+    Weights are whole; with `by_batch` (all data parallel) their gradient is one sum.
+    """
 
-def _without_addends(node: Node) -> tuple[Way, ...]:
-    return tuple(way for way in node.ways if way != "II")
+    def known(node: Node) -> tuple[Way, ...]:
+        if node.weights:
+            return ("II",) if by_batch else ("whole",)
+        return node.ways if node.kind is not None else tuple(way for way in node.ways if way != "II")
+
+    return replace(network, nodes=tuple(replace(node, ways=known(node)) for node in network.nodes))

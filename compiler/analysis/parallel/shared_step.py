@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from npuc.compiler.analysis.parallel.chain import TYPES, Layer
 from npuc.compiler.analysis.parallel.flows import Flows
-from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.nodes import Network, charged
 from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.parallel.plan_search import ways_of
 from npuc.compiler.analysis.parallel.shares import Left, Step
@@ -36,6 +36,7 @@ def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: i
 
 def step_of_network(network: Network, flows: Flows, element_bytes: int, ops_per_mac: int) -> Step:
     """The nodes of a network, joins and hubs with them."""
+    network = charged(network, by_batch=False)
     numbers = range(len(network.nodes))
     layers = [layer_of_node(network, node) for node in numbers]
     between = [term for term in paper_terms(network, flows, "table2") if isinstance(term.rate, BetweenRate)]
