@@ -87,7 +87,7 @@ class Cut:
         """
         beside = zip((*op.operands, *op.results), (*self.operands, *self.results), strict=True)
         sizes = [shape_of(value)[axis] for value, axis in beside if isinstance(axis, int)]
-        return gcd(*sizes, *(_count(op, name) for name in self.divided))
+        return gcd(*sizes, *(count for name in self.divided for count in _counts(op, name)))
 
 
 class Layer(Generic[OpT]):
@@ -221,15 +221,17 @@ def rebuilt(
     """
     params = params_of(op)
     for name in {name for cut, _ in shares for name in cut.divided}:
-        params[name] = _count(op, name) // prod(parts for cut, parts in shares if name in cut.divided)
+        parts = prod(parts for cut, parts in shares if name in cut.divided)
+        counts = [count // parts for count in _counts(op, name)]
+        params[name] = counts[0] if isinstance(params[name], int) else tuple(counts)
     return type(op)(*operands, results=results, **params)
 
 
-def _count(op: TrainOp, name: str) -> int:
-    """The value of an integer property."""
+def _counts(op: TrainOp, name: str) -> list[int]:
+    """The values of a property that is an integer or several."""
     value = decode(op.properties[name])
-    assert isinstance(value, int)
-    return value
+    counts = value if isinstance(value, tuple) else (value,)
+    return [count for count in counts if isinstance(count, int)]
 
 
 def told_of(op: Operation) -> str:

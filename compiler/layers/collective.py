@@ -87,6 +87,8 @@ class AllToAllLayer(CollectiveLayer[AllToAllOp]):
             "concat": given["split"],
             "split_within": given.get("concat_within", ()),
             "concat_within": given.get("split_within", ()),
+            "split_segments": given.get("concat_segments", ()),
+            "concat_segments": given.get("split_segments", ()),
         }
         return _back(AllToAllOp, op, grads, emit, **{**given, **back})
 

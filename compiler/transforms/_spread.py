@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -44,6 +44,8 @@ from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import results_of
 
 OpT = TypeVar("OpT", bound=Operation)
+Segments: TypeAlias = tuple[tuple[int, ...], ...]
+"""The sizes of the segments of each axis; empty where no axis has any."""
 
 
 def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern], mesh: Mesh) -> None:
@@ -56,9 +58,9 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
     _Spreading(func, network, flows, plan, mesh).rewrite()
 
 
-def sharding_of(form: Form, rank: int) -> Sharding:
-    """A form as the sharding of a tensor of that rank."""
-    return Sharding(tuple(tuple(h for h, axis in enumerate(form) if axis == own) for own in range(rank)))
+def sharding_of(form: Form, rank: int, segments: Segments = ()) -> Sharding:
+    """A form as the sharding of a tensor of that rank, whose axes have those segments."""
+    return Sharding(tuple(tuple(h for h, axis in enumerate(form) if axis == own) for own in range(rank)), (), segments)
 
 
 @dataclass
@@ -67,7 +69,13 @@ class _Local:
 
     value: SSAValue
     form: Form
+    segments: Segments = ()
     addends: tuple[int, ...] = ()
+
+    @property
+    def sharding(self) -> Sharding:
+        """How the value is spread, but for addends."""
+        return sharding_of(self.form, len(tensor_type(self.value).get_shape()), self.segments)
 
 
 @dataclass
@@ -101,7 +109,8 @@ class _Spreading:
                 # of a value what makes it stands before the hub, of weights what reads them first behind it
                 beside = made.get(task.operands[0], source)
                 operand = self._fetch(number, 0, beside or last)
-                self.local[task.results[0]] = _Local(operand, self._form_made(number, task, 0))
+                form = self._form_made(number, task, 0)
+                self.local[task.results[0]] = _Local(operand, form, self._segments(task.results[0]))
                 continue
             assert source is not None
             numbers.update(zip(source.results, task.results, strict=True))
@@ -129,6 +138,12 @@ class _Spreading:
         axes = [None if cut is None else cut.results[place] for cut in self._cuts(number)]
         return tuple(axis if isinstance(axis, int) else None for axis in axes)
 
+    def _segments(self, value: int) -> Segments:
+        """The segments of a value's axes."""
+        found, rank = self.network.program.segments, len(self.network.program.values[value].shape)
+        own = tuple(found.get((value, axis), ()) for axis in range(rank))
+        return own if any(own) else ()
+
     # ---- arguments
 
     def _argument(self, number: int, value: BlockArgument) -> BlockArgument:
@@ -144,7 +159,7 @@ class _Spreading:
         type = tensor_type(value)
         local = sharding_of(form, len(type.get_shape())).local_shape(self.mesh, type.get_shape())
         argument = loose_argument(tensor_of(type.element_type, local), value.location, value.name_hint or "")
-        self.local[number] = _Local(argument, form)
+        self.local[number] = _Local(argument, form, self._segments(number))
         return argument
 
     # ---- operations
@@ -175,7 +190,8 @@ class _Spreading:
             result.name_hint = op.results[place].name_hint
             later = self._later(value)
             summed = self._summed(op, result, cuts, place, later)
-            self.local[value] = _Local(summed, self._form_made(number, task, place), (*addends, *later))
+            form = self._form_made(number, task, place)
+            self.local[value] = _Local(summed, form, self._segments(value), (*addends, *later))
 
     def _addends(self, number: int, task: Task) -> tuple[int, ...]:
         """The levels at which a task of a node goes on with addends that another node will take."""
@@ -232,7 +248,7 @@ class _Spreading:
 
     def _brought(self, local: _Local, way: Passage, source: Operation) -> SSAValue:
         """A value in another form."""
-        value, sharding = local.value, sharding_of(local.form, len(tensor_type(local.value).get_shape()))
+        value, sharding = local.value, local.sharding
         for move in moves(way):
             value = self._emit(source, _moving(move, self.mesh, value, sharding)).out
             if move.source is not None or move.target is not None:
@@ -253,20 +269,20 @@ class _Spreading:
             elif result.updates is not None:
                 wanted[result.index] = self.local[result.updates].form
         values: list[SSAValue] = []
-        forms: list[Form] = []
+        forms: list[Sharding] = []
         for index, number in enumerate(returned):
             local = self.local[number]
             form = wanted.get(index, local.form)
             source = local.value.owner if isinstance(local.value.owner, Operation) else last
             values.append(self._brought(local, Passage(local.form, form), source))
-            forms.append(form)
-        argument_forms = [self.local[number].form for number in range(len(arguments))]
+            forms.append(replace(local, form=form).sharding)
+        argument_forms = [self.local[number].sharding for number in range(len(arguments))]
         body = gather(arguments, [*self.ops, ReturnOp(*values)])
         self.func.body.detach_block(0)
         self.func.body.add_block(body)
         self.func.function_type = FunctionType.from_lists([a.type for a in arguments], [v.type for v in values])
-        self.func.arg_attrs = _with_shardings(self.func.arg_attrs, arguments, argument_forms)
-        self.func.res_attrs = _with_shardings(self.func.res_attrs, values, forms)
+        self.func.arg_attrs = _with_shardings(self.func.arg_attrs, argument_forms)
+        self.func.res_attrs = _with_shardings(self.func.res_attrs, forms)
         self.func.attributes[MESH] = MeshAttr(self.mesh)
 
 
@@ -280,7 +296,8 @@ def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> Dist
     def along(kind: type[DistOp], axis: int | None) -> DistOp:
         assert axis is not None
         own: Mapping[str, bool] = {"addends": True} if move.addends else {}
-        return on_mesh(kind, mesh, value, axis=axis, over=over, **own, **_within(within=beside(axis)))
+        listed = _listed(within=beside(axis), segments=sharding.segments_of(axis))
+        return on_mesh(kind, mesh, value, axis=axis, over=over, **own, **listed)
 
     match move.kind:
         case "slice":
@@ -293,8 +310,13 @@ def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> Dist
             old, new = move.source, move.target
             assert old is not None
             assert new is not None
-            within = _within(split_within=beside(new), concat_within=beside(old))
-            return on_mesh(AllToAllOp, mesh, value, split=new, concat=old, over=over, **within)
+            listed = _listed(
+                split_within=beside(new),
+                concat_within=beside(old),
+                split_segments=sharding.segments_of(new),
+                concat_segments=sharding.segments_of(old),
+            )
+            return on_mesh(AllToAllOp, mesh, value, split=new, concat=old, over=over, **listed)
         case "copy":
             return on_mesh(CopyOp, mesh, value, over=over)
         case "once":
@@ -303,19 +325,21 @@ def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> Dist
             return on_mesh(AddendOp, mesh, value, over=over)
 
 
-def _within(**levels: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
-    """The properties that list levels, those that list none left out."""
-    return {name: own for name, own in levels.items() if own}
+def _listed(**lists: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
+    """The properties that list levels or sizes, those that list none left out."""
+    return {name: own for name, own in lists.items() if own}
 
 
 def _with_shardings(
-    attrs: ArrayAttr[DictionaryAttr] | None, values: Iterable[SSAValue], forms: Iterable[Form]
+    attrs: ArrayAttr[DictionaryAttr] | None, spread: Iterable[Sharding]
 ) -> ArrayAttr[DictionaryAttr]:
     """The attributes of arguments or results with how each is spread; nothing where it is whole."""
     found: list[DictionaryAttr] = []
-    for number, (value, form) in enumerate(zip(values, forms, strict=True)):
+    for number, sharding in enumerate(spread):
         own = dict(attrs.data[number].data) if attrs is not None and number < len(attrs.data) else {}
-        if any(axis is not None for axis in form):
-            own[SHARDING] = ShardingAttr(sharding_of(form, len(tensor_type(value).get_shape())))
+        if sharding.cuts:
+            cut = (segments if levels else () for levels, segments in zip(sharding.axes, sharding.segments, strict=False))
+            segments = tuple(cut)
+            own[SHARDING] = ShardingAttr(replace(sharding, segments=segments if any(segments) else ()))
         found.append(DictionaryAttr(own))
     return ArrayAttr(found)

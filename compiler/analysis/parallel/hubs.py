@@ -133,6 +133,7 @@ class _Writer:
         self.instead: dict[int, tuple[int, int | None]] = {}
         self.groups: dict[int, int] = {}
         self.made_in: dict[int, int] = {}
+        self.segments: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def write(self) -> tuple[Program, list[int | None]]:
         for task, node in zip(self.program.tasks, self.node_of, strict=True):
@@ -152,7 +153,9 @@ class _Writer:
                 others = {reading.way for reading in self.read.get(result, ()) if reading.node != node}
                 if node is not None and len(others) > 1:
                     self._hub(task.layer, result, node, self._new_node(), ())
-        program = replace(self.program, values=tuple(self.values), tasks=tuple(self.tasks))
+        program = replace(
+            self.program, values=tuple(self.values), tasks=tuple(self.tasks), segments={**self.program.segments, **self.segments}
+        )
         return program, _renumbered(self.nodes)
 
     def _instead(self, operand: int, node: int | None) -> int:
@@ -178,6 +181,9 @@ class _Writer:
         self.nodes.append(node)
         self.instead[value] = (result, maker)
         self.values.append(replace(self.values[value], argument=None))
+        for axis in range(len(cuts)):
+            if (own := self.program.segments.get((value, axis))) is not None:
+                self.segments[result, axis] = own
         return result
 
     def _axes(self, value: int) -> tuple[int, ...]:

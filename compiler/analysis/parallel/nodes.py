@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from npuc.compiler.analysis.parallel.chain import Kind
 from npuc.compiler.analysis.parallel.hubs import with_hubs
 from npuc.compiler.analysis.parallel.program import Program, Source
+from npuc.compiler.analysis.parallel.segments import with_segments
 from npuc.compiler.analysis.parallel.takers import Taker, takers_of
 from npuc.compiler.analysis.parallel.ways import WAYS, Cuttings, Way, cuttings
 
@@ -58,6 +59,7 @@ class Network:
 
 def network_of(program: Program) -> Network:
     """The nodes of a program."""
+    program = with_segments(program)
     grouped = _group(program)
     program, node_of = with_hubs(program, grouped)
     count = max((number for number in node_of if number is not None), default=-1) + 1

@@ -6,7 +6,8 @@ A task is an operation, or a place where a value is brought into one form for se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
 from typing import Any
@@ -22,13 +23,17 @@ from npuc.compiler.layers.base import Combine, Cut, Kind
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp, AffineOp, MulOp, SubOp
-from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.base import TrainOp, ints
 from npuc.dialects.train.box import SliceOp
 from npuc.dialects.train.conv import ConvOp
 from npuc.dialects.train.embedding import EmbeddingOp
 from npuc.dialects.train.join import SplitOp, UnbindOp
 from npuc.dialects.train.shape import DetachOp, ReshapeOp, TransposeOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
+
+
+SIZES = ("sizes",)
+"""What the cut along the axis of a split divides."""
 
 
 class Source(StrEnum):
@@ -95,12 +100,14 @@ class Program:
     """
     Values by number, and the tasks in order; those that an operation stands for come in the function's order.
 
-    `returned` are the values that the function returns.
+    `returned` are the values that the function returns. `segments` has the sizes of the segments of axes, by value and
+    axis, that are cut each for itself, since they are values of their own later.
     """
 
     values: tuple[Value, ...]
     tasks: tuple[Task, ...]
     returned: frozenset[int] = frozenset()
+    segments: Mapping[tuple[int, int], tuple[int, ...]] = field(default_factory=dict[tuple[int, int], tuple[int, ...]])
 
 
 def forward_program(func: FuncOp) -> Program:
@@ -139,7 +146,7 @@ class _Reader:
         source = max((value.source for value in read), key=list(Source).index, default=Source.CONSTANT)
         active = any(value.active for value in read) and not isinstance(op, DetachOp)
         results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
-        cuts = (*get_layer(op).cuts(op), *_added(op)) if isinstance(op, TrainOp) else ()
+        cuts = (*get_layer(op).cuts(op), *_added(op), *_segmented(op)) if isinstance(op, TrainOp) else ()
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
         parts = isinstance(op, SliceOp | SplitOp | UnbindOp)
@@ -156,6 +163,14 @@ def _added(op: TrainOp) -> list[Cut]:
     if not isinstance(op, AddOp | SubOp) or len({shape_of(value) for value in op.operands}) > 1 or not _is_float(op.out):
         return []
     return [Cut((None, None), (Combine.SUM,), addends=True)]
+
+
+def _segmented(op: TrainOp) -> list[Cut]:
+    """The cut of a split along its axis: of each part for itself, if the operand is cut so (`segments`)."""
+    if not isinstance(op, SplitOp) or min(ints(op.sizes)) < 2:
+        return []
+    axis = op.axis.value.data % len(shape_of(op.x))
+    return [Cut((axis,), (axis,) * len(op.results), SIZES)]
 
 
 def _linear(op: Operation) -> tuple[int, ...]:
