@@ -40,6 +40,7 @@ from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr
 from npuc.dialects.dist.sharding import SHARDING, Sharding, ShardingAttr
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import tensor_of, tensor_type
+from npuc.dialects.train.arithmetic import AddOp, SubOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import results_of
 
@@ -174,7 +175,7 @@ class _Spreading:
         operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
         cuts = self._cuts(number)
         addends = self._addends(number, task)
-        if addends and len(operands) > 1:
+        if addends and isinstance(op, AddOp | SubOp):
             operands = [
                 value if self.local[own].addends else self._as_addend(op, value, addends)
                 for own, value in zip(task.operands, operands, strict=True)

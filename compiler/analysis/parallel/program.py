@@ -150,7 +150,7 @@ class _Reader:
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
         parts = isinstance(op, SliceOp | SplitOp | UnbindOp)
-        macs, linear = _macs(op), _linear(op)
+        macs, linear = _macs(op), _linear(op, [value.active for value in read])
         return Task(layer_of(op), operands, results, cuts, weight, kind, macs=macs, linear=linear, parts=parts)
 
 
@@ -173,11 +173,17 @@ def _segmented(op: TrainOp) -> list[Cut]:
     return [Cut((axis,), (axis,) * len(op.results), SIZES)]
 
 
-def _linear(op: Operation) -> tuple[int, ...]:
-    """The operands in which work on one value is linear, if the result has as many elements and all else is given."""
+def _linear(op: Operation, active: list[bool]) -> tuple[int, ...]:
+    """
+    The operands in which work on one value is linear, if the result has as many elements and all else is given.
+
+    A factor with a gradient is not: that gradient needs the whole value.
+    """
     match op:
         case AddOp() | SubOp() | MulOp():
-            return tuple(n for n, value in enumerate(op.operands) if shape_of(value) == shape_of(op.out))
+            known = [not isinstance(op, MulOp) or not own for own in reversed(active)]
+            same = [shape_of(value) == shape_of(op.out) for value in op.operands]
+            return tuple(n for n in range(2) if known[n] and same[n])
         case AffineOp():
             return (0,) if op.offset.value.data == 0 else ()
         case ReshapeOp() | TransposeOp():
