@@ -23,8 +23,6 @@ ByWay = tuple[int | None, ...]
 """For each of `WAYS` the axis that it cuts; None: whole."""
 WHOLE: ByWay = (None,) * len(WAYS)
 NOWHERE: tuple[bool, ...] = (False,) * len(WAYS)
-HELD: tuple[bool, ...] = tuple(way == "II" for way in WAYS)
-"""The ways of a hub in which the gradient of its value is kept as addends."""
 NUMBER: Mapping[Way, int] = {way: number for number, way in enumerate(WAYS)}
 
 
@@ -131,15 +129,23 @@ class _Builder:
         The axes by way that a task needs an operand cut along, in which ways it reads all of it for a part, and in which
         it takes addends.
 
-        Way II of a hub is to keep the gradient as addends, as of what is read for a part.
+        Where a node keeps the gradients of its results as addends, it reads all from elsewhere as if for a part.
         """
         own = self.network.program.tasks[task]
         numbers = [self.network.cuttings.cut_of[way][task] for way in WAYS]
         cuts = [None if number is None else own.cuts[number] for number in numbers]
         axes = tuple(None if cut is None else cut.operands[place] for cut in cuts)
         added = tuple(cut is not None and cut.addends for cut in cuts)
-        parts = tuple(cut is not None and cut.operands[place] is None and not cut.addends for cut in cuts)
-        return axes, HELD if own.hub else parts, added
+        parts = [cut is not None and cut.operands[place] is None and not cut.addends for cut in cuts]
+        maker = self.network.maker[own.operands[place]]
+        if own.hub or maker is None or self.network.node_of[maker] != self.network.node_of[task]:
+            held = self._held(self.network.node_of[task])
+            parts = [one or (other and axis is None) for one, other, axis in zip(parts, held, axes, strict=True)]
+        return axes, tuple(parts), added
+
+    def _held(self, node: int | None) -> tuple[bool, ...]:
+        """The ways of a node in which the gradients of its results are kept as addends."""
+        return NOWHERE if node is None else tuple(way in self.network.nodes[node].held for way in WAYS)
 
     def _made(self, value: int) -> tuple[int | None, ByWay]:
         """The node that makes a value and the axes by way."""
@@ -181,8 +187,7 @@ class _Builder:
             # inputs are given in any form
             maker, made = None, WHOLE
         kept = own.argument is ArgumentKind.PARAM and maker == node and made != needed
-        made_by = network.maker[value]
-        held = made_by is not None and maker is not None and maker != node and network.is_hub(maker)
+        held = self._held(maker) if network.maker[value] is not None and maker != node else NOWHERE
         reading = Reading(
             value,
             own.elements,
@@ -193,7 +198,7 @@ class _Builder:
             needed,
             shared,
             scattered=kept or hub,
-            held=HELD if held else NOWHERE,
+            held=held,
             added=added,
         )
         return self.readings.setdefault(reading, len(self.readings))

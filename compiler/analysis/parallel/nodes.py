@@ -18,6 +18,7 @@ from npuc.compiler.analysis.parallel.program import Program, Source
 from npuc.compiler.analysis.parallel.segments import with_segments
 from npuc.compiler.analysis.parallel.takers import Taker, takers_of
 from npuc.compiler.analysis.parallel.ways import WAYS, Cuttings, Way, cuttings
+from npuc.dialects.train.signature import ArgumentKind
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,9 @@ class Node:
     """
     A choice: the name and kind of the layer (kind None: no weights), the tasks, and the ways there are.
 
-    `weights`: it is a hub of weights that layers share, or that one of them reads in several ways.
+    `weights`: it is a hub of weights that layers share, or that one of them reads in several ways. `held` are the ways
+    in which the gradients of its results are kept as addends: II of a hub, and I of work that has no batch (a table of
+    positions), which every device does for its part of the batch.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Node:
     tasks: tuple[int, ...]
     ways: tuple[Way, ...]
     weights: bool = False
+    held: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,8 @@ def network_of(program: Program) -> Network:
             maker[result] = number
     takers = takers_of(program, node_of, tasks, maker)
     cut = cuttings(program, {taker.task for taker in takers.values()})
-    nodes = tuple(_node(program, cut, tuple(own), takers) for own in tasks)
+    batched = _of_batch(program, cut)
+    nodes = tuple(_node(program, cut, tuple(own), takers, batched) for own in tasks)
     return Network(program, cut, nodes, tuple(node_of), tuple(maker), takers)
 
 
@@ -104,19 +109,33 @@ def _group(program: Program) -> list[int | None]:
     return found
 
 
-def _node(program: Program, cut: Cuttings, tasks: tuple[int, ...], takers: Mapping[int, Taker]) -> Node:
+def _of_batch(program: Program, cut: Cuttings) -> set[int]:
+    """The values that depend on an input with a batch."""
+    found = {number for number in cut.batch if program.values[number].argument is ArgumentKind.INPUT}
+    for task in program.tasks:
+        if found.intersection(task.operands):
+            found.update(task.results)
+    return found
+
+
+def _node(
+    program: Program, cut: Cuttings, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
+) -> Node:
     first = program.tasks[tasks[0]]
     weighted = next((program.tasks[number] for number in tasks if program.tasks[number].kind is not None), None)
+    operands = {operand for number in tasks for operand in program.tasks[number].operands}
+    alike = not operands & batched and not first.hub
+    held: tuple[Way, ...] = ("II",) if first.hub else ("I",) if alike else ()
     if weighted is not None:
-        return Node(weighted.layer, weighted.kind, tasks, WAYS[:3])
+        return Node(weighted.layer, weighted.kind, tasks, WAYS[:3], held=held)
     hubs = [number for number in tasks if program.tasks[number].hub]
     channels = any(cut.cut_of["III"][number] is not None for number in (hubs or tasks[:1]))
     weights = first.hub and program.values[first.operands[0]].source is not Source.DATA
-    held = first.hub and program.values[first.operands[0]].active
+    active = first.hub and program.values[first.operands[0]].active
     taken = any(taker.task == tasks[0] for taker in takers.values())
-    can: dict[Way, bool] = {"I": not weights, "III": channels, "whole": True, "II": held or taken}
+    can: dict[Way, bool] = {"I": not weights, "III": channels, "whole": True, "II": active or taken}
     name = f"{first.layer} (for all readers)" if first.hub else first.layer
-    return Node(name, None, tasks, tuple(way for way, own in can.items() if own), weights)
+    return Node(name, None, tasks, tuple(way for way, own in can.items() if own), weights, held)
 
 
 def charged(network: Network, *, by_batch: bool) -> Network:
