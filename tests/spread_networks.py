@@ -128,7 +128,9 @@ def whole_networks(draw: st.DrawFn) -> ModuleOp:
         elif step in ("add", "mul"):
             value = net.call(step, value, draw(st.sampled_from(same)))
         elif step == "both" and not image:
-            parts = [net.call("linear", one, 16, bias=draw(st.booleans())) for one in (value, draw(st.sampled_from(same)))]
+            parts = [
+                net.call("linear", one, 16, bias=draw(st.booleans())) for one in (value, draw(st.sampled_from(same)))
+            ]
             value = net.call(draw(st.sampled_from(["add", "sub"])), *parts)
         elif image:
             groups = 8 if step == "own" else 1

@@ -331,15 +331,15 @@ def _listed(**lists: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
     return {name: own for name, own in lists.items() if own}
 
 
-def _with_shardings(
-    attrs: ArrayAttr[DictionaryAttr] | None, spread: Iterable[Sharding]
-) -> ArrayAttr[DictionaryAttr]:
+def _with_shardings(attrs: ArrayAttr[DictionaryAttr] | None, spread: Iterable[Sharding]) -> ArrayAttr[DictionaryAttr]:
     """The attributes of arguments or results with how each is spread; nothing where it is whole."""
     found: list[DictionaryAttr] = []
     for number, sharding in enumerate(spread):
         own = dict(attrs.data[number].data) if attrs is not None and number < len(attrs.data) else {}
         if sharding.cuts:
-            cut = (segments if levels else () for levels, segments in zip(sharding.axes, sharding.segments, strict=False))
+            cut = (
+                segments if levels else () for levels, segments in zip(sharding.axes, sharding.segments, strict=False)
+            )
             segments = tuple(cut)
             own[SHARDING] = ShardingAttr(replace(sharding, segments=segments if any(segments) else ()))
         found.append(DictionaryAttr(own))

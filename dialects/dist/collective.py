@@ -168,9 +168,7 @@ class CuttingOp(DistOp):
     segments = prop_def(_INTEGERS, default_value=_NOWHERE)
 
     @staticmethod
-    def shape_on(
-        mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), segments: Shape = ()
-    ) -> Shape:
+    def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), segments: Shape = ()) -> Shape:
         """The axis shrinks by the parts of the level."""
         level = _level_on_axis(mesh, shape, axis, over, within)
         return _cut(mesh, shape, axis, level, within, segments)
@@ -318,9 +316,7 @@ class PlaceOp(DistOp):
         return DistOp.infer(x, results, **params)
 
     @staticmethod
-    def shape_on(
-        mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), segments: Shape = ()
-    ) -> Shape:
+    def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), segments: Shape = ()) -> Shape:
         """The axis grows by the parts of the level."""
         level = _level_on_axis(mesh, shape, axis, over, within)
         return _joined(mesh, shape, axis, level, within, segments)
@@ -397,7 +393,7 @@ class OnceOp(DistOp):
 @irdl_op_definition
 class AddendOp(DistOp):
     """
-    `dist.addend %x over [0, 1]`: a value that a group has whole, as addends: one device keeps it, all others have zeros.
+    `dist.addend %x over [0, 1]`: a value that a group has whole, as addends: one device keeps it, others have 0.
 
     Nothing moves. The gradient is that of the result.
     """

@@ -21,9 +21,7 @@ MOST = 64
 """So many patterns of a node are compared at most, else those with addends at the lowest levels alone."""
 
 
-def with_addends(
-    network: Network, flows: Flows, patterns: Sequence[Pattern], sizes: Sizes
-) -> tuple[Pattern, ...]:
+def with_addends(network: Network, flows: Flows, patterns: Sequence[Pattern], sizes: Sizes) -> tuple[Pattern, ...]:
     """The plan with addends instead of whole values, and hubs of weights in any form, so that least is moved."""
     labels = [_variants(node, own) for node, own in zip(network.nodes, patterns, strict=True)]
     if all(len(own) == 1 for own in labels):
@@ -41,7 +39,9 @@ def _variants(node: Node, pattern: Pattern) -> list[Pattern]:
         return list(dict.fromkeys((pattern, *every)))
     whole = [h for h, way in enumerate(pattern) if way == "whole"]
     if 2 ** len(whole) <= MOST:
-        sets = [[h for h, own in zip(whole, take, strict=True) if own] for take in product((False, True), repeat=len(whole))]
+        sets = [
+            [h for h, own in zip(whole, take, strict=True) if own] for take in product((False, True), repeat=len(whole))
+        ]
     else:
         sets = [whole[len(whole) - count :] for count in range(len(whole) + 1)]
     return [tuple("II" if h in own else way for h, way in enumerate(pattern)) for own in sets]

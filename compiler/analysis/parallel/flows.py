@@ -126,8 +126,8 @@ class _Builder:
 
     def _needs(self, task: int, place: int) -> tuple[ByWay, tuple[bool, ...], tuple[bool, ...]]:
         """
-        The axes by way that a task needs an operand cut along, in which ways it reads all of it for a part, and in which
-        it takes addends.
+        The axes by way that a task needs an operand cut along, the ways in which it reads all of it for a part, and
+        those in which it takes addends.
 
         Where a node keeps the gradients of its results as addends, it reads all from elsewhere as if for a part.
         """
@@ -176,9 +176,7 @@ class _Builder:
             return None
         return next((axis for axis, size in enumerate(own.shape) if size % self.scatter_over == 0), None)
 
-    def _read(
-        self, task: int, value: int, needed: ByWay, shared: tuple[bool, ...], added: tuple[bool, ...]
-    ) -> int:
+    def _read(self, task: int, value: int, needed: ByWay, shared: tuple[bool, ...], added: tuple[bool, ...]) -> int:
         network = self.network
         node, hub = network.node_of[task], network.program.tasks[task].hub
         maker, made = self._made(value)

@@ -154,7 +154,10 @@ class _Writer:
                 if node is not None and len(others) > 1:
                     self._hub(task.layer, result, node, self._new_node(), ())
         program = replace(
-            self.program, values=tuple(self.values), tasks=tuple(self.tasks), segments={**self.program.segments, **self.segments}
+            self.program,
+            values=tuple(self.values),
+            tasks=tuple(self.tasks),
+            segments={**self.program.segments, **self.segments},
         )
         return program, _renumbered(self.nodes)
 

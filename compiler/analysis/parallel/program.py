@@ -31,7 +31,6 @@ from npuc.dialects.train.join import SplitOp, UnbindOp
 from npuc.dialects.train.shape import DetachOp, ReshapeOp, TransposeOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 
-
 SIZES = ("sizes",)
 """What the cut along the axis of a split divides."""
 
@@ -160,7 +159,11 @@ def _is_float(value: SSAValue[Any]) -> bool:
 
 def _added(op: TrainOp) -> list[Cut]:
     """The cut of a sum of two values of one shape: addends of both give addends of the sum."""
-    if not isinstance(op, AddOp | SubOp) or len({shape_of(value) for value in op.operands}) > 1 or not _is_float(op.out):
+    if (
+        not isinstance(op, AddOp | SubOp)
+        or len({shape_of(value) for value in op.operands}) > 1
+        or not _is_float(op.out)
+    ):
         return []
     return [Cut((None, None), (Combine.SUM,), addends=True)]
 

@@ -11,9 +11,10 @@ Two kinds of other tasks have way II: a sum of values of which each device takes
 readers (a hub) that is whole, and whose gradient is kept as addends until all readers' are added. A hub of weights has
 no batch; its way III cuts the first axis along which a reader cuts them.
 
-Which axis of a value counts the batch and which the channels is followed through the program: the batch from the
-first axis of the first input, and of others the first one as long, the channels from the output of each layer with weights. Behind a layer in way II every device has
-the whole output, unless the layer makes each channel of its own (depthwise), or is a table.
+Which axis of a value counts the batch and which the channels is followed through the program: the batch from the first
+axis of the first input, and of others the first one as long, the channels from the output of each layer with weights.
+Behind a layer in way II every device has the whole output, unless the layer makes each channel of its own (depthwise),
+or is a table.
 """
 
 from __future__ import annotations

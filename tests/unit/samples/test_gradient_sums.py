@@ -49,7 +49,9 @@ def trained(func: FuncOp) -> int:
 @pytest.mark.parametrize("name", [name for name in sample_names() if name not in ALONE])
 def test_each_gradient_of_weights_is_summed_once(name: str) -> None:
     defines = sizes_of(name)
-    weights = trained(the_function(read_source(read_text(f"samples:{name}"), filename=f"samples:{name}", defines=defines)))
+    weights = trained(
+        the_function(read_source(read_text(f"samples:{name}"), filename=f"samples:{name}", defines=defines))
+    )
     report = compile_file(
         f"samples:{name}", defines=defines, devices=DEVICES, parallel="dp", convention="physical", backend="roofline"
     )
