@@ -8,36 +8,30 @@ makes the movement of the backward pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
+from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npuc.compiler.analysis.parallel.flows import NUMBER, Flows, Home, Sum
-from npuc.compiler.analysis.parallel.moves import Form, Move, Passage, moves
+from npuc.compiler.analysis.parallel.moves import Form, Passage, moves
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.program import Task
 from npuc.compiler.analysis.parallel.terms import Pattern, form_of, levels_where, rate_of
 from npuc.compiler.layers.base import Combine, Cut, rebuilt
 from npuc.compiler.transforms._divides import check_divides
+from npuc.compiler.transforms._spread_forms import Local, Segments, moving, sharding_of, with_shardings
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.dist.collective import (
     AddendOp,
-    AllGatherOp,
     AllReduceOp,
-    AllToAllOp,
-    CopyOp,
-    DistOp,
-    OnceOp,
-    PlaceOp,
-    SliceOp,
     on_mesh,
 )
 from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr
-from npuc.dialects.dist.sharding import SHARDING, Sharding, ShardingAttr
+from npuc.dialects.dist.sharding import Sharding
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp, SubOp
@@ -45,8 +39,6 @@ from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import results_of
 
 OpT = TypeVar("OpT", bound=Operation)
-Segments: TypeAlias = tuple[tuple[int, ...], ...]
-"""The sizes of the segments of each axis; empty where no axis has any."""
 
 
 def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern], mesh: Mesh) -> None:
@@ -59,26 +51,6 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
     _Spreading(func, network, flows, plan, mesh).rewrite()
 
 
-def sharding_of(form: Form, rank: int, segments: Segments = ()) -> Sharding:
-    """A form as the sharding of a tensor of that rank, whose axes have those segments."""
-    return Sharding(tuple(tuple(h for h, axis in enumerate(form) if axis == own) for own in range(rank)), (), segments)
-
-
-@dataclass
-class _Local:
-    """A value on a device, its form, and the levels at which devices have addends that are summed later."""
-
-    value: SSAValue
-    form: Form
-    segments: Segments = ()
-    addends: tuple[int, ...] = ()
-
-    @property
-    def sharding(self) -> Sharding:
-        """How the value is spread, but for addends."""
-        return sharding_of(self.form, len(tensor_type(self.value).get_shape()), self.segments)
-
-
 @dataclass
 class _Spreading:
     """The function under construction: what is known of each value by its number."""
@@ -89,7 +61,7 @@ class _Spreading:
     plan: Sequence[Pattern]
     mesh: Mesh
     ops: list[Operation] = field(default_factory=list[Operation])
-    local: dict[int, _Local] = field(default_factory=dict[int, _Local])
+    local: dict[int, Local] = field(default_factory=dict[int, Local])
     read: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     sums: dict[int, Sum] = field(default_factory=dict[int, Sum])
 
@@ -111,7 +83,7 @@ class _Spreading:
                 beside = made.get(task.operands[0], source)
                 operand = self._fetch(number, 0, beside or last)
                 form = self._form_made(number, task, 0)
-                self.local[task.results[0]] = _Local(operand, form, self._segments(task.results[0]))
+                self.local[task.results[0]] = Local(operand, form, self._segments(task.results[0]))
                 continue
             assert source is not None
             numbers.update(zip(source.results, task.results, strict=True))
@@ -160,7 +132,7 @@ class _Spreading:
         type = tensor_type(value)
         local = sharding_of(form, len(type.get_shape())).local_shape(self.mesh, type.get_shape())
         argument = loose_argument(tensor_of(type.element_type, local), value.location, value.name_hint or "")
-        self.local[number] = _Local(argument, form, self._segments(number))
+        self.local[number] = Local(argument, form, self._segments(number))
         return argument
 
     # ---- operations
@@ -192,7 +164,7 @@ class _Spreading:
             later = self._later(value)
             summed = self._summed(op, result, cuts, place, later)
             form = self._form_made(number, task, place)
-            self.local[value] = _Local(summed, form, self._segments(value), (*addends, *later))
+            self.local[value] = Local(summed, form, self._segments(value), (*addends, *later))
 
     def _addends(self, number: int, task: Task) -> tuple[int, ...]:
         """The levels at which a task of a node goes on with addends that another node will take."""
@@ -247,11 +219,11 @@ class _Spreading:
             self.read[index] = self._brought(local, way, source)
         return self.read[index]
 
-    def _brought(self, local: _Local, way: Passage, source: Operation) -> SSAValue:
+    def _brought(self, local: Local, way: Passage, source: Operation) -> SSAValue:
         """A value in another form."""
         value, sharding = local.value, local.sharding
         for move in moves(way):
-            value = self._emit(source, _moving(move, self.mesh, value, sharding)).out
+            value = self._emit(source, moving(move, self.mesh, value, sharding)).out
             if move.source is not None or move.target is not None:
                 sharding = sharding.without(move.level)
             if move.target is not None:
@@ -282,65 +254,6 @@ class _Spreading:
         self.func.body.detach_block(0)
         self.func.body.add_block(body)
         self.func.function_type = FunctionType.from_lists([a.type for a in arguments], [v.type for v in values])
-        self.func.arg_attrs = _with_shardings(self.func.arg_attrs, argument_forms)
-        self.func.res_attrs = _with_shardings(self.func.res_attrs, forms)
+        self.func.arg_attrs = with_shardings(self.func.arg_attrs, argument_forms)
+        self.func.res_attrs = with_shardings(self.func.res_attrs, forms)
         self.func.attributes[MESH] = MeshAttr(self.mesh)
-
-
-def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> DistOp:
-    """The operation of a move of a value that is spread so."""
-    over = move.levels
-
-    def beside(axis: int) -> tuple[int, ...]:
-        return tuple(h for h in sharding.axes[axis] if h not in over)
-
-    def along(kind: type[DistOp], axis: int | None) -> DistOp:
-        assert axis is not None
-        own: Mapping[str, bool] = {"addends": True} if move.addends else {}
-        listed = _listed(within=beside(axis), segments=sharding.segments_of(axis))
-        return on_mesh(kind, mesh, value, axis=axis, over=over, **own, **listed)
-
-    match move.kind:
-        case "slice":
-            return along(SliceOp, move.target)
-        case "all_gather":
-            return along(AllGatherOp, move.source)
-        case "place":
-            return along(PlaceOp, move.source)
-        case "all_to_all":
-            old, new = move.source, move.target
-            assert old is not None
-            assert new is not None
-            listed = _listed(
-                split_within=beside(new),
-                concat_within=beside(old),
-                split_segments=sharding.segments_of(new),
-                concat_segments=sharding.segments_of(old),
-            )
-            return on_mesh(AllToAllOp, mesh, value, split=new, concat=old, over=over, **listed)
-        case "copy":
-            return on_mesh(CopyOp, mesh, value, over=over)
-        case "once":
-            return on_mesh(OnceOp, mesh, value, over=over)
-        case "addend":
-            return on_mesh(AddendOp, mesh, value, over=over)
-
-
-def _listed(**lists: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
-    """The properties that list levels or sizes, those that list none left out."""
-    return {name: own for name, own in lists.items() if own}
-
-
-def _with_shardings(attrs: ArrayAttr[DictionaryAttr] | None, spread: Iterable[Sharding]) -> ArrayAttr[DictionaryAttr]:
-    """The attributes of arguments or results with how each is spread; nothing where it is whole."""
-    found: list[DictionaryAttr] = []
-    for number, sharding in enumerate(spread):
-        own = dict(attrs.data[number].data) if attrs is not None and number < len(attrs.data) else {}
-        if sharding.cuts:
-            cut = (
-                segments if levels else () for levels, segments in zip(sharding.axes, sharding.segments, strict=False)
-            )
-            segments = tuple(cut)
-            own[SHARDING] = ShardingAttr(replace(sharding, segments=segments if any(segments) else ()))
-        found.append(DictionaryAttr(own))
-    return ArrayAttr(found)
