@@ -122,15 +122,17 @@ class SumRate:
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The patterns are that of the node that makes the addends, and that of the one that may take them."""
-        form = form_of(self.made, patterns[0])
+        maker, *_ = patterns
+        form = form_of(self.made, maker)
         rows = [summed(form, levels, sizes) for levels in self.levels(patterns)]
         return tuple(map(sum, zip(*rows, strict=True))) if rows else (0,) * len(sizes)
 
     def levels(self, patterns: tuple[Pattern, ...]) -> list[tuple[int, ...]]:
         """The levels of each sum that is made: addends that are summed, and those whose mean is taken."""
-        later = levels_where(self.later, patterns[1]) if len(patterns) > 1 else ()
+        maker, *taker = patterns
+        later = levels_where(self.later, taker[0]) if taker else ()
         found = [
-            tuple(h for h, way in enumerate(patterns[0]) if self.adds[NUMBER[way]] is how and h not in later)
+            tuple(h for h, way in enumerate(maker) if self.adds[NUMBER[way]] is how and h not in later)
             for how in Combine
         ]
         return [levels for levels in found if levels]
