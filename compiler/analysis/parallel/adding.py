@@ -9,7 +9,9 @@ as it is planned.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
+from math import prod
 
 from npuc.compiler.analysis.choices.minimise import minimise
 from npuc.compiler.analysis.parallel.flows import Flows
@@ -23,10 +25,24 @@ MOST = 64
 
 def with_addends(network: Network, flows: Flows, patterns: Sequence[Pattern], sizes: Sizes) -> tuple[Pattern, ...]:
     """The plan with addends instead of whole values, and hubs of weights in any form, so that least is moved."""
-    labels = [_variants(node, own) for node, own in zip(network.nodes, patterns, strict=True)]
+    devices = prod(sizes)
+    nodes = [_even(network, node, devices) for node in network.nodes]
+    labels = [_variants(node, own) for node, own in zip(nodes, patterns, strict=True)]
     if all(len(own) == 1 for own in labels):
         return tuple(patterns)
     return chosen(labels, minimise(graph_of(physical_terms(flows), labels, sizes)).choice)
+
+
+def _even(network: Network, node: Node, devices: int) -> Node:
+    """A hub of weights without the cut that does not go even."""
+    if not node.weights or "III" not in node.ways:
+        return node
+    for number in node.tasks:
+        task, cut = network.program.tasks[number], network.cuttings.cut_of["III"][number]
+        for value, axis in zip(task.operands, task.cuts[cut].operands if cut is not None else (), strict=False):
+            if axis is not None and network.program.values[value].shape[axis] % devices:
+                return replace(node, ways=tuple(way for way in node.ways if way != "III"))
+    return node
 
 
 def _variants(node: Node, pattern: Pattern) -> list[Pattern]:
