@@ -49,7 +49,13 @@ def test_the_bound_of_another_strategy_is_that_of_the_exact_plan() -> None:
 
 def test_what_is_explained_is_the_exact_plan() -> None:
     exact, _ = planned("joint", exact=True)
-    options: CompileOptions = {"devices": 8, "parallel": "joint", "defines": SMALL, "exact_plan": True}
+    options: CompileOptions = {
+        "devices": 8,
+        "parallel": "joint",
+        "defines": SMALL,
+        "exact_plan": True,
+        "hardware": "rtx2080ti",
+    }
     report = explain_plan(open_source(GNMT), options)
     assert report.total == exact.total
     assert report.lower_bound_elements == exact.lower_bound_elements
