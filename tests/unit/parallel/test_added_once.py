@@ -150,7 +150,7 @@ network tied(batch=8) {
   table = param([32, 16])
   places = param([64, 16])
   bias = param([16])
-  x = embedding(t, weight=table) + slice(places, 0, 0, 4)
+  x = embedding(t, weight=table) + slice(places, 0, 0, 4) + slice(places, 0, 0, 4)
   h = relu(linear(x, 16, bias=false) + bias)
   g = linear(h, 16, bias=false) + bias
   logits = matmul(h + g, table, transpose_b=true)
