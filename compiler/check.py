@@ -26,7 +26,7 @@ from npuc.compiler.layers.base import Array, Kind
 from npuc.compiler.options import Only
 from npuc.compiler.pipeline import AUTODIFF, available_passes, read_pipeline, run_pipeline
 from npuc.compiler.reading import read_program
-from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_default_target
+from npuc.compiler.run import RunOptions, compile_options, passes_to, stamp_default_target, types_of_run
 from npuc.compiler.source import Source
 from npuc.compiler.trace import work_of
 from npuc.compiler.verify import SourceTexts, verify_module
@@ -66,11 +66,12 @@ def check_program(
     """
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, {**compile_options(options), "only": only}, sources)
-    stamp_default_target(module, options.get("hardware"), options.get("overrides"))
+    stamp_default_target(module, options.get("hardware"), options.get("overrides"), options.get("precision"))
     text = options.get("pipeline")
     if text is None:
         text = ",".join(passes_to(module, options.get("level") or "npu", options))
     passes = read_pipeline(text, available_passes(options.get("load", ())))
+    passes = [*types_of_run(source, module, passes, options), *passes]
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
     _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
     data = random_data(module, options.get("seed", 0))

@@ -27,6 +27,7 @@ from npuc.compiler.options import (
     MAX_DEVICES,
     OBJECTIVES,
     PLAN_OBJECTIVES,
+    PRECISIONS,
     STRATEGIES,
     CompileOptions,
     Say,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 # The choices that exist, the default first: keyword, what it is, values.
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("opt_level", "optimisation level", (None, *LEVELS)),
+    ("precision", "precision", (None, *PRECISIONS)),
     ("objective", "objective", OBJECTIVES),
     ("parallel", "strategy of parallelism", (None, *STRATEGIES)),
     ("convention", "convention", CONVENTIONS),
@@ -81,7 +83,8 @@ def compile_file(
     reports.
 
     `hardware` is a preset's name, a `.toml` file or a mapping, `overrides` replace keys of it (`{"memory.spm_kib":
-    4096}`), `defines` set the network's parameters, `opt_level` is 0 to 3, `objective` what schedules minimise (time,
+    4096}`), `precision` sets the program's float types (as-written, f32, f16, bf16, mixed; by default the hardware's),
+    `defines` set the network's parameters, `opt_level` is 0 to 3, `objective` what schedules minimise (time,
     traffic, energy, edp), `pipeline` replaces the passes of `opt_level`, `inference` compiles the forward pass only,
     `only` keeps the layers that match, `mapping` is a dataflow's name or a mapping file. With `devices` above 1 the
     step is shared among them by the strategy `parallel` under a `convention`, which a joint one plans for the least

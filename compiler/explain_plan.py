@@ -29,7 +29,8 @@ from npuc.compiler.lowering import parallel_passes, without_loss
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import CompileOptions
 from npuc.compiler.parallel import TYPES_SHOWN, exact_number, movement
-from npuc.compiler.pipeline import own_passes, read_pipeline
+from npuc.compiler.pipeline import own_passes, read_pipeline, run_pipeline
+from npuc.compiler.precision import precision_passes
 from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
 from npuc.compiler.run import stamp_default_target
@@ -42,6 +43,7 @@ from npuc.compiler.verify import SourceTexts, error_at
 from npuc.dialects.dist import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
+from npuc.frontends.mlir import make_context
 
 Choose = Callable[[Sequence[str]], int]
 """The number of the layer that is meant, of the names of all."""
@@ -68,7 +70,9 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, options, sources)
     machine = machine_for(get_backend(DEFAULT), options, lambda _: None, source.format)
-    stamp_default_target(module, options.get("hardware"), options.get("overrides"))
+    stamp_default_target(module, options.get("hardware"), options.get("overrides"), options.get("precision"))
+    types = precision_passes(module, [], machine.get("precision", str), options, [])
+    run_pipeline(module, types, make_context(), sources)
     func = forward_function(module, sources)
     if options.get("inference"):
         without_loss(module)

@@ -19,6 +19,8 @@ from npuc.compiler.errors import UsageError
 from npuc.compiler.explain_plan import Choose, forward_function
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import CompileOptions
+from npuc.compiler.pipeline import run_pipeline
+from npuc.compiler.precision import precision_passes
 from npuc.compiler.reading import plain_defines, read_program
 from npuc.compiler.report.unequal import DeviceGroup, UnequalReport
 from npuc.compiler.scoring import network_name, version
@@ -26,6 +28,7 @@ from npuc.compiler.source import Source
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.compiler.unequal_plans import OPS_PER_MAC, check_unequal, unequal_plan
 from npuc.compiler.verify import SourceTexts
+from npuc.frontends.mlir import make_context
 
 
 def explain_unequal(
@@ -56,6 +59,8 @@ def _explain_unequal(
     fleet = fleet_of(groups_of(rows), options.get("devices", 1))
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, options, sources)
+    types = precision_passes(module, [], machine.get("precision", str), options, [])
+    run_pipeline(module, types, make_context(), sources)
     network, flows = network_for(forward_function(module, sources))
     step = step_of_network(
         network,

@@ -34,6 +34,7 @@ from npuc.compiler.pipeline import (
     with_objective,
     write_pipeline,
 )
+from npuc.compiler.precision import precision_of, precision_passes
 from npuc.compiler.selection import keep_layers, patterns_of
 from npuc.compiler.trace import Trace, cost_of, work_of
 from npuc.compiler.transforms.autodiff import whole_step
@@ -62,6 +63,11 @@ class Lowered:
     passes: list[ModulePass]
     peak: Peak | None
 
+    @property
+    def precision(self) -> str:
+        """The float types that the program was given."""
+        return precision_of(self.passes)
+
 
 def lower(
     module: ModuleOp,
@@ -81,6 +87,7 @@ def lower(
     if options.get("exact_plan"):
         say(EXACT)
     passes = read_pipeline(text, available)
+    passes = [*precision_passes(module, passes, machine.get("precision", str), options, warnings), *passes]
     mappers = _mapping_passes(model, machine, options, warnings)
     if any(p.name == PARALLELIZE for p in passes):
         _check_alike(machine)

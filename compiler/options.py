@@ -27,6 +27,9 @@ What movement between devices such a strategy minimises: `table2` charges bounda
 PlanObjective = Literal["bytes", "time", "memory"]
 PLAN_OBJECTIVES: tuple[PlanObjective, ...] = get_args(PlanObjective)
 """What a joint strategy minimises: movement, the time of a step, or what a device keeps in memory."""
+Precision = Literal["as-written", "f32", "f16", "bf16", "mixed"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+"""The float types that a program may be given (pass `set-precision`); `as-written` leaves them as they are."""
 MAX_DEVICES = 1 << 12
 """The most devices that a program may be for."""
 MemoryKind = Literal["weights", "gradients", "optimizer", "activations", "buffers"]
@@ -44,6 +47,7 @@ class CompileOptions(TypedDict, total=False):
     hardware: HardwareLike | None
     overrides: Mapping[str, object] | None
     defines: Mapping[str, Any] | None
+    precision: str | None
     opt_level: int | None
     pipeline: str | None
     inference: bool | None

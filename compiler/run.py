@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.backends.hardware import load_hardware
@@ -26,8 +27,9 @@ from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
 from npuc.compiler.interpreter.numbers import element_name
 from npuc.compiler.memory import without_cycle_collection
-from npuc.compiler.options import MAX_OPS, CompileOptions, HardwareLike
+from npuc.compiler.options import MAX_OPS, PRECISIONS, CompileOptions, HardwareLike
 from npuc.compiler.pipeline import available_passes, preset, read_pipeline, run_pipeline, state_of
+from npuc.compiler.precision import check_tables, precision_passes
 from npuc.compiler.reading import read_program
 from npuc.compiler.scoring import stamp_target
 from npuc.compiler.source import Source, open_source, text_source
@@ -44,6 +46,7 @@ class RunOptions(TypedDict, total=False):
 
     inputs: Mapping[str, npt.ArrayLike] | None
     defines: Mapping[str, Any] | None
+    precision: str | None
     dtype: str | None
     steps: int
     seed: int
@@ -62,11 +65,12 @@ def run_source(text: str, format: str = "dsl", filename: str = "<string>", **opt
     Execute the program that a text holds.
 
     `inputs` gives any argument by name; missing parameters are drawn from `seed`, states are 0, statistics at their
-    defaults. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run first, `level`
-    (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for `hardware` and
-    `overrides` of its keys; what is computed depends on `array.accumulator_bits` only (32 without), and not with
-    `dtype="float64"`. By default the training step runs as it is derived. Raises `UsageError` for an unknown
-    name, a wrong shape or a missing input.
+    defaults. `precision` sets the program's float types (as-written, f32, f16, bf16, mixed), by default those of
+    `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run
+    first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for
+    `hardware` and `overrides` of its keys; of these what is computed depends on `array.accumulator_bits` (32 without),
+    and not with `dtype="float64"`. By default the training step runs as it is derived. Raises `UsageError` for an
+    unknown name, a wrong shape or a missing input.
     """
     return run_program(text_source(text, format, filename), options)
 
@@ -112,17 +116,36 @@ def lowered_program(source: Source, options: RunOptions) -> ModuleOp:
     sources = SourceTexts({source.filename: source.text})
     module = read_program(source, compile_options(options), sources)
     available = available_passes(options.get("load", ()))
-    stamp_default_target(module, options.get("hardware"), options.get("overrides"))
-    if pipeline is not None:
-        run_pipeline(module, read_pipeline(pipeline, available), make_context(), sources)
+    stamp_default_target(module, options.get("hardware"), options.get("overrides"), options.get("precision"))
+    asked = [] if pipeline is None else read_pipeline(pipeline, available)
+    asked = [*types_of_run(source, module, asked, options), *asked]
+    if asked:
+        run_pipeline(module, asked, make_context(), sources)
     if pipeline is None or level is not None:
         rest = passes_to(module, level or lowest, options)
         run_pipeline(module, read_pipeline(",".join(rest), available), make_context(), sources)
     return module
 
 
+def types_of_run(
+    source: Source, module: ModuleOp, passes: Sequence[ModulePass], options: RunOptions
+) -> list[ModulePass]:
+    """The pass that gives a program that is run its float types: those asked for, else those of a named machine."""
+    asked, hardware = options.get("precision"), options.get("hardware")
+    if asked is not None and asked not in PRECISIONS:
+        raise UsageError(f"unknown precision '{asked}'", hint=did_you_mean(asked, PRECISIONS))
+    overrides = options.get("overrides")
+    named = None if hardware is None and not overrides else load_hardware(hardware or {}, overrides, asked)
+    found = asked if named is None else named.get("precision", str)
+    check_tables(source, found)
+    return precision_passes(module, passes, found, options, [])
+
+
 def stamp_default_target(
-    module: ModuleOp, hardware: HardwareLike | None = None, overrides: Mapping[str, object] | None = None
+    module: ModuleOp,
+    hardware: HardwareLike | None = None,
+    overrides: Mapping[str, object] | None = None,
+    precision: str | None = None,
 ) -> None:
     """
     Write a machine into a module, for passes that schedule and for the accumulators of a run.
@@ -133,7 +156,7 @@ def stamp_default_target(
     if TARGET in module.attributes and hardware is None and not overrides:
         return
     model = get_backend(DEFAULT)
-    machine = load_hardware(default_hardware(model) if hardware is None else hardware, overrides)
+    machine = load_hardware(default_hardware(model) if hardware is None else hardware, overrides, precision)
     with nullcontext() if machine.written("array.accumulator_bits") else suppress(UsageError):
         stamp_target(module, machine, model.name)
 

@@ -39,7 +39,7 @@ def machine_for(model: Backend, options: CompileOptions, say: Say, format: str) 
     if hardware is None:
         hardware = default_hardware(model)
         say(f"backend {model.name} on its default hardware, {hardware}")
-    machine = load_hardware(hardware, options.get("overrides"))
+    machine = load_hardware(hardware, options.get("overrides"), options.get("precision"))
     own = {key: value for key, value in settings_for(model, format).items() if not machine.written(key)}
     return load_hardware(machine.values, own) if own else machine
 
@@ -129,9 +129,11 @@ def lower_program(
     Adds to `warnings`. What is lowered for a backend of level `train` is the same for every machine.
     """
     from npuc.compiler.lowering import check_budgets, lower
+    from npuc.compiler.precision import check_tables
     from npuc.compiler.verify import require_function, verify_module
 
     options, sources = request.options, request.sources
+    check_tables(request.source, machine.get("precision", str))
     if model.level == "npu":
         # A machine on which nothing is scheduled need not say what schedules depend on.
         stamp_target(module, machine, model.name, scheduled=needs_schedules(model, machine))
@@ -197,6 +199,7 @@ def complete(report: Report, module: ModuleOp, request: Request, lowered: Lowere
         npuc=version(),
         source=source.shown,
         network=report.network or network_name(module),
+        precision=lowered.precision,
         pipeline=write_pipeline(lowered.passes),
         totals=full_totals(report, lowered),
         memory=_step_memory(lowered.peak),

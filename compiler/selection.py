@@ -21,12 +21,23 @@ from xdsl.ir import Block, Operation, SSAValue
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.options import Only
 from npuc.dialects.provenance import Role, layer_of, role_of
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, training_functions
 
 
 def layer_names(module: ModuleOp) -> list[str]:
-    """The names of the program's layers in order; the parameters that updates are named after are not among them."""
+    """
+    The names of the program's layers in order; the parameters that updates and casts are named after are not among
+    them.
+    """
+    params = _parameters(module)
     names = dict.fromkeys(layer_of(op) for op in _operations(module) if role_of(op) is not Role.UPDATE)
-    return [name for name in names if name]
+    return [name for name in names if name and name not in params]
+
+
+def _parameters(module: ModuleOp) -> set[str]:
+    """The names of the program's parameters."""
+    functions = training_functions(module)
+    return {a.name for func in functions for a in arguments_of(func) if a.kind is ArgumentKind.PARAM}
 
 
 def _operations(module: ModuleOp) -> Iterator[Operation]:
@@ -67,9 +78,10 @@ def keep_layers(module: ModuleOp, patterns: Sequence[str]) -> None:
     """Keep the operations of the layers that `patterns` mean, and the updates of their parameters; in place."""
     names = layer_names(module)
     chosen = {names[number] for number in select(names, patterns)}
+    params = _parameters(module)
     for func in module.ops:
         if isinstance(func, FuncOp) and not func.is_declaration:
-            _keep(func, chosen)
+            _keep(func, chosen | {name for name in params if name.rpartition(".")[0] in chosen})
 
 
 def _is_kept(op: Operation, chosen: set[str]) -> bool:

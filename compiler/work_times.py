@@ -26,6 +26,7 @@ from npuc.compiler.analysis.parallel.times import TIMES, Times, key_of, times_at
 from npuc.compiler.errors import UsageError
 from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.pipeline import run_pipeline, write_pipeline
+from npuc.compiler.precision import AS_WRITTEN
 from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.autodiff import differentiate
@@ -107,6 +108,7 @@ class _Measure:
         self.options.update(
             {
                 "pipeline": write_pipeline(after),
+                "precision": AS_WRITTEN,
                 "devices": 1,
                 "mesh": None,
                 "parallel": None,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import AnyFloat, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 Tensor: TypeAlias = TensorType[Attribute]
@@ -28,6 +28,12 @@ def tensor_type(value: SSAValue) -> Tensor:
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a value that is known to be a tensor."""
     return tensor_type(value).get_shape()
+
+
+def is_short(value: SSAValue) -> bool:
+    """Whether the elements of a tensor value are floats of 16 bits or fewer."""
+    element = tensor_type(value).element_type
+    return isinstance(element, AnyFloat) and element.bitwidth < f32.bitwidth
 
 
 def element_text(element: Attribute) -> str:

@@ -1,4 +1,4 @@
-"""Folds one by one, as the array runs them: what the closed forms of groups that wait for its edge are tested against."""
+"""Folds one by one, as an array runs them: what closed forms of groups that wait for its edge are tested against."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

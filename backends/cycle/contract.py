@@ -6,15 +6,15 @@ folds (`analysis.compute`), bytes its traffic (`analysis.traffic`). Energy count
 and what the DMA moves in and out of SPM, and DRAM bytes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
 from npuc.backends.cycle.certificates import certificate_columns
+from npuc.backends.cycle.limits import edge_columns, is_edge_bound, limit_of
 from npuc.backends.cycle.pool import Share
-from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
 from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes, whole_bytes
@@ -32,9 +32,6 @@ from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
-
-IDLE = 0.1
-"""The share of the time in which neither array nor DRAM channel works from which on `limit` is `latency`."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +57,6 @@ class Cost:
         if is_edge_bound(self.edge_cycles, self.streamed_cycles, stall):
             return "edge"
         return limit_of(self.cycles, self.compute_cycles, self.transfer_cycles)
-
-
-def is_edge_bound(edge: int, streamed: int, stall: int) -> bool:
-    """Whether waiting for the array's edge takes more cycles than streaming, and more than waiting for data."""
-    return edge > max(streamed, stall)
-
-
-def limit_of(cycles: int, compute: int, transfer: int) -> str:
-    """What sets a time: the array, the DRAM channel, or the waits of one for the other."""
-    if cycles - max(compute, transfer) > IDLE * cycles:
-        return "latency"
-    return "compute" if compute >= transfer else "dram"
 
 
 @lru_cache(maxsize=8192)
@@ -170,17 +155,6 @@ def nest_cost(
         energy_j=energy,
         native=native | reuse | _by_core(nest, schedule, machine, widths, brought, taken),
     )
-
-
-def edge_columns(works: Sequence[Compute], busiest: Compute, array: Array) -> dict[str, int]:
-    """
-    Groups of folds on one stationary tile, of all cores, and the cycles in which those of the busiest wait for the edge
-    of its array; nothing of an array that does not know them.
-    """
-    if array.fill != "overlap" or array.overlap is not None:
-        return {}
-    crossing = busiest.reloads * array.reload if array.dataflow == "in-place" else busiest.edge
-    return {"groups": sum(work.groups for work in works), "edge_cycles": crossing}
 
 
 def _by_core(

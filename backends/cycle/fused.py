@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from xdsl.ir import Operation
 
 from npuc.backends.cycle.certificates import certificate_columns, certificate_of
-from npuc.backends.cycle.contract import contract_row, is_edge_bound, limit_of
+from npuc.backends.cycle.contract import contract_row
+from npuc.backends.cycle.limits import is_edge_bound, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.cores import spread_traffic
 from npuc.compiler.analysis.elements import contract_widths, size_bytes

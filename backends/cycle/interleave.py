@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import ceil
 
 from npuc.backends.cycle.certificates import certificate_columns
-from npuc.backends.cycle.contract import edge_columns, is_edge_bound, limit_of, schedule_row
+from npuc.backends.cycle.contract import schedule_row
+from npuc.backends.cycle.limits import edge_columns, is_edge_bound, limit_of
 from npuc.backends.cycle.pool import walks_of
 from npuc.compiler.analysis.elements import contract_widths, taken_bytes, whole_bytes
 from npuc.compiler.analysis.gemm import forward_sizes
@@ -123,7 +124,9 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         energy_j=None
         if machine.energy is None
         else machine.energy.joules(together.macs, reads + writes, moved.read + moved.written),
-        limit="edge" if is_edge_bound(edge, streamed, cycles - timing.compute) else limit_of(cycles, timing.compute, transfer),
+        limit="edge"
+        if is_edge_bound(edge, streamed, cycles - timing.compute)
+        else limit_of(cycles, timing.compute, transfer),
         lower_bound_bytes=certified.bound,
         lower_bound_seconds=machine.seconds(bound),
         schedule=_schedule_row(together),

@@ -25,6 +25,9 @@ from npuc.compiler.errors import Location, UsageError, did_you_mean, nearest
 
 PRESETS = Path(__file__).parent / "presets"
 SIZE_LIMIT = 1 << 20
+PRECISION, WIDTH = "precision", "memory.element_bytes"
+"""The types of floats, and the bytes that every float is priced at; one of them alone says what a float takes."""
+AS_WRITTEN = "as-written"
 _FOREIGN = {".cfg": read_cfg, ".m": read_maestro_file}
 """Readers of other tools' files by the end of the file's name."""
 
@@ -57,21 +60,29 @@ def preset_names() -> tuple[str, ...]:
 
 
 def load_hardware(
-    hardware: str | os.PathLike[str] | Mapping[str, object], overrides: Mapping[str, object] | None = None
+    hardware: str | os.PathLike[str] | Mapping[str, object],
+    overrides: Mapping[str, object] | None = None,
+    precision: str | None = None,
 ) -> Hardware:
     """
     The machine that `hardware` names (a preset, a `.toml` file, a SCALE-Sim `.cfg` file, a MAESTRO `.m` file) or
     describes (a mapping, nested or with dotted keys).
 
-    `overrides` win over it, key by key. Raises `UsageError` for an unknown name, a file that cannot be read, and
-    every value that the schema does not allow.
+    `overrides` win over it, key by key, and `precision` over its key of this name. Of `precision` and
+    `memory.element_bytes` the one that is said last stays: a preset's width gives way to a precision that is asked for,
+    a preset's precision to a width. Raises `UsageError` for an unknown name, a file that cannot be read, every value
+    that the schema does not allow, and for both of the two.
     """
     if isinstance(hardware, Mapping):
-        values = _checked(hardware, _Origin("hardware"))
+        values, whose = _checked(hardware, _Origin("hardware")), "the hardware"
     else:
-        values = _read(os.fspath(hardware))
-    if overrides:
-        values |= _checked(overrides, _Origin("hardware override"))
+        name = os.fspath(hardware)
+        values = _read(name)
+        whose = None if name in preset_names() or _foreign(name) is not None else name
+    own = _checked(overrides or {}, _Origin("hardware override"))
+    values = _one_width(values, own, precision, whose) | own
+    if precision is not None:
+        values["precision"] = precision
     _check_together(values)
     return Hardware({path: values[path] for path in KEYS if path in values})
 
@@ -200,6 +211,36 @@ def _hint(path: str) -> str:
         return f"did you mean '{match}'?"
     known = inside if dot and inside else ["name", "clock_mhz", *TABLES]
     return f"known: {', '.join(known)}"
+
+
+def _one_width(
+    values: dict[str, Value], own: Mapping[str, Value], asked: str | None, whose: str | None
+) -> dict[str, Value]:
+    """
+    What a description says, without what overrides (`own`) and a precision that is `asked` for take the place of.
+
+    `whose` is the file that a user wrote it in, None for a preset. Raises `UsageError` for types and a width of all
+    floats that are both written.
+    """
+    said = asked if asked is not None else own.get(PRECISION)
+    is_type = said is not None and (asked is not None or said != AS_WRITTEN)
+    if is_type:
+        option = f"--precision {asked}" if asked is not None else f"{PRECISION} = '{said}'"
+        writes = "--set" if WIDTH in own else whose if WIDTH in values else None
+        if writes is not None:
+            raise UsageError(
+                f"{option} beside {WIDTH}, which {writes} writes and which prices all floats at one width",
+                hint=f"leave out {WIDTH}, or {option}",
+            )
+        return {key: value for key, value in values.items() if key != WIDTH}
+    if WIDTH in own and PRECISION not in own:
+        return {key: value for key, value in values.items() if key != PRECISION}
+    if said is None and WIDTH in values and values.get(PRECISION, AS_WRITTEN) != AS_WRITTEN:
+        raise UsageError(
+            f"{PRECISION} = '{values[PRECISION]}' beside {WIDTH}, which prices all floats at one width",
+            hint=f"leave out one of them, or say {PRECISION} = '{AS_WRITTEN}'",
+        )
+    return dict(values)
 
 
 def _check_together(values: Mapping[str, Value]) -> None:

@@ -15,7 +15,7 @@ from typing import cast
 
 from npuc.compiler.analysis.network.topology import KINDS
 from npuc.compiler.analysis.overlap import OVERLAPS
-from npuc.compiler.options import UNLIMITED
+from npuc.compiler.options import PRECISIONS, UNLIMITED
 
 Scalar = bool | int | float | str
 Value = Scalar | list[dict[str, Scalar]]
@@ -237,6 +237,7 @@ _GROUP = Rows({"tflops": Real(1e7), "gb_per_s": _BANDWIDTH}, needed=("tflops", "
 
 _ALL = (
     Key("name", Text(), "what reports call the machine"),
+    Key("precision", Text(PRECISIONS), "float types of the programs that run on it", "as-written"),
     Key("clock_mhz", Real(1e5), "clock of the array, MHz"),
     Key("array.rows", Integer(1, 1 << 16), "rows of processing elements"),
     Key("array.cols", Integer(1, 1 << 16), "columns of processing elements"),

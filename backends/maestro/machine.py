@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from npuc.backends.hardware import Hardware
-from npuc.compiler.analysis.elements import contract_widths
+from npuc.compiler.analysis.elements import BYTE, element_bits
 from npuc.compiler.analysis.machine import as_written
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.dialects.npu import ContractOp
@@ -26,7 +26,7 @@ OFFCHIP_BW = 70_000
 Mode = Literal["parity", "exact"]
 
 
-def array_of(hardware: Hardware, width: int | None = None) -> Array:
+def array_of(hardware: Hardware, width: Fraction | int | None = None) -> Array:
     """
     The machine, for elements of `width` bytes, else of `memory.element_bytes`.
 
@@ -44,7 +44,7 @@ def array_of(hardware: Hardware, width: int | None = None) -> Array:
     )
 
 
-def _offchip_of_dram(hardware: Hardware, width: int | None) -> Fraction | None:
+def _offchip_of_dram(hardware: Hardware, width: Fraction | int | None) -> Fraction | None:
     """Elements that DRAM moves in a cycle; None where its bandwidth, the clock or the size of an element is unknown."""
     gb_per_s, clock_mhz = hardware.get("dram.gb_per_s", float), hardware.get("clock_mhz", float)
     size = width or hardware.get("memory.element_bytes", int)
@@ -94,7 +94,8 @@ class MappedMachine:
 
     def for_contraction(self, op: ContractOp) -> MappedMachine:
         """The machine with its buffer and memory in elements of a contraction, of the widest type among its tensors."""
-        width = max(contract_widths(op, self.element_bytes)[: len(op.nest.ins) + len(op.nest.outs)])
+        values = (*op.operands[: len(op.nest.ins)], *op.results)
+        width = Fraction(max(element_bits(value.type, self.element_bytes) for value in values), BYTE)
         size = self.l2_size if self.spm_bytes is None else int(self.spm_bytes / width)
         return replace(self, array=array_of(self.hardware, width), l2_size=size)
 

@@ -11,10 +11,10 @@ the third streams through (T steps):
     in-place   N      K         M            T + R + C - 2, and R for a change of what stays
 
 The first three are SCALE-Sim 3.0.0's cycles; in-place stands here for the forward product, `residency.py` has all of
-them. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With `fill = "overlap"` fill and drain of a
-fold run beside its neighbours: P - T once an operation, and each fold the longer of its own stream and of what crosses
-the array's edge beside it (`edge.py`). What a change of the tile takes that stays in an in-place array is never hidden.
-All sizes may be numpy arrays.
+them. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With `fill = "overlap"` fill and drain of
+a fold run beside its neighbours: P - T once an operation, and each fold the longer of its own stream and of what
+crosses the array's edge beside it (`edge.py`). What a change of the tile takes that stays in an in-place array is never
+hidden. All sizes may be numpy arrays.
 """
 
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ class Array:
     `rows` x `cols` processing elements, each one multiply-accumulate a cycle.
 
     `edge_elements` are what a port of the edge, one a column, takes or gives in a cycle; None: as many as come. They
-    count with `fill = "overlap"` alone. With `overlap` the array is fed by registers, with instructions of `tile_m` rows
-    (`overlap.py`); its dataflow is `ws`, and `fill`, `drain` and `edge_elements` have no meaning.
+    count with `fill = "overlap"` alone. With `overlap` the array is fed by registers, with instructions of `tile_m`
+    rows (`overlap.py`); its dataflow is `ws`, and `fill`, `drain` and `edge_elements` have no meaning.
     """
 
     rows: int
@@ -75,7 +75,7 @@ class Array:
 
     @property
     def carries(self) -> bool:
-        """Whether tiles stay in the elements by another rule: in-place arrays, and register-fed ones that gain by it."""
+        """Whether tiles stay in the elements by another rule: of in-place arrays, of register-fed ones that gain."""
         if self.stages is not None:
             return self.stages.reload > 0 or self.stages.hidden > 0
         return self.dataflow == "in-place"

@@ -4,8 +4,8 @@ The array's work of a scheduled nest, in closed form.
 A tile operation runs its statements one after another, each as the GEMM its view says, once for every element of
 its batch dimensions. Cycles and accesses of a tile are products of one factor for each of M, N, K and batch, and
 every dimension is in one of these groups, so that the sum over all tiles is the product of four sums. Tile operations
-that find their stationary tile in the elements (`residency.py`) are counted by themselves, and so are the waits of folds
-for what crosses the array's edge (`edge.py`).
+that find their stationary tile in the elements (`residency.py`) are counted by themselves, and so are the waits of
+folds for what crosses the array's edge (`edge.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,12 +26,12 @@ class Compute:
     """
     Work of the array for one nest.
 
-    `cycles` are those of all tiles with nothing to wait for, `overhead` (fill and drain paid once) included, and `edge`,
-    in which groups of folds wait for what crosses the array's edge. `tiles` is the number of tile operations, `groups`
-    that of folds on a stationary tile of their own, `reloads` counts changes of the tile that stays in the elements (0
-    where they take no time by themselves), `instructions` are those of `array.tile_m` streamed rows. `accesses` are the
-    elements of each tensor that the array reads from SPM, or writes to it for an output: partial sums of a later fold
-    add up where they are written.
+    `cycles` are those of all tiles with no data to wait for. They include `overhead` (fill and drain paid once) and
+    `edge`, in which groups of folds wait for what crosses the array's edge. `tiles` is the number of tile operations,
+    `groups` that of folds on a stationary tile of their own, `reloads` counts changes of the tile that stays in the
+    elements (0 where they take no time by themselves), `instructions` are those of `array.tile_m` streamed rows.
+    `accesses` are the elements of each tensor that the array reads from SPM, or writes to it for an output: partial
+    sums of a later fold add up where they are written.
     """
 
     cycles: int
@@ -50,8 +50,8 @@ def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tup
     The cycles of one tile operation, a dimension's extent in it by name; of folds that wait for the array's edge, with
     what they wait within it.
 
-    Of others, `found` is -1 for each statement whose stationary tile is in the elements already; else the cycles that the group of
-    instructions which begins here waits for the next weights. Empty for neither.
+    Of others, `found` is -1 for each statement whose stationary tile is in the elements already; else the cycles that
+    the group of instructions which begins here waits for the next weights. Empty for neither.
     """
     total = tile_groups(nest, array, extents).waits if array.most_shift else 0
     for number, statement in enumerate(nest.statements):

@@ -143,15 +143,13 @@ class FoldGroups:
         )
 
 
-def lengths_beside(
-    parts: Sequence[tuple[Groups, int]], outside: int, array: Array
-) -> Iterator[tuple[int, int, int]]:
+def lengths_beside(parts: Sequence[tuple[Groups, int]], outside: int, array: Array) -> Iterator[tuple[int, int, int]]:
     """
-    How long the outer group of each of some sequences must be that follow each other, none going on with the one before.
+    How long the outer group of each of some sequences must be, which follow each other without going on.
 
     `parts` are the sequences in time, and how often each runs; what crosses the edge beside the last (os: the first) of
-    all is `outside`. Yields the number of a sequence, the length in cycles that the group at its end (os: beginning) must
-    have, 0 where it has it, and for how many of its runs that holds; the first run of each stands alone.
+    all is `outside`. Yields the number of a sequence, the length in cycles that the group at its end (os: beginning)
+    must have, 0 where it has it, and for how many of its runs that holds; the first run of each stands alone.
     """
     forward = is_forward(array)
     for number, (own, count) in enumerate(parts):

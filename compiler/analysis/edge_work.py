@@ -31,8 +31,8 @@ from npuc.dialects.npu.nest import Nest
 
 Term = Literal["folds", "end", "single"]
 """
-What a tile waits that streams T: all of its row folds, the one at the end that its neighbour sees, or its only one (0 for
-tiles of several).
+What a tile waits that streams T: all of its row folds, the one at the end that its neighbour sees, or its only one (0
+for tiles of several).
 """
 
 
@@ -206,6 +206,4 @@ def _term(tall: Grid, long: Grid, term: Term, array: Array) -> Grid:
 
 def _alone_on_rows(rows: tuple[Group, ...], streamed: int, array: Array) -> Grid:
     """The waits of groups that stream so many cycles, one for each tile that fits the rows."""
-    return total(
-        rows, lambda size: max(0, array.shift(size) - streamed) if size <= array.rows else 0
-    )
+    return total(rows, lambda size: max(0, array.shift(size) - streamed) if size <= array.rows else 0)

@@ -4,8 +4,8 @@ What nests cost that run in turn, one tile operation each, in one SPM: `npu.inte
 Traffic is the sum of theirs, but what several keep whole is read once. Time is the recurrence of `pipeline.py` over
 the tile operations A1 B1 A2 B2 …; what each nest writes after its last operation follows the end. Fill and drain that
 hide behind neighbours are paid once; folds of different nests are neighbours as others are, and one may wait for what
-crosses the array's edge for the other. The array never finds the tile it needs in its elements: another nest's operation
-came between. (One that goes on alone could find it; the model does not count on that.)
+crosses the array's edge for the other. The array never finds the tile it needs in its elements: another nest's
+operation came between. (One that goes on alone could find it; the model does not count on that.)
 """
 
 from dataclasses import replace

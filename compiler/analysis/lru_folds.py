@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from npuc.compiler.analysis.array import Array
+from npuc.compiler.analysis.array import Array, Numbers
 from npuc.compiler.analysis.blocks import Ints
 from npuc.compiler.analysis.edge import is_forward, wait
 from npuc.compiler.analysis.residency import members, placement
@@ -37,7 +37,7 @@ def with_waits(operations: Iterable[tuple[T, Folds]], array: Array) -> Iterator[
     Looks no further ahead than until a group is long enough to wait for nothing.
     """
     forward, pending = is_forward(array), list[tuple[T, int]]()
-    tile, streamed, before, open_ = -1, 0, 0, False
+    tile, streamed, before, last, begun = -1, 0, 0, 0, False
 
     def closed(crossing: int) -> Iterator[tuple[T, int]]:
         """The operations of the group that is open, which lasts as long as what crosses beside it."""
@@ -46,16 +46,16 @@ def with_waits(operations: Iterable[tuple[T, Folds]], array: Array) -> Iterator[
         pending.clear()
 
     for operation, folds in operations:
-        if open_ and folds.tile >= 0 and folds.tile == tile:
+        if begun and folds.tile >= 0 and folds.tile == tile:
             streamed += folds.streamed
             if not pending:
                 yield operation, 0
                 continue
         else:
             yield from closed(folds.shift if forward else before)
-            before, open_ = (shift if open_ else 0), True
+            before, begun = last, True
             tile, streamed = folds.tile, folds.streamed
-        shift = folds.shift
+        last = folds.shift
         pending.append((operation, folds.waits))
         if streamed >= (array.most_shift if forward else before):
             yield from closed(0)
@@ -64,7 +64,7 @@ def with_waits(operations: Iterable[tuple[T, Folds]], array: Array) -> Iterator[
 
 def folds_of(
     nest: Nest, statement: Statement, array: Array, extents: Mapping[str, Ints], rows: int
-) -> tuple[Ints, Ints, Ints, Ints]:
+) -> tuple[Numbers, Numbers, Numbers, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
     """
     Of one statement in tile operations of these extents: the cycles that a fold streams, those of what crosses the edge
     for the one at the end, the waits for each other, and whether it is a single fold.
@@ -88,7 +88,7 @@ def folds_of(
 def stationary(
     nest: Nest, statement: Statement, array: Array, at: Mapping[str, Ints], counts: Mapping[str, int], rows: int
 ) -> Ints:
-    """A number for the stationary tile of each operation; `at` are the intervals of the dimensions, of `counts` each."""
+    """A number for the stationary tile of each operation; `at` are the intervals of the dimensions."""
     streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
     number = np.zeros(rows, dtype=np.int64)
     for dim, interval in at.items():

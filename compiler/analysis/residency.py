@@ -2,9 +2,9 @@
 What stays in the array's elements, and which tile operations find it there.
 
 A tile operation that is one fold leaves its stationary tile in the elements. The next one finds it if it works on the
-same tile: if no loop between them steps in a dimension of that tile. On the in-place array this saves the preload of W,
-or the drain of the sums dW; where folds overlap (`Array.grouped`), both are one group of folds (`edge.py`), in a nest of
-one statement.
+same tile: if no loop between them steps in a dimension of that tile. On the in-place array this saves the preload of
+W, or the drain of the sums dW; where folds overlap (`Array.grouped`), both are one group of folds (`edge.py`), in a
+nest of one statement.
 
 The in-place array has W[c, n] in cell (n, c), and runs the three products of a layer around it, rows and columns first:
 

@@ -14,9 +14,7 @@ class Place:
     Where a node stands: extents by dimension, tables by tensor axis, which tensors see their first visit, and which
     accumulators their last.
 
-    `found` is -1 for each statement whose stationary tile the node's first operation finds in the array, else what the
-    instructions wait for the next one; empty where that makes no difference. Where folds wait for the array's edge
-    (`edge.py`) it is one number: -1, or how long the group must be in which the node ends (os: begins), 0 where it is.
+    `found` is what the node's first operation finds in the array (`neighbours.py`).
     """
 
     extents: tuple[int, ...]

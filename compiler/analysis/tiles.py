@@ -15,18 +15,8 @@ from dataclasses import replace
 
 from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.blocks import touched
-from npuc.compiler.analysis.compute import tile_cycles, waits_apart
-from npuc.compiler.analysis.edge import (
-    FoldGroups,
-    Groups,
-    edge_cycles,
-    left_of,
-    lengths_beside,
-    tile_groups,
-    wait,
-)
 from npuc.compiler.analysis.elements import Bits
-from npuc.compiler.analysis.residency import changes, group_wait
+from npuc.compiler.analysis.neighbours import Neighbours
 from npuc.compiler.analysis.sequence import Node, TileSequence
 from npuc.compiler.analysis.tile_blocks import Blocks, Place
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -61,15 +51,11 @@ class TileBuilder(Blocks):
 
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, apart: bool):
         super().__init__(nest, schedule, widths)
-        self.array = array
-        self.apart, self.finds = apart, array.carries and not apart
-        # Where no fold waits for the edge, tile operations do not depend on their neighbours.
-        edge = not apart and edge_cycles(nest, schedule, array) > 0
-        self.edge = FoldGroups(nest, schedule, array) if edge else None
+        self.neighbours = Neighbours(nest, schedule, array, apart)
         self.nodes: dict[tuple[int, Place], Node] = {}
 
     def sequence(self, held: bool) -> TileSequence:
-        found = self._begins(-1, self.nest.sizes)
+        found = self.neighbours.begins(-1, self.nest.sizes)
         found = tuple(-1 for _ in found) if held else found
         place = self.whole(found)
         root = self._node(0, place)
@@ -106,7 +92,7 @@ class TileBuilder(Blocks):
                 head += moved.width * (elements - new if place.first[number] else elements)
             elif moved.stream.kind == "input" or place.first[number]:
                 head += moved.width * elements
-        found = self._begins(level, dict(zip(self.nest.sizes, place.extents, strict=True)))
+        found = self.neighbours.begins(level, self._extents(place))
         return TileSequence(self._child(level, place, place.first, place.last, found), head, tail, spare)
 
     def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
@@ -151,25 +137,7 @@ class TileBuilder(Blocks):
         self.nodes[key] = node
         return node
 
-    def _leaf(self, place: Place) -> Node:
-        key = (len(self.loops), place)
-        node = self.nodes.get(key)
-        if node is None:
-            extents = dict(zip(self.nest.sizes, place.extents, strict=True))
-            found = waits_apart(self.nest, self.array, extents) if self.apart else place.found
-            cycles = tile_cycles(self.nest, self.array, extents, found)
-            ends: Groups | None = None
-            waits = 0
-            if self.array.most_shift:
-                ends = tile_groups(self.nest, self.array, extents)
-                beside = wait(place.found[0], ends.last) if self.edge is not None else 0
-                cycles, waits = cycles + beside, ends.waits + beside
-            node = self.nodes[key] = Node((), cycles, cycles, ends=ends, waits=waits)
-        return node
-
-    def _told_apart(
-        self, level: int, place: Place
-    ) -> Iterator[tuple[Place, tuple[int, ...], int, tuple[bool, ...]]]:
+    def _told_apart(self, level: int, place: Place) -> Iterator[tuple[Place, tuple[int, ...], int, tuple[bool, ...]]]:
         """The runs of iterations, with the accumulators that see their last visit in them: the last one by itself."""
         runs, earlier = self._runs(level, place), self._earlier(level, place.last)
         if earlier == place.last:
@@ -190,33 +158,19 @@ class TileBuilder(Blocks):
         The first iteration of all stands alone, and so does the first of other extents than the one before.
         """
         runs = list(self._iterations(level, place))
-        if self.edge is not None:
-            yield from self._edge_runs(level, place, runs, self.edge)
-            return
-        for number, (inner, count) in enumerate(runs):
-            found = self._found(level, inner)
-            yield inner, found if number else place.found, 1
-            if count > 1:
-                yield inner, found, count - 1
+        parts = [(self._extents(inner), count) for inner, count in runs]
+        for number, found, count in self.neighbours.runs(level, self._extents(place), place.found, parts):
+            yield runs[number][0], found, count
 
-    def _edge_runs(
-        self, level: int, place: Place, runs: list[tuple[Place, int]], edge: FoldGroups
-    ) -> Iterator[tuple[Place, tuple[int, ...], int]]:
-        """The same where folds wait for the array's edge: for what comes after them, or of os before them."""
-        groups = [edge.inside(level + 1, dict(zip(self.nest.sizes, inner.extents, strict=True))) for inner, _ in runs]
-        (outside,) = place.found
-        if edge.goes_on(level, dict(zip(self.nest.sizes, place.extents, strict=True))):
-            # All of it is one group: the first operation waits, for what the others leave of it.
-            others = sum(own.first * count for own, (_, count) in zip(groups, runs, strict=True)) - groups[0].first
-            begin = outside if outside < 0 else left_of(outside - others, groups[0])
-            for number, (inner, count) in enumerate(runs):
-                yield inner, (-1,) if number else (begin,), 1
-                if count > 1:
-                    yield inner, (-1,), count - 1
-            return
-        parts = [(own, count) for own, (_, count) in zip(groups, runs, strict=True)]
-        for number, length, count in lengths_beside(parts, outside, self.array):
-            yield runs[number][0], (length,), count
+    def _extents(self, place: Place) -> dict[str, int]:
+        return dict(zip(self.nest.sizes, place.extents, strict=True))
+
+    def _leaf(self, place: Place) -> Node:
+        key = (len(self.loops), place)
+        node = self.nodes.get(key)
+        if node is None:
+            node = self.nodes[key] = self.neighbours.leaf(self._extents(place), place.found)
+        return node
 
     def _iterations(self, level: int, place: Place) -> Iterator[tuple[Place, int]]:
         """The places of the iterations of a loop, in order, with how often each repeats."""
@@ -250,24 +204,6 @@ class TileBuilder(Blocks):
             run = (inner, 1)
         if run is not None:
             yield run
-
-    def _found(self, level: int, inner: Place) -> tuple[int, ...]:
-        """Of each statement, -1 if its stationary tile is the same after a step of a loop, else the group's wait."""
-        if not self.finds:
-            return ()
-        extents = dict(zip(self.nest.sizes, inner.extents, strict=True))
-        new = [changes(self.nest, self.schedule, s, self.array, level, extents) for s in self.nest.statements]
-        return tuple(w if n else -1 for w, n in zip(self._groups(level, extents), new, strict=True))
-
-    def _begins(self, level: int, extents: dict[str, int]) -> tuple[int, ...]:
-        """What the first operation of all finds inside an iteration of a loop."""
-        if self.edge is not None:
-            return (0,)
-        return self._groups(level, extents) if self.finds else ()
-
-    def _groups(self, level: int, extents: dict[str, int]) -> tuple[int, ...]:
-        statements = self.nest.statements
-        return tuple(group_wait(self.nest, self.schedule, s, self.array, level, extents) for s in statements)
 
     def _child(
         self, level: int, inner: Place, first: tuple[bool, ...], last: tuple[bool, ...], found: tuple[int, ...]

@@ -15,9 +15,8 @@ instructions stream, with what follows the last instruction as drain.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, overload
+from typing import Literal
 
-from npuc.compiler.analysis.array import Array, Numbers
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.elements import Bits
 from npuc.compiler.analysis.machine import Machine
@@ -32,6 +31,7 @@ from npuc.compiler.analysis.operations import (
 from npuc.compiler.analysis.pipeline import core_runs, pipeline, slowest_core
 from npuc.compiler.analysis.recurrence import Run, RunState
 from npuc.compiler.analysis.sequence import Node
+from npuc.compiler.analysis.streaming_array import StreamingArray
 from npuc.compiler.analysis.tiles import part_sequences, tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -124,29 +124,6 @@ class Timeline:
                         result[number][state] += max(part, 0.0) * getattr(stretch, state) / (end - begin)
             begin = end
         return result
-
-
-class _Streaming(Array):
-    """
-    The same array if nothing but streaming took time: neither fill and drain of folds nor changes of tiles.
-
-    It streams whole instructions, of one row where there are none.
-    """
-
-    @overload
-    def stream(self, size: int) -> int: ...
-    @overload
-    def stream(self, size: Numbers) -> Numbers: ...
-    def stream(self, size: int | Numbers) -> int | Numbers:
-        return -(-size // self.tile_m) * self.tile_m
-
-    @property
-    def fold_overhead(self) -> int:
-        return 0
-
-    @property
-    def reload(self) -> int:
-        return 0
 
 
 class _Serial:
@@ -242,7 +219,7 @@ def timeline(
     """
     array, reduction = machine.array, machine.reduction == "on-chip"
     step = 1 if array.stages is None else array.tile_m
-    streaming = _Streaming(
+    streaming = StreamingArray(
         array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step, edge_elements=None
     )
     cycles = pipeline(nest, schedule, machine, widths, held).cycles

@@ -15,6 +15,7 @@ from npuc.compiler.cli.shared import (
     MaxOps,
     OptLevel,
     Pipeline,
+    Precision,
     Quiet,
     Setting,
     Source,
@@ -41,6 +42,7 @@ def command(
         typer.Option("--hw", metavar="NAME|FILE", help="Machine that passes schedule for; floats are all float64."),
     ] = None,
     setting: Setting = None,
+    precision: Precision = None,
     opt_level: OptLevel = None,
     pipeline: Pipeline = None,
     inference: Inference = None,
@@ -61,6 +63,7 @@ def command(
 
         options: RunOptions = {
             "defines": parse_defines(define),
+            "precision": precision,
             "opt_level": opt_level,
             "pipeline": pipeline,
             "hardware": hw,

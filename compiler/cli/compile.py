@@ -26,6 +26,7 @@ from npuc.compiler.cli.shared import (
     Parallel,
     Pipeline,
     PlanObjective,
+    Precision,
     Quiet,
     Source,
     Verb,
@@ -95,6 +96,7 @@ def command(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
     ] = None,
     define: Defines = None,
+    precision: Precision = None,
     opt_level: OptLevel = None,
     objective: Objective = "time",
     pipeline: Pipeline = None,
@@ -151,6 +153,7 @@ def command(
             "hardware": hw,
             "overrides": dict(parse_setting(item) for item in setting or []),
             "defines": parse_defines(define),
+            "precision": precision,
             "opt_level": opt_level,
             "objective": objective,
             "pipeline": pipeline,
@@ -206,6 +209,7 @@ def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
 
     run: RunOptions = {
         "defines": options.get("defines"),
+        "precision": options.get("precision"),
         "pipeline": options.get("pipeline"),
         "inference": options.get("inference"),
         "hardware": options.get("hardware"),
@@ -241,7 +245,8 @@ def _write_scalesim(result: Compilation, options: CompileOptions, outputs: Outpu
         if outputs.reports is not None:
             write_folder(outputs.reports, report_files(result.reports[0]))
         if outputs.topology is not None:
-            hardware = load_hardware(options.get("hardware") or DEFAULT_HARDWARE, options.get("overrides"))
+            named = options.get("hardware") or DEFAULT_HARDWARE
+            hardware = load_hardware(named, options.get("overrides"), options.get("precision"))
             export = topology_files(result.modules[0], hardware)
             write_folder(outputs.topology, export.files)
             for warning in export.warnings:

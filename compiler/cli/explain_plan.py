@@ -70,7 +70,7 @@ def show_plan(
 
     `machine` is what --hw and --set say. Raises `NpucError`s.
     """
-    unlike = _unlike_machine(*machine)
+    unlike = _unlike_machine(*machine, options.get("precision"))
     if unlike is not None:
         _check_equal(options)
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
@@ -102,13 +102,13 @@ def show_plan(
         show(make_console(), rows=shown)
 
 
-def _unlike_machine(hardware: str | None, settings: Sequence[str] | None) -> Hardware | None:
+def _unlike_machine(hardware: str | None, settings: Sequence[str] | None, precision: str | None) -> Hardware | None:
     """The machine, if its devices are unlike; None for any other."""
     if hardware is None and not settings:
         return None
     from npuc.backends.hardware import load_hardware, parse_setting
 
-    machine = load_hardware(hardware or {}, dict(map(parse_setting, settings or [])))
+    machine = load_hardware(hardware or {}, dict(map(parse_setting, settings or [])), precision)
     return machine if machine.written("network.groups") else None
 
 

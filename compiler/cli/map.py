@@ -19,6 +19,7 @@ from npuc.compiler.cli.shared import (
     MappedBy,
     MaxOps,
     Pipeline,
+    Precision,
     Quiet,
     Source,
     Verb,
@@ -87,6 +88,7 @@ def command(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
     ] = None,
     define: Defines = None,
+    precision: Precision = None,
     pipeline: Pipeline = None,
     inference: Inference = None,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
@@ -120,6 +122,7 @@ def command(
             "hardware": hw,
             "overrides": overrides,
             "defines": parse_defines(define),
+            "precision": precision,
             "pipeline": pipeline,
             "inference": inference,
             "only": only,

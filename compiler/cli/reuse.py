@@ -12,6 +12,7 @@ from npuc.compiler.cli.shared import (
     Defines,
     Inference,
     MaxOps,
+    Precision,
     Quiet,
     Source,
     Verb,
@@ -40,6 +41,7 @@ def command(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
     ] = None,
     define: Defines = None,
+    precision: Precision = None,
     inference: Inference = None,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")] = None,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the scopes as CSV.")] = None,
@@ -59,6 +61,7 @@ def command(
             "hardware": hw,
             "overrides": dict(parse_setting(item) for item in setting or []),
             "defines": parse_defines(define),
+            "precision": precision,
             "inference": inference,
             "max_ops": max_ops,
         }

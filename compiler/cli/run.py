@@ -16,6 +16,7 @@ from npuc.compiler.cli.shared import (
     MaxOps,
     OptLevel,
     Pipeline,
+    Precision,
     Quiet,
     Setting,
     Source,
@@ -53,6 +54,7 @@ def command(
         typer.Option("--hw", metavar="NAME|FILE", help="Machine that passes schedule for, with its accumulators."),
     ] = None,
     setting: Setting = None,
+    precision: Precision = None,
     opt_level: OptLevel = None,
     pipeline: Pipeline = None,
     level: Annotated[str | None, typer.Option("--level", metavar="train|npu|tiles", help="Level to run at.")] = None,
@@ -72,6 +74,7 @@ def command(
         options: RunOptions = {
             "inputs": {} if inputs is None else read_arrays(inputs),
             "defines": parse_defines(define),
+            "precision": precision,
             "dtype": dtype,
             "steps": steps,
             "seed": seed,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from npuc.compiler.errors import InternalError, NpucError, UsageError
-from npuc.compiler.options import CONVENTIONS, PLAN_OBJECTIVES, STRATEGIES
+from npuc.compiler.options import CONVENTIONS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +58,9 @@ ExactPlan = Annotated[
     typer.Option("--exact-plan", help="Have an integer program prove a plan, which may take minutes. Needs HiGHS."),
 ]
 Zero = Annotated[bool, typer.Option("--zero", help="Keep parameters and optimizer states in parts (ZeRO).")]
+Precision = Annotated[
+    str | None, typer.Option("--precision", metavar="|".join(PRECISIONS), help="Float types (the hardware's).")
+]
 MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Most operations of a network.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and warnings.")]

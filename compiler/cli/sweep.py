@@ -25,6 +25,7 @@ from npuc.compiler.cli.shared import (
     Parallel,
     Pipeline,
     PlanObjective,
+    Precision,
     Quiet,
     Source,
     Verb,
@@ -66,6 +67,7 @@ def command(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
     ] = None,
     define: Defines = None,
+    precision: Precision = None,
     opt_level: OptLevel = None,
     objective: Annotated[
         str | None,
@@ -139,6 +141,8 @@ def command(
             options["plan_objective"] = plan_objective
         if zero:
             options["zero"] = zero
+        if precision is not None:
+            options["precision"] = precision
         if objective is not None:
             options["objective"] = objective
         opened = open_source(source)

@@ -2,7 +2,8 @@
 How element types are held in numpy, and the rounding each implies.
 
 f16 is held as float16 and computed in float32; bf16 is held as float32 whose low 16 bits are zero. With `double`
-every float is held and computed in float64, casts inside the program included.
+every float is held and computed in float64, casts inside the program included. Integers, also those of 8 bits, wrap
+around as numpy's and PyTorch's do.
 """
 
 from collections.abc import Callable
@@ -39,7 +40,7 @@ class Numbers:
         width = bits_of(element)
         if width == 1:
             return np.dtype(np.bool_)
-        return np.dtype(np.int64 if width > 32 else np.int32)
+        return np.dtype(np.int8 if width == 8 else np.int64 if width > 32 else np.int32)
 
     def hold(self, value: npt.ArrayLike, element: Attribute) -> Array:
         """A value rounded to an element type and held as it is; a bool is true for what is not 0."""
@@ -47,6 +48,8 @@ class Numbers:
         array = np.asarray(value)
         if dtype.kind == "i" and array.dtype.kind == "f":
             array = np.trunc(array)
+            if dtype.itemsize == 1:  # as numbers beyond i8 wrap that are integers already
+                array = np.where(np.isfinite(array), array, 0).astype(np.int64)
         with np.errstate(over="ignore", invalid="ignore"):  # a value beyond a float type becomes infinite
             array = np.asarray(array, dtype=dtype)
         if isinstance(element, BFloat16Type) and not self.double:

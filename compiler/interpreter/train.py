@@ -11,8 +11,10 @@ from npuc.compiler.interpreter.numbers import Numbers, Sums
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array, Kind, NewOpT
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.tensors import tensor_type
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import is_short, tensor_type
 from npuc.dialects.train import OPERATIONS
+from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 
 
@@ -38,6 +40,9 @@ def _run(functions: _TrainFunctions, interpreter: Interpreter, op: TrainOp, args
         sums = [functions.numbers.sums(tensor_type(result).element_type) for result in op.results]
         if any(one.rounded is not None for one in sums):
             return _added_up(functions.numbers, op, args, sums)
+        if is_unfinished(op):
+            with np.errstate(all="ignore"):
+                return get_layer(op).evaluate(op, *functions.numbers.operands(tuple(args)))
     return evaluate(functions.numbers, op, args)
 
 
@@ -57,6 +62,27 @@ def _added_up(numbers: Numbers, op: TrainOp, args: PythonValues, sums: Sequence[
     arrays = dict(zip(names, numbers.operands(tuple(args)), strict=True))
     with np.errstate(all="ignore"):
         return numbers.results(op, contract(nest, arrays, sums=sums))
+
+
+def is_unfinished(op: TrainOp) -> bool:
+    """
+    Whether a product of 16-bit floats is a sum that an addition of its layer goes on with, its bias: then it is not
+    rounded before that. `lower-to-npu` makes such an addition the start of the sum.
+    """
+    if len(op.results) != 1 or not is_short(op.results[0]) or get_layer(op).kind is not Kind.MATRIX:
+        return False
+    (result,) = op.results
+    use = result.first_use
+    added = None if use is None or not result.has_one_use() else use.operation
+    if not isinstance(added, AddOp) or layer_of(added) != layer_of(op) or added.out.type != result.type:
+        return False
+    return use is not None and (use.index == 0 or not _continues(added))
+
+
+def _continues(added: AddOp) -> bool:
+    """Whether an addition goes on with the sum that is its first operand."""
+    owner = added.lhs.owner
+    return isinstance(owner, TrainOp) and is_unfinished(owner)
 
 
 TrainFunctions = register_impls(

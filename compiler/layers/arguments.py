@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import AnyFloat, bf16, f16, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import AnyFloat, bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.errors import either
@@ -34,6 +34,7 @@ ELEMENT_TYPES: dict[str, Attribute] = {
     "bf16": bf16,
     "f16": f16,
     "f64": f64,
+    "i8": i8,
     "i32": i32,
     "i64": i64,
     "bool": i1,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, i1, i32
+from xdsl.dialects.builtin import AnyFloat, i1, i8, i32
 from xdsl.ir import SSAValue
 
 from npuc.compiler.builder import GraphBuilder
@@ -248,7 +248,7 @@ def sub(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
     tensor, number = _tensor_and_number(x, y)
     if tensor is y:
         return b.emit(AffineOp(tensor, scale=-1.0, offset=number)).out
-    if number == -(1 << 31) and tensor_type(tensor).element_type == i32:  # 2^31 is no i32
+    if (number, tensor_type(tensor).element_type) in ((-(1 << 31), i32), (-128, i8)):  # 2^31 is no i32, 128 no i8
         return binary(b, SubOp, x, y)
     return b.emit(AffineOp(tensor, offset=0.0 - number)).out
 
@@ -267,7 +267,7 @@ def div(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
 
 
 def cast(b: GraphBuilder, x: Value, to: str) -> SSAValue:
-    """The same values in another element type: f32, bf16, f16, f64, i32, i64 or bool."""
+    """The same values in another element type: f32, bf16, f16, f64, i8, i32, i64 or bool."""
     return b.emit(CastOp(x, results=[tensor_of(element_type("to", to), shape_of(x))])).out
 
 

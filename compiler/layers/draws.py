@@ -41,7 +41,7 @@ def draws_at(key: tuple[int, int], of: Sequence[int], index: Sequence[Positions]
     # the generator counts before it draws, so that its first block is that of 1
     words = philox(blocks + np.uint64(1), key)
     drawn = words[places % LANES, which.reshape(places.shape)]
-    return (drawn >> np.uint64(11)) * 2.0**-53
+    return (drawn >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _flat(of: Sequence[int], index: Sequence[Positions]) -> Words:

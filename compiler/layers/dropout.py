@@ -58,7 +58,7 @@ def dropout_of_part(op: DropoutOp, x: SSAValue, step: SSAValue, places: Mapping[
     """The dropout of a part of its operand, which has those positions along some axes and all of each other axis."""
     whole = ints(op.of) or shape_of(op.x)
     params = params_of(op) | {"axes": tuple(places), "of": tuple(whole) if places else ()}
-    return DropoutOp(x, step, *places.values(), **params)
+    return DropoutOp(x, step, *places.values(), results=None, **params)
 
 
 def dropout(b: GraphBuilder, x: Value, p: float = 0.5) -> SSAValue:

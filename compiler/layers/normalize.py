@@ -20,8 +20,8 @@ from npuc.compiler.layers.channels import columns, normalized, over_channels
 from npuc.compiler.layers.cuts import channel_cuts
 from npuc.compiler.layers.norm import NormLayer
 from npuc.compiler.layers.shape import view
-from npuc.dialects.tensors import shape_of
-from npuc.dialects.train.arithmetic import AffineOp, MulOp, SubOp
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.train.arithmetic import AffineOp, CastOp, MulOp, SubOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.norm import BatchNormDwOp
 from npuc.dialects.train.normalize import (
@@ -59,6 +59,8 @@ class ChannelMeanLayer(PerElementLayer[ChannelMeanOp]):
         assert g is not None
         channels, rank = shape_of(op.mean)[0], len(shape_of(op.x))
         each = emit(AffineOp(g, scale=channels / elements(op.x))).out
+        if tensor_type(each).element_type != tensor_type(op.x).element_type:
+            each = emit(CastOp(each, results=[tensor_of(tensor_type(op.x).element_type, shape_of(each))])).out
         row = view(each, (1, channels, *(1,) * (rank - 2)), emit)
         return [emit(ExpandOp(row, results=[op.x.type])).out]
 
@@ -85,7 +87,7 @@ class ChannelVarLayer(PerElementLayer[ChannelVarOp]):
         dx = emit(ChannelVarDxOp(g, op.x, op.mean)).dx if needs[0] else None
         if not needs[1]:
             return [dx, None]
-        far = emit(SubOp(op.mean, emit(ChannelMeanOp(op.x)).mean)).out
+        far = emit(SubOp(op.mean, emit(ChannelMeanOp(op.x, results=[op.mean.type])).mean)).out
         return [dx, emit(AffineOp(emit(MulOp(g, far)).out, scale=2.0)).out]
 
     def cuts(self, op: ChannelVarOp) -> Sequence[Cut]:

@@ -273,6 +273,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     network: str = ""
     backend: str
     hardware: HardwareDict
+    precision: str = "as-written"
     pipeline: str = ""
     defines: dict[str, Define] = msgspec.field(default_factory=dict[str, Define])
     warnings: list[str] = msgspec.field(default_factory=list[str])

@@ -18,6 +18,7 @@ from npuc.compiler.report.layers import Line, by_layer, costing, folded
 from npuc.compiler.report.memory import memory_text
 from npuc.compiler.report.model import LayerCertificate, Report
 from npuc.compiler.report.parallel_table import overlap_text, print_parallel, sums_text
+from npuc.compiler.report.precision import precision_text
 from npuc.compiler.report.staying import staying_text
 from npuc.compiler.report.verdict import (
     MAC_UNITS,
@@ -65,7 +66,8 @@ def _title(report: Report) -> str:
     what = "training step" if is_training(report) else "forward pass"
     name = report.network or report.source
     source = f" ({report.source})" if report.source and report.source != name else ""
-    return f"{name}{source}: {what} on {report.hardware.get('name', 'custom')}, backend {report.backend}"
+    on = f"{what} on {report.hardware.get('name', 'custom')}, backend {report.backend}"
+    return f"{name}{source}: {on}{precision_text(report)}"
 
 
 def _fitting_table(report: Report, lines: Sequence[Line], console: Console) -> Table:

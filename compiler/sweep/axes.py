@@ -19,7 +19,7 @@ from npuc.backends.hardware.schema import KEYS, Rows, Text, WrongValue
 from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
-from npuc.compiler.options import LEVELS, OBJECTIVES, CompileOptions
+from npuc.compiler.options import LEVELS, OBJECTIVES, PRECISIONS, CompileOptions
 from npuc.compiler.source import Source
 from npuc.compiler.sweep.devices import FLAGS, check_shared, devices_of
 from npuc.compiler.sweep.values import MOST_POINTS, read_values, too_many
@@ -39,10 +39,11 @@ OPTIONS = {
     "opt_level": "opt_level",
     "objective": "objective",
     "mapping": "mapping",
+    "precision": "precision",
     **{name: name for name in FLAGS},
 }
 """The options that may be varied: what they are called, and the keyword that each is."""
-WORDS = ("backend", "hardware", "objective", "parallel", "convention", "plan_objective")
+WORDS = ("backend", "hardware", "precision", "objective", "parallel", "convention", "plan_objective")
 """Those whose values are words."""
 
 
@@ -226,6 +227,8 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
             raise UsageError(f"--vary {key}: {e}", hint=f"{key} is: {KEYS[target].meaning}") from None
     elif target == "opt_level" and (isinstance(value, bool) or value not in LEVELS):
         raise UsageError(f"--vary {key}: unknown optimisation level {value}", hint="known: 0, 1, 2, 3")
+    elif target == "precision" and value not in PRECISIONS:
+        raise UsageError(f"--vary {key}: unknown precision '{value}'", hint=did_you_mean(str(value), PRECISIONS))
     elif target == "objective" and value not in OBJECTIVES:
         raise UsageError(f"--vary {key}: unknown objective '{value}'", hint=did_you_mean(str(value), OBJECTIVES))
     elif target == "backend":
@@ -255,8 +258,10 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
             said = "-b" if backends else None
         case "option":
             flags = {"hardware": "--hw", "opt_level": "-O", "objective": "--objective", "mapping": "--mapping"}
-            flag = {**flags, **FLAGS}[axis.target]
+            flag = {**flags, "precision": "--precision", **FLAGS}[axis.target]
             said = flag if options.get(axis.target) is not None else None
+            if axis.target == "precision" and "precision" in (options.get("overrides") or {}):
+                said = "--set precision"
             if axis.target == "devices" and options.get("mesh") is not None:
                 said = "--mesh"
     if said is not None:
@@ -273,9 +278,10 @@ def _check_options(axes: Sequence[Axis], options: CompileOptions) -> None:
             raise UsageError(f"--vary {axis.key}: there is one device", hint="--devices 16, or --vary devices=1,2,4,8")
     machines = next((axis.values for axis in axes if axis.target == "hardware"), (options.get("hardware"),))
     first = {axis.target: axis.values[0] for axis in axes if axis.place == "hardware"}
+    precisions = next((axis.values for axis in axes if axis.target == "precision"), (options.get("precision"),))
     for machine in machines:
         if machine is not None:
-            load_hardware(machine, {**(options.get("overrides") or {}), **first})
+            load_hardware(machine, {**(options.get("overrides") or {}), **first}, precisions[0])
 
 
 def _check_defines(axes: Sequence[Axis], options: CompileOptions, parameters: Parameters) -> None:

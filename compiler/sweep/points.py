@@ -227,12 +227,16 @@ class Points:
         return Request(self.source, lowering_options(self.source, options), texts, messages.add)
 
     def _is_lowered_for_machines(self, index: int, machines: Iterable[Hardware]) -> bool:
-        """Whether what is lowered depends on the machine: plans for time do, and the memory that it takes."""
+        """
+        Whether what is lowered depends on the machine: types where machines have others, plans for time, and the memory
+        that it takes.
+        """
         if self.options_of(index).get("plan_objective") == "time":
             return True
         machines = list(machines)
         limited = any(machine.get("dram.capacity_mib", float) is not None for machine in machines)
-        return limited or len({machine.get("memory.element_bytes", int) for machine in machines}) > 1
+        widths = {(machine.get("precision", str), machine.get("memory.element_bytes", int)) for machine in machines}
+        return limited or len(widths) > 1
 
     def _point(
         self, index: int, report: Report, lowered: Lowered, module: ModuleOp, messages: tuple[str, ...]

@@ -65,6 +65,8 @@ class Sweep:
         machine = machine_for(backend, chosen, _ignore, self.source.format)
         parts = [] if varied & {"hardware", "backend"} else [f"on {machine.name}"]
         parts += [] if "backend" in varied else [f"backend {self.backend}"]
+        fixed = self.options.get("precision")
+        parts += [] if fixed is None else [f"precision {fixed}"]
         parts += [f"{self.grid.devices:,} devices"] if self.grid.devices > 1 else []
         return ", ".join([" ".join([self.source.shown, *parts[:1]]), *parts[1:]])
 

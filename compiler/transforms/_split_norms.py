@@ -69,7 +69,7 @@ class _Steps:
 def _split(op: BatchNormOp) -> None:
     """Batch normalisation by the mean, the mean of squared distances from it, and the normalisation by both."""
     steps = _Steps(op)
-    mean = steps.add(ChannelMeanOp(op.x)).mean
+    mean = steps.add(ChannelMeanOp(op.x, results=[op.mean.type])).mean
     # Distances from a mean add up to 0, so that the variance has no slope along it: its gradient need not be computed,
     # nor be added up over devices.
     known = steps.add(DetachOp(mean)).out

@@ -25,6 +25,7 @@ from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
 from npuc.compiler.transforms._constants import Constants, form_of_result, part_of
 from npuc.compiler.transforms._divides import check_divides
+from npuc.compiler.transforms._gradient_casts import sum_in_own_type
 from npuc.compiler.transforms._spread_forms import Local, Segments, moving, sharding_of, with_shardings
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.dist.collective import (
@@ -52,6 +53,7 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
     """
     check_divides(func, network, plan, mesh)
     _Spreading(func, network, flows, plan, mesh).rewrite()
+    sum_in_own_type(func)
 
 
 @dataclass

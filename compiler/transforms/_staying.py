@@ -7,7 +7,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths, size_bytes
+from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths
 from npuc.compiler.analysis.epilogue import room_bytes, stream_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
@@ -19,7 +19,7 @@ from npuc.compiler.layers import get_layer, get_op_class
 from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
-from npuc.dialects.npu.resident import Holder, Resident, SameMemory, bytes_of, elements_of, memory_of
+from npuc.dialects.npu.resident import Holder, Resident, SameMemory, bytes_of, memory_of
 from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.npu.widths import Widths
 from npuc.dialects.provenance import layer_of, repeat_of

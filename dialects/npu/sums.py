@@ -20,12 +20,12 @@ def sum_type(result: Attribute, bits: int = ACCUMULATOR_BITS[0]) -> Attribute:
     With 32 bits f32 or i32, or the result's type if that is wider; with 16 the result's type if it has 16 bits, else
     bf16 or i16. Raises `ValueError` for other counts of bits. An element type that is no number is its own sum.
     """
+    element: Attribute = result
     if bits not in ACCUMULATOR_BITS:
         raise ValueError(f"accumulators have {' or '.join(map(str, ACCUMULATOR_BITS))} bits, got {bits}")
     if not isinstance(result, AnyFloat | IntegerType):
         return result
+    is_float, own = isinstance(result, AnyFloat), result.bitwidth
     if bits == 16:
-        narrow = bf16 if isinstance(result, AnyFloat) else i16
-        return result if result.bitwidth == bits else narrow
-    wide = f32 if isinstance(result, AnyFloat) else i32
-    return result if result.bitwidth >= bits else wide
+        return element if own == bits else bf16 if is_float else i16
+    return element if own >= bits else f32 if is_float else i32

@@ -359,7 +359,7 @@ class ConvertOp(IRDLOperation):
         super().__init__(operands=[block], result_types=[BlockType(shape, element)])
 
     def verify_(self) -> None:
-        own, new = cast(BlockType, self.block.type), cast(BlockType, self.result.type)
+        own, new = cast(BlockType, self.block.type), self.result.type
         if own.get_shape() != new.get_shape():
             raise VerifyException(f"expected a block of the shape of {own}, got {new}")
         _check_sum(self, own.element_type, new.element_type)

@@ -95,10 +95,12 @@ class TrainOp(ByTypes, IRDLOperation):
 
     `infer(*operand_types, **params)` is the shape rule: it returns the result types or raises VerifyException. Where
     the result is not determined by the operands (a reshape, the derivative of a strided convolution) `TAKES_RESULT`
-    is set and `infer` gets the intended types as `results`, checks them and returns them.
+    is set and `infer` gets the intended types as `results`, checks them and returns them. With `MAY_TAKE_RESULT` they
+    may be left out: `results` is then empty, and the shape rule says what is meant.
     """
 
     TAKES_RESULT: ClassVar[bool] = False
+    MAY_TAKE_RESULT: ClassVar[bool] = False
     MARKS: ClassVar[Mapping[int, str]] = {}
     """Operand number -> unit property that prints as `t` behind that operand."""
 
@@ -115,6 +117,8 @@ class TrainOp(ByTypes, IRDLOperation):
     def _infer(
         cls, operands: Sequence[Tensor], params: Mapping[str, Param], results: Sequence[Attribute] | None
     ) -> Types:
+        if cls.MAY_TAKE_RESULT:
+            return cast(_Inferring, cls).infer(*operands, **params, results=tuple(results or ()))
         if not cls.TAKES_RESULT:
             return cast(_Inferring, cls).infer(*operands, **params)
         if results is None:

@@ -1,6 +1,7 @@
 """Dropout."""
 
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -62,8 +63,9 @@ class DropoutOp(TrainOp):
         for axis, place in zip(axes, places, strict=True):
             if place.get_shape() != place_shape(shape[axis], len(shape) - axis):
                 raise VerifyException(f"the positions along axis {axis} are {shape_text(place)}, x is {shape_text(x)}")
-            if not isinstance(place.element_type, IntegerType) or place.element_type.width.data < 32:
-                raise VerifyException(f"positions are {place.element_type}, expected integers of 32 or 64 bits")
+            element: Attribute = place.element_type
+            if not isinstance(element, IntegerType) or element.width.data < 32:
+                raise VerifyException(f"positions are {element}, expected integers of 32 or 64 bits")
         return (x,)
 
 

@@ -13,7 +13,9 @@ from npuc.dialects.train.norm import (
     check_affine,
     check_dw,
     check_dx,
+    dw_types,
     float_channel_type,
+    norm_types,
 )
 
 _ONE = encode(1)
@@ -41,11 +43,11 @@ class GroupNormOp(NormBase):
     groups = prop_def(IntegerAttr, default_value=_ONE)
 
     @staticmethod
-    def infer(x: Tensor, *affine: Tensor, groups: int = 1, eps: float = 1e-5) -> Types:
+    def infer(x: Tensor, *affine: Tensor, results: Types = (), groups: int = 1, eps: float = 1e-5) -> Types:
         """Scale and shift have one value a channel."""
         statistic = _group_type(x, groups)
         check_affine(affine, float_channel_type(x))
-        return (x, statistic, statistic)
+        return norm_types(x, statistic, results)
 
 
 @irdl_op_definition
@@ -85,4 +87,4 @@ class GroupNormDwOp(NormDwBase):
     ) -> Types:
         """dy has x's type, the statistics one value for each image and group."""
         check_dw(dy, x, mean, var, _group_type(x, groups))
-        return (float_channel_type(x),) * len(results)
+        return dw_types(results, float_channel_type(x))

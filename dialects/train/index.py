@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, i1
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, i1, i8
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -118,7 +118,7 @@ def check_indices(index: Tensor) -> None:
     """The rule for indices: integers."""
     if index.element_type == i1:
         raise VerifyException("the indices have element type bool, expected i32 or i64")
-    if not isinstance(index.element_type, IntegerType):
+    if index.element_type == i8 or not isinstance(index.element_type, IntegerType):
         raise VerifyException(f"the indices have element type {index.element_type}, expected i32 or i64")
 
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, TensorType, i1
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, StringAttr, TensorType, i1, i8
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -28,7 +28,7 @@ def check_reduction(reduction: str, known: tuple[str, ...] = REDUCTIONS) -> None
 
 def _check_classes(logits: Tensor, labels: Tensor, reduction: str, label_smoothing: float = 0.0) -> None:
     check_float(logits)
-    if labels.element_type == i1 or not isinstance(labels.element_type, IntegerType):
+    if labels.element_type in (i1, i8) or not isinstance(labels.element_type, IntegerType):
         raise VerifyException(f"the labels have element type {element_text(labels.element_type)}, expected i32 or i64")
     if not logits.get_shape() or logits.get_shape()[:-1] != labels.get_shape():
         raise VerifyException(

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode
-from npuc.dialects.train.rules import channel_type, check_float, check_type
+from npuc.dialects.train.rules import as_precise, channel_type, check_float, check_precise, check_type
 
 EPS = encode(1e-5)
 """What is added to a variance by default."""
@@ -51,11 +51,17 @@ def rows_type(x: Tensor, axes: int) -> Tensor:
 
 
 def check_affine(affine: tuple[Tensor, ...], expected: Tensor) -> None:
-    """The rule of the optional scale and shift: at most these two, each of the expected type."""
+    """The rule of the optional scale and shift: at most these two, each of the expected type or more precise."""
     if len(affine) > 2:
         raise VerifyException(f"found {len(affine)} tensors beside the input, expected at most a scale and a shift")
     for what, found in zip(("scale", "shift"), affine, strict=False):
-        check_type(what, found, expected)
+        check_precise(what, found, expected)
+
+
+def norm_types(x: Tensor, statistic: Tensor, results: Types) -> Types:
+    """The results of a normalisation: y like x, the statistics as `statistic`, or more precise where results say so."""
+    mean, var = results[1:] if len(results) == 3 else (statistic, statistic)
+    return (x, as_precise(mean, statistic), as_precise(var, statistic))
 
 
 def check_dx(dy: Tensor, x: Tensor, others: tuple[Tensor, ...], scale: Tensor, statistic: Tensor) -> None:
@@ -65,20 +71,31 @@ def check_dx(dy: Tensor, x: Tensor, others: tuple[Tensor, ...], scale: Tensor, s
         raise VerifyException(f"found {len(others)} tensors beside dy and x, expected a mean and a variance")
     *gamma, mean, var = others
     for found in gamma:
-        check_type("scale", found, scale)
-    check_type("mean", mean, statistic)
-    check_type("variance", var, statistic)
+        check_precise("scale", found, scale)
+    check_precise("mean", mean, statistic)
+    check_precise("variance", var, statistic)
 
 
 def check_dw(dy: Tensor, x: Tensor, mean: Tensor, var: Tensor, statistic: Tensor) -> None:
     """The rule of the gradients of scale and shift: dy like x, then a mean and a variance."""
     check_type("dy", dy, x)
-    check_type("mean", mean, statistic)
-    check_type("variance", var, statistic)
+    check_precise("mean", mean, statistic)
+    check_precise("variance", var, statistic)
+
+
+def dw_types(results: Types, parameter: Tensor) -> Types:
+    """The results of the gradients of scale and shift: as `parameter`, or as precise as results say."""
+    return tuple(as_precise(found, parameter) for found in results)
 
 
 class NormBase(TrainOp):
-    """Operands and results of a normalisation: x, scale and shift; y and the statistics it was normalised by."""
+    """
+    Operands and results of a normalisation: x, scale and shift; y and the statistics it was normalised by.
+
+    Scale, shift and statistics have x's element type or wider floats: a norm of bf16 may keep them in f32.
+    """
+
+    MAY_TAKE_RESULT: ClassVar[bool] = True
 
     x = operand_def(TensorType)
     affine = var_operand_def(TensorType)
@@ -135,11 +152,11 @@ class BatchNormOp(NormBase):
     name = "train.batch_norm"
 
     @staticmethod
-    def infer(x: Tensor, *affine: Tensor, eps: float = 1e-5) -> Types:
+    def infer(x: Tensor, *affine: Tensor, results: Types = (), eps: float = 1e-5) -> Types:
         """Scale and shift have one value a channel."""
         channel = float_channel_type(x)
         check_affine(affine, channel)
-        return (x, channel, channel)
+        return norm_types(x, channel, results)
 
 
 @irdl_op_definition
@@ -208,7 +225,7 @@ class BatchNormDwOp(NormDwBase):
         """dy has x's type, the statistics one value a channel."""
         channel = float_channel_type(x)
         check_dw(dy, x, mean, var, channel)
-        return (channel,) * len(results)
+        return dw_types(results, channel)
 
 
 @irdl_op_definition
@@ -248,13 +265,13 @@ class LayerNormOp(NormBase):
     name = "train.layer_norm"
 
     @staticmethod
-    def infer(x: Tensor, *affine: Tensor, eps: float = 1e-5) -> Types:
+    def infer(x: Tensor, *affine: Tensor, results: Types = (), eps: float = 1e-5) -> Types:
         """Scale and shift have the sizes of the last axes."""
         if not affine:
             raise VerifyException("expected a scale beside the input")
         axes = len(affine[0].get_shape())
         check_affine(affine, last_type(x, axes))
-        return (x, rows_type(x, axes), rows_type(x, axes))
+        return norm_types(x, rows_type(x, axes), results)
 
 
 @irdl_op_definition
@@ -285,4 +302,4 @@ class LayerNormDwOp(NormDwBase):
         axes = len(x.get_shape()) - len(mean.get_shape())
         last = last_type(x, axes)
         check_dw(dy, x, mean, var, rows_type(x, axes))
-        return (last,) * len(results)
+        return dw_types(results, last)

@@ -8,6 +8,8 @@ Together they are batch normalisation in steps that can be shared along the batc
     %y = train.normalize %x, %gamma, %beta, %mean, %var
 """
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import FloatAttr, TensorType
 from xdsl.irdl import (
     irdl_op_definition,
@@ -24,23 +26,29 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor
 from npuc.dialects.train.base import TrainOp, Types
 from npuc.dialects.train.norm import EPS, NormBackBase, check_affine, check_dx, float_channel_type
-from npuc.dialects.train.rules import check_type
+from npuc.dialects.train.rules import as_precise, check_precise
 
 
 @irdl_op_definition
 class ChannelMeanOp(TrainOp):
-    """`train.channel_mean %x : (tensor<2x4x6xf32>) -> tensor<4xf32>`: the mean a channel of [batch, channels, …]."""
+    """
+    `train.channel_mean %x : (tensor<2x4x6xf32>) -> tensor<4xf32>`: the mean a channel of [batch, channels, …].
+
+    It has x's element type, or wider floats where the result says so.
+    """
 
     name = "train.channel_mean"
+    MAY_TAKE_RESULT: ClassVar[bool] = True
 
     x = operand_def(TensorType)
     mean = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor) -> Types:
+    def infer(x: Tensor, results: Types = ()) -> Types:
         """One value a channel."""
-        return (float_channel_type(x),)
+        channel = float_channel_type(x)
+        return (as_precise(results[0], channel) if results else channel,)
 
 
 @irdl_op_definition
@@ -60,10 +68,9 @@ class ChannelVarOp(TrainOp):
 
     @staticmethod
     def infer(x: Tensor, mean: Tensor) -> Types:
-        """One value a channel."""
-        channel = float_channel_type(x)
-        check_type("mean", mean, channel)
-        return (channel,)
+        """One value a channel, as precise as the mean."""
+        check_precise("mean", mean, float_channel_type(x))
+        return (mean,)
 
 
 @irdl_op_definition
@@ -82,8 +89,8 @@ class ChannelVarDxOp(TrainOp):
     def infer(dvar: Tensor, x: Tensor, mean: Tensor) -> Types:
         """The type of x; the others have one value a channel."""
         channel = float_channel_type(x)
-        check_type("dvar", dvar, channel)
-        check_type("mean", mean, channel)
+        check_precise("dvar", dvar, channel)
+        check_precise("mean", mean, channel)
         return (x,)
 
 
@@ -113,8 +120,8 @@ class NormalizeOp(TrainOp):
             raise VerifyException(f"found {len(others)} tensors beside the input, expected a mean and a variance")
         *affine, mean, var = others
         check_affine(tuple(affine), channel)
-        check_type("mean", mean, channel)
-        check_type("variance", var, channel)
+        check_precise("mean", mean, channel)
+        check_precise("variance", var, channel)
         return (x,)
 
 
@@ -139,7 +146,7 @@ class NormalizeDxOp(TrainOp):
             raise VerifyException(f"found {len(others)} tensors beside dy, expected a variance and at most a scale")
         *gamma, var = others
         check_affine(tuple(gamma), channel)
-        check_type("variance", var, channel)
+        check_precise("variance", var, channel)
         return (dy,)
 
 
@@ -156,7 +163,7 @@ class NormalizeDstatsOp(NormBackBase):
 
     @staticmethod
     def infer(dy: Tensor, x: Tensor, *others: Tensor, eps: float = 1e-5) -> Types:
-        """One value a channel; dy has x's type."""
+        """As the statistics, one value a channel; dy has x's type."""
         channel = float_channel_type(x)
         check_dx(dy, x, others, channel, channel)
-        return (channel, channel)
+        return (others[-2], others[-1])

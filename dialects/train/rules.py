@@ -83,6 +83,26 @@ def check_type(what: str, found: Tensor, expected: Tensor) -> None:
         raise VerifyException(f"{what} is {found}, expected {expected}")
 
 
+def is_precise(found: Tensor, expected: Tensor) -> bool:
+    """Whether a tensor has the expected type, or one of wider floats of that shape."""
+    if found == expected:
+        return True
+    element, least = found.element_type, expected.element_type
+    wider = isinstance(element, AnyFloat) and isinstance(least, AnyFloat) and element.bitwidth > least.bitwidth
+    return wider and found.get_shape() == expected.get_shape()
+
+
+def check_precise(what: str, found: Tensor, expected: Tensor) -> None:
+    """The rule for parameters and statistics beside an operand: its element type, or wider floats."""
+    if not is_precise(found, expected):
+        check_type(what, found, expected)
+
+
+def as_precise(found: Tensor, expected: Tensor) -> Tensor:
+    """The type of a result that may be more precise than expected: the one found if it is, else the expected one."""
+    return found if is_precise(found, expected) else expected
+
+
 def check_like_output(dy: Tensor, y: Tensor) -> None:
     """The rule of a derivative that reads the output y."""
     if dy != y:

@@ -1,4 +1,4 @@
-"""Groups of folds that wait for the array's edge: the closed forms and the tile sequence against a walk fold by fold."""
+"""Groups of folds that wait for the array's edge: closed forms and tile sequence against a walk fold by fold."""
 
 from collections.abc import Callable
 from dataclasses import replace

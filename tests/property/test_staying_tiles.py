@@ -25,6 +25,7 @@ from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.provenance import layer_of
 from tests.property.test_fused_tiles import finishing
 from tests.property.test_tiles import SETTINGS, Array, Draw, call, cases
+from tests.widths import of_bytes
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +98,7 @@ def test_tiles_compute_the_same_and_move_what_does_not_stay(program: Program) ->
     before = call(program.module, program.arrays)
     wanted = expected(program.module)
     rooms = [
-        staying_room(op.nest, op.schedule, op.resident.names)
+        staying_room(op.nest, op.schedule, of_bytes(op.nest, 1), op.resident.names)
         for op in program.module.walk()
         if isinstance(op, ContractOp)
     ]

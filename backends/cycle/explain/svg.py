@@ -91,7 +91,9 @@ def _shade(state: State) -> str:
 
 def _legend(line: Timeline, y: float) -> Iterator[str]:
     x = float(LEFT)
-    for state in (state for state in ORDER if state != "edge" or line.total(state)):
+    for state in ORDER:
+        if state == "edge" and not line.total(state):
+            continue
         yield rect(x, y - 10, 12, 12, COLOURS[state], _shade(state))
         yield text(x + 18, y, NAMES[state])
         x += 18 + 7.3 * len(NAMES[state]) + 24

@@ -173,8 +173,8 @@ def _stationary(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str,
         what = "sums go out" if array.dataflow == "os" else "operands come in"
         yield (
             "",
-            f"in {native['groups']:,} groups on one stationary tile, which wait {native['edge_cycles']:,} cycles for the "
-            f"array's edge: {what} beside the neighbour, {_counted_elements(array.edge_elements)} a port and cycle",
+            f"in {native['groups']:,} groups on one stationary tile, which wait {native['edge_cycles']:,} cycles for "
+            f"the array's edge: {what} beside the neighbour, {_counted_elements(array.edge_elements)} a port and cycle",
         )
     if "explicit_cycles" in native and machine.transpose != "explicit":
         yield "", f"with explicit transposes it would take {native['explicit_cycles']:,} cycles"

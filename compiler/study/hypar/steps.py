@@ -72,7 +72,8 @@ def step_of(network: Network, strategy: Strategy, convention: Convention, device
         for topology in TOPOLOGIES
     }
     plan = plan_of_program(module)
-    return Step(work.totals.macs or 0, found, gb=None if plan is None else float(Fraction(plan.total.bytes)) / 1e9)
+    moved = None if plan is None or plan.total.bytes is None else float(Fraction(plan.total.bytes)) / 1e9
+    return Step(work.totals.macs or 0, found, gb=moved)
 
 
 def _cost(report: Report, work: Report) -> Cost:

@@ -19,6 +19,8 @@ from npuc.compiler.study.igo.networks import BATCHES
 
 STEPS = ("interleaving", "rearrangement", "best_of_three", "data_partitioning")
 """The steps of the method; each has those before it."""
+WIDTH = {"memory.element_bytes": 2}
+"""The tables of products have no types: elements of 16 bits."""
 AVERAGE = "avg"
 """The arithmetic mean over the models, where a model's name is due."""
 
@@ -35,7 +37,7 @@ class Setting:
     @property
     def machine(self) -> Machine:
         """Its preset with this bandwidth and number of cores."""
-        overrides = {"array.cores": self.cores, "dram.gb_per_s": self.gb_per_s}
+        overrides = {"array.cores": self.cores, "dram.gb_per_s": self.gb_per_s, **WIDTH}
         return machine_from(machine_target(load_hardware(f"igo-{self.npu}", overrides)))
 
     @property

@@ -283,13 +283,14 @@ def test_compile_checks_the_passes_that_ran(npuc: Npuc) -> None:
     assert outcome.status == 0
     checked = [line.split(": ")[2] for line in outcome.err.splitlines() if line.startswith("npuc: check: ")]
     assert [step.partition("{")[0] for step in checked] == [
+        "set-precision",
         "autodiff",
         "lower-to-npu",
         "interleave",
         "rearrange",
         "schedule",
     ]
-    assert all("traffic" in step for step in checked[2:])
+    assert all("traffic" in step for step in checked[3:])
 
 
 GEMM = """func.func @pair(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {

@@ -2,15 +2,15 @@
 A systolic array with a second set of registers, element by element and cycle by cycle: groups of folds that overlap.
 
 Every element has a working register and a shadow. Along each column run as many lanes as the port at its edge takes
-elements in a cycle; what is on a lane moves a row a cycle. A group is a stationary tile and the vectors that stream past
-it; its first vector, which carries a mark, makes each element that it reaches change over:
+elements in a cycle; what is on a lane moves a row a cycle. A group is a stationary tile and the vectors that stream
+past it; its first vector, which carries a mark, makes each element that it reaches change over:
 
     ws    the weight in the shadow becomes the working one. From then on weights of the next group may come in at the
           top, and each stays in the shadow of its row
     os    the sum goes to the shadow, and a new one begins. From the shadow it goes out at the bottom
 
-So all events of an element at row r and column c happen r + c cycles later than those of the first. A `Clash` is a weight
-that is not there when it is needed, a shadow that is overwritten too early, or a lane that would carry too much.
+So all events of an element at row r and column c happen r + c cycles later than those of the first. A `Clash` is a
+weight that is not there when it is needed, a shadow that is overwritten too early, or a lane that would carry too much.
 """
 
 from collections.abc import Sequence

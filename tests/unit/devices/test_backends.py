@@ -19,7 +19,7 @@ def exchanged(report: Report) -> list[tuple[str, str, object, object, Fraction]]
     """What devices exchange, in elements."""
     width = report.hardware["memory"]
     assert isinstance(width, dict)
-    size = width["element_bytes"]
+    size = width.get("element_bytes", 2 if report.precision == "bf16" else 4)
     assert isinstance(size, int)
     rows = [row for row in report.ops if row.kind == "comm"]
     found: list[tuple[str, str, object, object, Fraction]] = []

@@ -26,7 +26,7 @@ def test_backend_of_another_distribution_is_found(outside: Path) -> None:
 def test_a_backend_may_do_without_schedules(outside: Path) -> None:
     table = "layer,M,N,K\nfc,8,8,8\n"
     scheduled = compile_source(table, "csv", backend="npu-tick", hardware="igo-small")
-    assert scheduled.pipeline == "lower-to-npu,schedule"
+    assert scheduled.pipeline == 'set-precision{to="bf16"},lower-to-npu,schedule'
     free = compile_source(table, "csv", backend="npu-tick", hardware={"name": "unscheduled"})
     assert free.pipeline == "lower-to-npu"
     assert free.totals.seconds == scheduled.totals.seconds == 1e-6

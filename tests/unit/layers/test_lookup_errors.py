@@ -19,8 +19,8 @@ from tests.unit.layers.wrong_call import message_of
             "12: argument 'stop' of arange (layer 'h'): found 0 to before 4 in steps of -1, which has no element",
         ),
         (
-            "h = arange(5, dtype=i8)",
-            "21: argument 'dtype' of arange (layer 'h'): found 'i8', expected one of f32, bf16, f16, f64, i32, "
+            "h = arange(5, dtype=u8)",
+            "21: argument 'dtype' of arange (layer 'h'): found 'u8', expected one of f32, bf16, f16, f64, i8, i32, "
             "i64, bool",
         ),
         (
@@ -113,7 +113,7 @@ from tests.unit.layers.wrong_call import message_of
         ),
         (
             "h = one_hot(i, 3, dtype=u8)",
-            "25: argument 'dtype' of one_hot (layer 'h'): found 'u8', expected one of f32, bf16, f16, f64, i32, "
+            "25: argument 'dtype' of one_hot (layer 'h'): found 'u8', expected one of f32, bf16, f16, f64, i8, i32, "
             "i64, bool",
         ),
         # reduction

@@ -24,7 +24,7 @@ def test_rows_of_a_table_with_gradients() -> None:
     assert {(r.batch, r.m, r.n, r.k) for r in report.ops[2:]} == {(1, 7, 3, 8)}
     assert report.totals.macs == 2 * 6 * 5 * 4 + 3 * 12 * 7 * 3 * 8
     assert report.network == "small"
-    assert report.pipeline == "lower-to-npu,schedule"
+    assert report.pipeline == 'set-precision{to="bf16"},lower-to-npu,schedule'
     assert report.warnings == []
 
 
@@ -38,7 +38,7 @@ def test_gradients_of_a_table_run_together_by_default() -> None:
         ("a/fc2", "dxdw", 12, "<string>:3:1"),
     ]
     assert report.totals.macs == 2 * 6 * 5 * 4 + 3 * 12 * 7 * 3 * 8
-    assert report.pipeline == 'lower-to-npu,interleave{mode="best"},schedule'
+    assert report.pipeline == 'set-precision{to="bf16"},lower-to-npu,interleave{mode="best"},schedule'
     assert report.warnings == []
 
 

@@ -75,7 +75,7 @@ def _cut(
 ) -> None:
     """Cut tiles of all these levels to the least ones until a step of the first fits."""
     wide = np.broadcast_to(widths, drawn.whole.shape)
-    rows: Ints = np.arange(order.shape[1])
+    rows: Ints = np.arange(order.shape[1], dtype=np.int64)
     for place in range(len(order)):
         step = np.minimum(tiles[0][:, rows] * wide[:, rows], drawn.whole[:, rows])
         rows = rows[np.flatnonzero(room.need(step) > size)]

@@ -1,0 +1,19 @@
+"""What a report says of the program's float types."""
+
+from npuc.compiler.report.model import Report
+
+_WORDS = {
+    "f32": ", floats f32",
+    "f16": ", floats f16",
+    "bf16": ", floats bf16",
+    "mixed": ", mixed precision: products bf16, parameters f32",
+}
+
+
+def precision_text(report: Report) -> str:
+    """What floats are, as an addition to a title; nothing where they are as the program has them."""
+    memory = report.hardware.get("memory")
+    width = memory.get("element_bytes") if isinstance(memory, dict) else None
+    if width is not None:
+        return f", every float priced at {width} byte{'' if width == 1 else 's'} (memory.element_bytes)"
+    return _WORDS.get(report.precision, "")

@@ -1,0 +1,131 @@
+"""
+Mixed precision against PyTorch.
+
+Types are judged by the dispatch of `torch.autocast("cuda")` itself, which runs on fake tensors without a GPU; values
+and gradients by `torch.autocast("cpu")` wherever its lists give the types that CUDA's give.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
+from xdsl.context import Context
+
+from npuc.compiler.interpreter.execute import execute
+from npuc.compiler.layers.base import Array
+from npuc.compiler.transforms.autodiff import AutodiffPass
+from tests.calls import Call, all_calls
+from tests.calls.values import CalledNet, random_values
+from tests.pytorch.autocast import TYPES, autocast, called, mixed, types_of
+from tests.pytorch.counterparts import RANDOM
+
+torch.set_num_threads(1)
+
+TYPED = frozenset({"cast", "arange", "zeros", "ones", "full", "one_hot"})
+"""Functions whose result type their arguments say."""
+OTHERS = {
+    "slice": "PyTorch asks for a GPU's driver to index a tensor",
+    "binary_cross_entropy": "PyTorch refuses it under autocast",
+    "roi_align": "its counterpart reads the values of boxes, which fake tensors do not have",
+    "index_select list": "its counterpart makes a tensor on another device",
+}
+"""Calls whose types PyTorch does not say, and why."""
+SINGLE = ("group_norm", "instance_norm")
+"""Of one channel a group they are one operation, which has the type of group normalisation unless it has no scale."""
+ROUNDED = {
+    "conv_transpose": "PyTorch rounds before the bias where it has no kernel for a window",
+    "batch_norm": "the counterpart has no running statistics, so that PyTorch rounds those of the batch",
+    "roi_align": "the counterpart is made of operations of bf16",
+    "local_response_norm": "PyTorch squares in bf16",
+}
+"""Where PyTorch rounds more often, so that units in the last place are those of the largest value."""
+CANCELLING = ("norm",)
+"""Functions whose gradients are small differences of large numbers."""
+NAMES = [name for name in all_calls() if name.split()[0] not in RANDOM | TYPED]
+GRADIENT = 2.0**-6
+
+
+def types_on_cuda(call: Call, net: CalledNet, values: Mapping[str, Array], *, short: bool) -> list[torch.dtype]:
+    """The types of a call's results under autocast on a GPU, which need not be there."""
+    with FakeTensorMode():
+        tensors = {
+            n: torch.empty(
+                v.shape, dtype=torch.float32 if v.dtype.kind == "f" else torch.tensor(v).dtype, device="cuda"
+            )
+            for n, v in values.items()
+        }
+        torch.set_autocast_dtype("cuda", torch.bfloat16)
+        torch.set_autocast_enabled("cuda", True)
+        try:
+            return [y.dtype for y in called(call, net, tensors, short=short)]
+        finally:
+            torch.set_autocast_enabled("cuda", False)
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OTHERS])
+@settings(max_examples=3, deadline=None)
+@given(data=st.data())
+def test_types_are_those_of_autocast_on_cuda(name: str, short: bool, data: st.DataObject) -> None:
+    call = all_calls()[name](data)
+    net = mixed(call, short=short)
+    theirs = types_on_cuda(call, net, random_values(call, net, seed=0), short=short)
+    for ours, type in zip(types_of(net), theirs, strict=True):
+        if type.is_floating_point and not _is_view_of_a_sum(call, net) and not _is_single(call):
+            assert TYPES[ours] == type
+
+
+def _is_single(call: Call) -> bool:
+    """Whether a group has one channel."""
+    x = call.tensors.get("x", ())
+    return call.function in SINGLE and (call.function == "instance_norm" or call.arguments["groups"] == x[1])
+
+
+def _is_view_of_a_sum(call: Call, net: CalledNet) -> bool:
+    """Whether a sum has nothing to add up, so that it is a view of its operand."""
+    return call.function == "sum" and not any(op.name == "train.reduce" for op in net.module.walk())
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["f32", "bf16"])
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: st.DataObject) -> None:
+    call = all_calls()[name](data)
+    net = mixed(call, short=short)
+    values = random_values(call, net, seed=data.draw(st.integers(0, 1000)))
+    judged = autocast(call, net, values, short=short)
+    found = types_of(net)
+    if any(y.is_floating_point() and TYPES[t] != y.dtype for y, t in zip(judged.outputs, found, strict=True)):
+        return  # the lists of the CPU are not those of CUDA here
+    if net.has_loss:
+        AutodiffPass().apply(Context(), net.module)
+    run = execute(net.module, values)
+    for number, (theirs, type) in enumerate(zip(judged.outputs, found, strict=True)):
+        ours = np.asarray(run.outputs[f"out{number}"])
+        rounded = call.function.startswith(tuple(ROUNDED))
+        assert_near(ours, theirs.double().numpy(), type, f"result {number}", rounded=rounded)
+    for argument, gradient in run.gradients.items():
+        expected = judged.gradients[argument]
+        least = 1.0 if call.function.endswith(CANCELLING) else 1e-3
+        scale = max(float(np.abs(expected).max(initial=0.0)), least)
+        np.testing.assert_allclose(gradient, expected, rtol=0, atol=GRADIENT * scale, err_msg=f"gradient of {argument}")
+
+
+def assert_near(ours: Array, theirs: Array, type: str, what: str, *, rounded: bool) -> None:
+    """Within one unit in the last place of bf16, f32 to 1e-5 of the largest value."""
+    assert ours.shape == theirs.shape, what
+    if type != "bf16" and not rounded:
+        scale = max(float(np.abs(theirs).max(initial=0.0)), 1e-3)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5 * scale, err_msg=what)
+        return
+    largest = np.maximum(np.maximum(np.abs(ours), np.abs(theirs)), 2.0**-126)
+    if rounded:
+        largest = np.full_like(largest, largest.max(initial=2.0**-126))
+    unit = 2.0 ** (np.floor(np.log2(largest)) - 7)
+    worst = float((np.abs(ours - theirs) / unit).max(initial=0.0))
+    assert worst <= 1.0, f"{what}: {worst} units in the last place apart"
