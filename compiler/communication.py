@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -25,15 +26,19 @@ from npuc.compiler.analysis.elements import size_bytes
 from npuc.compiler.analysis.network.collectives import Collective, Cost, collective_cost, messages_cost
 from npuc.compiler.analysis.network.topology import Placement
 from npuc.compiler.analysis.parallel.planning import PLAN
+from npuc.compiler.analysis.parallel.traffic import exchanged
 from npuc.compiler.layers.base import elements
 from npuc.compiler.report import OpRow, Report, total
 from npuc.compiler.report.verdict import time_text
 from npuc.dialects.dist.collective import (
+    AddendOp,
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
     CopyOp,
     DistOp,
+    OnceOp,
+    PlaceOp,
     ReduceScatterOp,
     SendReceiveOp,
     SliceOp,
@@ -51,7 +56,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-3
 """What planned seconds may be off without a word."""
-FREE = (SliceOp, CopyOp)
+FREE = (SliceOp, CopyOp, OnceOp, AddendOp, PlaceOp)
 """What moves nothing between devices."""
 _KINDS: dict[type[DistOp], Collective] = {
     AllReduceOp: "all_reduce",
@@ -81,6 +86,7 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
     for func, mesh in found:
         placement = _placement(mesh, machine, report.backend, warnings)
         moved = list(exchanges(func, placement, machine))
+        native |= sums_of(moved, mesh)
         times = [None if e.cost is None else float(e.cost.seconds) for e in moved]
         if all(seconds is not None for seconds in times):
             native["comm_seconds"] = fsum(seconds for seconds in times if seconds is not None)
@@ -94,6 +100,27 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
             _compare(func, report.totals.seconds, native["comm_seconds"], warnings)
         rows += [_row(exchange, len(rows) + n) for n, exchange in enumerate(moved)]
     return replace(report, ops=rows, totals=total(rows), warnings=warnings, native=native)
+
+
+def sums_of(moved: Sequence[Exchange], mesh: Mesh) -> dict[str, int | float]:
+    """
+    What sums of weights' gradients move of all, and what everything else does: bytes.
+
+    Operands are what a device hands in; what it reads of P bytes that n devices sum is 2 P (n - 1) / n.
+    """
+    found: dict[str, int | float] = {}
+    for name, of_weights in (("gradient", True), ("other", False)):
+        own = [exchange for exchange in moved if (role_of(exchange.op) is Role.DW) is of_weights]
+        read = sum((_read(exchange, mesh) for exchange in own), Fraction(0))
+        found[f"{name}_operand_bytes"] = sum(exchange.size for exchange in own)
+        found[f"{name}_read_bytes"] = read.numerator if read.denominator == 1 else float(read)
+    return found
+
+
+def _read(exchange: Exchange, mesh: Mesh) -> Fraction:
+    """The bytes that one device reads of others, on average."""
+    elements_read = 2 * sum(exchanged(exchange.op, mesh).values(), Fraction(0)) / mesh.devices
+    return elements_read * exchange.size / max(1, elements(exchange.op.x))
 
 
 def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[str]) -> None:

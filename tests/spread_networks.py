@@ -66,6 +66,47 @@ network words(batch=8) {
   optimizer sgd(lr=0.01, momentum=0.9, nesterov=true)
 }
 """
+BLOCK = """
+network block(batch=8) {
+  input t: i32[batch, 8]
+  labels y: i32[batch, 8]
+  table = param([16, 16])
+  places = param([24, 16])
+  x = embedding(t, weight=table) + slice(places, 0, 8, 16)
+  a = multi_head_attention(layer_norm(x), 8, causal=true, joint=true, dropout=0.5)
+  f = linear(gelu(linear(x, 32)), 16)
+  r = x + dropout(a, 0.5) + f
+  logits = matmul(layer_norm(r), table, transpose_b=true)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.01, momentum=0.9)
+}
+"""
+SUMS = """
+network sums(batch=8) {
+  input x: f32[batch, 16]
+  input t: f32[batch, 16]
+  table = param([8, 16])
+  shared = param([16, 16])
+  u, v = split(linear(x, 32), [8, 24], axis=1)
+  g, h = split(linear(x, 32), 16, axis=1)
+  a = linear(g * sigmoid(h), weight=shared)
+  b = linear(concat([u, v], axis=1), 16, bias=false) * 3.0
+  c = matmul(a, shared, transpose_b=true)
+  y = a - b + reshape(linear(b, 16), [batch, 16]) + (c + b)
+  z = y + sum(table, axis=0) + sum(shared, axis=0) + matmul(y, slice(shared, 0, 0, 16))
+  loss dot_loss(z, t)
+  optimizer sgd(lr=0.01, momentum=0.9)
+}
+"""
+GATES = """
+network gates(batch=8) {
+  input x: f32[batch, 2, 8]
+  input t: f32[batch, 2, 8]
+  h = lstm(x, 8)
+  loss dot_loss(h, t)
+  optimizer sgd(lr=0.01)
+}
+"""
 
 
 @st.composite
@@ -76,7 +117,7 @@ def whole_networks(draw: st.DrawFn) -> ModuleOp:
     value = net.input("x", 8, 8, 4, 4) if image else net.input("x", 8, 16)
     shared = None if image else net.param("shared", 16, 16)
     earlier: list[SSAValue] = [value]
-    steps = ["layer", "layer", "relu", "add", "mul", "own"]
+    steps = ["layer", "layer", "relu", "add", "mul", "own", "both"]
     for _ in range(draw(st.integers(1, 4))):
         step = draw(st.sampled_from(steps))
         if step == "mul":
@@ -86,6 +127,11 @@ def whole_networks(draw: st.DrawFn) -> ModuleOp:
             value = net.call("relu", value)
         elif step in ("add", "mul"):
             value = net.call(step, value, draw(st.sampled_from(same)))
+        elif step == "both" and not image:
+            parts = [
+                net.call("linear", one, 16, bias=draw(st.booleans())) for one in (value, draw(st.sampled_from(same)))
+            ]
+            value = net.call(draw(st.sampled_from(["add", "sub"])), *parts)
         elif image:
             groups = 8 if step == "own" else 1
             value = net.call("conv2d", value, 8, 3, padding=1, groups=groups, bias=draw(st.booleans()))

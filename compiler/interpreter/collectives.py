@@ -7,18 +7,22 @@ Nothing is computed that a device could not know: what it needs of another goes 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import accumulate
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from npuc.compiler.layers.base import Array
 from npuc.dialects.dist import (
+    AddendOp,
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
     CopyOp,
     DistOp,
     Mesh,
+    OnceOp,
+    PlaceOp,
     ReduceScatterOp,
     SendReceiveOp,
     SliceOp,
@@ -47,28 +51,48 @@ class Wire:
 
 @dataclass(frozen=True)
 class _Digit:
-    """The digit of a level in an axis that is whole at it: so many values stand `outside` of it and `parts` in it."""
+    """
+    The digit of a level in an axis that is whole at it: so many values stand `outside` of it and `parts` in it.
+
+    Each of the `segments` of the axis has the digit for itself.
+    """
 
     axis: int
     outside: int
     parts: int
+    segments: tuple[int, ...] = ()
 
     def split(self, array: Array) -> list[Array]:
         """The part of an array for each value of the digit."""
+        pieces = [self._split(piece) for piece in self._pieces(array)]
+        return [np.concatenate(same, self.axis) for same in zip(*pieces, strict=True)]
+
+    def join(self, arrays: Arrays) -> Array:
+        """The array of which these are the parts: the inverse of `split`."""
+        pieces = [self._pieces(array) for array in arrays]
+        return np.concatenate([self._join(same) for same in zip(*pieces, strict=True)], self.axis)
+
+    def _pieces(self, array: Array) -> list[Array]:
+        """What an array has of each segment."""
+        if not self.segments:
+            return [array]
+        of = sum(self.segments) // array.shape[self.axis]
+        return np.split(array, [end // of for end in accumulate(self.segments[:-1])], self.axis)
+
+    def _split(self, array: Array) -> list[Array]:
         shape, axis = array.shape, self.axis
         digits = array.reshape(*shape[:axis], self.outside, self.parts, -1, *shape[axis + 1 :])
         local = (*shape[:axis], shape[axis] // self.parts, *shape[axis + 1 :])
         return [digits.take(part, axis + 1).reshape(local) for part in range(self.parts)]
 
-    def join(self, arrays: Arrays) -> Array:
-        """The array of which these are the parts: the inverse of `split`."""
+    def _join(self, arrays: Arrays) -> Array:
         shape, axis = arrays[0].shape, self.axis
         digits = [array.reshape(*shape[:axis], self.outside, -1, *shape[axis + 1 :]) for array in arrays]
         return np.stack(digits, axis + 1).reshape(*shape[:axis], shape[axis] * self.parts, *shape[axis + 1 :])
 
 
-def _digit(mesh: Mesh, level: int, axis: int, within: Sequence[int]) -> _Digit:
-    return _Digit(axis, mesh.outside(level, within), mesh.sizes[level])
+def _digit(mesh: Mesh, level: int, axis: int, within: Sequence[int], segments: tuple[int, ...]) -> _Digit:
+    return _Digit(axis, mesh.outside(level, within), mesh.sizes[level], segments)
 
 
 def _total(arrays: Arrays) -> Array:
@@ -83,7 +107,7 @@ def exchange(op: DistOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
 
 def _slice(op: SliceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    digit = _digit(mesh, level, op.axis.value.data, ints(op.within))
+    digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
     return [digit.split(array)[mesh.coordinates(device)[level]] for device, array in enumerate(arrays)]
 
 
@@ -98,7 +122,7 @@ def _in_groups(mesh: Mesh, level: int, made: Callable[[int, int, tuple[int, ...]
 
 def _all_gather(op: AllGatherOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    digit = _digit(mesh, level, op.axis.value.data, ints(op.within))
+    digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
         return digit.join([wire.take(level, device, owner, arrays[owner]) for owner in group])
@@ -108,8 +132,8 @@ def _all_gather(op: AllGatherOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list
 
 def _all_to_all(op: AllToAllOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    split = _digit(mesh, level, op.split.value.data, ints(op.split_within))
-    concat = _digit(mesh, level, op.concat.value.data, ints(op.concat_within))
+    split = _digit(mesh, level, op.split.value.data, ints(op.split_within), ints(op.split_segments))
+    concat = _digit(mesh, level, op.concat.value.data, ints(op.concat_within), ints(op.concat_segments))
     parts = [split.split(array) for array in arrays]
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
@@ -120,7 +144,7 @@ def _all_to_all(op: AllToAllOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[
 
 def _reduce_scatter(op: ReduceScatterOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    digit = _digit(mesh, level, op.axis.value.data, ints(op.within))
+    digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
     return _scattered(mesh, level, [digit.split(array) for array in arrays], wire)
 
 
@@ -159,8 +183,25 @@ def _collected(mesh: Mesh, level: int, arrays: Arrays, wire: Wire) -> list[Array
     return _in_groups(mesh, level, made)
 
 
-def _copy(op: CopyOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
+def _copy(op: CopyOp | OnceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     return list(arrays)
+
+
+def _addend(op: AddendOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
+    over = levels_of(op)
+    first = [not any(mesh.coordinates(device)[level] for level in over) for device in range(mesh.devices)]
+    return [array if own else np.zeros_like(array) for own, array in zip(first, arrays, strict=True)]
+
+
+def _place(op: PlaceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
+    (level,) = levels_of(op)
+    digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
+
+    def made(device: int, part: int, group: tuple[int, ...]) -> Array:
+        own = arrays[device]
+        return digit.join([own if n == part else np.zeros_like(own) for n in range(digit.parts)])
+
+    return _in_groups(mesh, level, made)
 
 
 def _send_receive(op: SendReceiveOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
@@ -183,5 +224,8 @@ _MEANINGS: dict[type[DistOp], Callable[[Any, Mesh, Arrays, Wire], list[Array]]] 
     AllReduceOp: _all_reduce,
     ReduceScatterOp: _reduce_scatter,
     CopyOp: _copy,
+    OnceOp: _copy,
+    AddendOp: _addend,
+    PlaceOp: _place,
     SendReceiveOp: _send_receive,
 }

@@ -27,6 +27,7 @@ from npuc.dialects.dist import (
     CopyOp,
     DistOp,
     Mesh,
+    OnceOp,
     Sharding,
     SliceOp,
     argument_sharding,
@@ -168,10 +169,10 @@ def sharding_of(func: FuncOp, value: SSAValue) -> Sharding | None:
     if isinstance(value, BlockArgument):
         return argument_sharding(func, value.index)
     op = value.owner
-    if not isinstance(op, SliceOp | AllGatherOp | CopyOp):
+    if not isinstance(op, SliceOp | AllGatherOp | CopyOp | OnceOp):
         return None
     before = sharding_of(func, op.x)
-    if before is None or isinstance(op, CopyOp):
+    if before is None or isinstance(op, CopyOp | OnceOp):
         return before
     (level,) = levels_of(op)
     return before.with_cut(op.axis.value.data, level) if isinstance(op, SliceOp) else before.without(level)

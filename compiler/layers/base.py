@@ -73,21 +73,24 @@ class Cut:
     different sizes may stand beside each other: [batch, time] as one axis is cut as batch is.) The operation on a part
     has the same properties as the whole, but for those that count what is cut, like the groups of a convolution:
     `divided` names them, and a part has as many times fewer as there are parts.
+
+    With `addends` nothing is cut: each part does the work on addends of the operands, and has an addend of the result.
     """
 
     operands: tuple[int | None, ...]
     results: tuple[int | Combine | None, ...]
     divided: tuple[str, ...] = ()
+    addends: bool = False
 
     def common(self, op: TrainOp) -> int:
         """
         What the number of parts of an operation must divide.
 
-        The greatest common divisor of the sizes of the axes that are cut and of the divided properties.
+        The greatest common divisor of the sizes of the axes that are cut and of the divided properties (of none: 0).
         """
         beside = zip((*op.operands, *op.results), (*self.operands, *self.results), strict=True)
         sizes = [shape_of(value)[axis] for value, axis in beside if isinstance(axis, int)]
-        return gcd(*sizes, *(_count(op, name) for name in self.divided))
+        return gcd(*sizes, *(count for name in self.divided for count in _counts(op, name)))
 
 
 class Layer(Generic[OpT]):
@@ -238,15 +241,17 @@ def rebuilt(
     """
     params = params_of(op)
     for name in {name for cut, _ in shares for name in cut.divided}:
-        params[name] = _count(op, name) // prod(parts for cut, parts in shares if name in cut.divided)
+        parts = prod(parts for cut, parts in shares if name in cut.divided)
+        counts = [count // parts for count in _counts(op, name)]
+        params[name] = counts[0] if isinstance(params[name], int) else tuple(counts)
     return type(op)(*operands, results=results, **params)
 
 
-def _count(op: TrainOp, name: str) -> int:
-    """The value of an integer property."""
+def _counts(op: TrainOp, name: str) -> list[int]:
+    """The values of a property that is an integer or several."""
     value = decode(op.properties[name])
-    assert isinstance(value, int)
-    return value
+    counts = value if isinstance(value, tuple) else (value,)
+    return [count for count in counts if isinstance(count, int)]
 
 
 def told_of(op: Operation) -> str:

@@ -3,7 +3,9 @@ What devices do together: derivatives.
 
 A value that every device of a group has whole has a gradient that each of them has whole, a cut value one that is cut
 alike. Where a whole value is read by work that is cut (`dist.copy`, `dist.all_gather` with `addends`) each device has
-an addend of its gradient only, and where addends are summed each has the whole of it. The values of all devices are
+an addend of its gradient only, and where addends are summed each has the whole of it. What else reads such a value
+hands back addends too (`dist.slice` with `addends`, `dist.once`), so that they are added before they are summed over
+devices. The values of all devices are
 one vector, on which each operation is linear: its gradient is the transpose, once whole values are counted once.
 
 What they mean is not a question of one device: `npuc.compiler.interpreter.devices` runs them.
@@ -16,11 +18,14 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.layers.base import Emit, Gradients, Kind, Layer, OpT, params_of
 from npuc.dialects.dist.collective import (
+    AddendOp,
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
     CopyOp,
     DistOp,
+    OnceOp,
+    PlaceOp,
     ReduceScatterOp,
     SendReceiveOp,
     SliceOp,
@@ -52,7 +57,8 @@ class SliceLayer(CollectiveLayer[SliceOp]):
     op = SliceOp
 
     def vjp(self, op: SliceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        return _back(AllGatherOp, op, grads, emit, **params_of(op))
+        kind = AllGatherOp if op.addends is None else PlaceOp
+        return _back(kind, op, grads, emit, **{k: v for k, v in params_of(op).items() if k != "addends"})
 
 
 class AllGatherLayer(CollectiveLayer[AllGatherOp]):
@@ -81,6 +87,8 @@ class AllToAllLayer(CollectiveLayer[AllToAllOp]):
             "concat": given["split"],
             "split_within": given.get("concat_within", ()),
             "concat_within": given.get("split_within", ()),
+            "split_segments": given.get("concat_segments", ()),
+            "concat_segments": given.get("split_segments", ()),
         }
         return _back(AllToAllOp, op, grads, emit, **{**given, **back})
 
@@ -120,6 +128,34 @@ class CopyLayer(CollectiveLayer[CopyOp]):
         return _back(AllReduceOp, op, grads, emit, **params_of(op))
 
 
+class OnceLayer(CollectiveLayer[OnceOp]):
+    """A whole value whose gradient is kept as addends, read by work that is not cut: the same memory."""
+
+    op = OnceOp
+    kind = Kind.VIEW
+
+    def vjp(self, op: OnceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        return _back(AddendOp, op, grads, emit, **params_of(op))
+
+
+class AddendLayer(CollectiveLayer[AddendOp]):
+    """A whole value as addends."""
+
+    op = AddendOp
+
+    def vjp(self, op: AddendOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        return list(grads)
+
+
+class PlaceLayer(CollectiveLayer[PlaceOp]):
+    """A part as an addend of the whole."""
+
+    op = PlaceOp
+
+    def vjp(self, op: PlaceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+        return _back(SliceOp, op, grads, emit, **params_of(op))
+
+
 class SendReceiveLayer(CollectiveLayer[SendReceiveOp]):
     """Values that go from some parts of a group to others."""
 
@@ -140,5 +176,8 @@ LAYERS = (
     AllReduceLayer(),
     ReduceScatterLayer(),
     CopyLayer(),
+    OnceLayer(),
+    AddendLayer(),
+    PlaceLayer(),
     SendReceiveLayer(),
 )

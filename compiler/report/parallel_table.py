@@ -115,3 +115,16 @@ def overlap_text(report: Report) -> str | None:
     if not is_training(report):
         return text
     return f"{text}; {time_text(hidden)} a step if gradients of weights are summed beside other work"
+
+
+MIB = 1 << 20
+
+
+def sums_text(report: Report) -> str | None:
+    """What a device reads of others, apart by what for: sums of weights' gradients, and everything else."""
+    read = [report.native.get(f"{name}_read_bytes") for name in ("gradient", "other")]
+    whole = report.native.get("gradient_operand_bytes")
+    if not isinstance(whole, int) or not all(isinstance(one, int | float) for one in read):
+        return None
+    gradients, other = (f"{float(one) / MIB:,.2f} MiB" for one in read if isinstance(one, int | float))
+    return f"a device reads {gradients} to sum gradients of weights, {whole / MIB:,.2f} MiB of them, and {other} else"

@@ -17,7 +17,7 @@ from npuc.compiler.report.iteration import iteration_text, nearness_text
 from npuc.compiler.report.layers import Line, by_layer, costing, folded
 from npuc.compiler.report.memory import memory_text
 from npuc.compiler.report.model import LayerCertificate, Report
-from npuc.compiler.report.parallel_table import overlap_text, print_parallel
+from npuc.compiler.report.parallel_table import overlap_text, print_parallel, sums_text
 from npuc.compiler.report.precision import precision_text
 from npuc.compiler.report.staying import staying_text
 from npuc.compiler.report.verdict import (
@@ -182,6 +182,9 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
     overlap = overlap_text(report)
     if overlap is not None:
         yield "network", overlap
+    sums = sums_text(report)
+    if sums is not None:
+        yield "sums", sums
     if report.memory is not None:
         yield "memory", memory_text(report.memory, report.totals)
     again = again_text(report)

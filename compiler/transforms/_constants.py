@@ -17,8 +17,8 @@ from npuc.compiler.analysis.parallel.moves import Form
 from npuc.compiler.analysis.parallel.program import Task
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Combine, Cut, rebuilt
+from npuc.compiler.transforms._spread_forms import Segments, sharding_of
 from npuc.dialects.dist.mesh import Mesh
-from npuc.dialects.dist.sharding import Sharding
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.compare import LessEqualOp
@@ -32,19 +32,21 @@ class Constants:
     """
     The values that depend on no argument, by number.
 
-    `emit(source, op)` appends an operation in place of `source`, `sliced(value, form, source)` the slices of a value
-    that every device has whole.
+    `emit(source, op)` appends an operation in place of `source`, `sliced(value, form, segments, source)` the slices of
+    a value that every device has whole; `segments` are those of the axes of a value, by number.
     """
 
     def __init__(
         self,
         mesh: Mesh,
         emit: Callable[[Operation, TrainOp], TrainOp],
-        sliced: Callable[[SSAValue, Form, Operation], SSAValue],
+        sliced: Callable[[SSAValue, Form, Segments, Operation], SSAValue],
+        segments: Callable[[int], Segments],
     ):
         self.mesh = mesh
         self.emit = emit
         self.sliced = sliced
+        self.segments = segments
         self.makers: dict[int, tuple[Task, TrainOp]] = {}
         self.parts: dict[tuple[int, Form], SSAValue] = {}
 
@@ -76,9 +78,10 @@ class Constants:
                 result.name_hint = old.name_hint
                 self.parts[own, made] = result
         elif isinstance(op, CausalMaskOp):
-            self.parts[value, form] = self._mask(op, form)
+            self.parts[value, form] = self._mask(op, form, self.segments(value))
         else:
-            self.parts[value, form] = self.sliced(self.part(value, (None,) * len(form)), form, op)
+            whole = self.part(value, (None,) * len(form))
+            self.parts[value, form] = self.sliced(whole, form, self.segments(value), op)
 
     def _cuts_to(self, task: Task, op: TrainOp, value: int, form: Form) -> list[Cut | None] | None:
         """For each level a cut of an operation that makes a value in some form; None where there is none."""
@@ -93,13 +96,14 @@ class Constants:
             found.append(cut)
         return found
 
-    def _mask(self, op: CausalMaskOp, form: Form) -> SSAValue:
+    def _mask(self, op: CausalMaskOp, form: Form, segments: Segments) -> SSAValue:
         """A part of a causal mask: the columns that are no more than the row and the offset."""
         offset, shape = op.offset.value.data, shape_of(op.out)
 
         def positions(axis: int, start: int) -> SSAValue:
             whole = self._new(op, ArangeOp(results=[tensor_of(i32, [shape[axis]])], start=float(start)))
-            own = self.sliced(whole, tuple(0 if cut == axis else None for cut in form), op)
+            along: Segments = (segments[axis],) if segments else ()
+            own = self.sliced(whole, tuple(0 if cut == axis else None for cut in form), along, op)
             (size,) = shape_of(own)
             return self._new(op, ReshapeOp(own, results=[tensor_of(i32, [1, size] if axis else [size, 1])]))
 
@@ -107,11 +111,6 @@ class Constants:
 
     def _new(self, source: TrainOp, op: TrainOp) -> SSAValue:
         return self.emit(source, op).results[0]
-
-
-def sharding_of(form: Form, rank: int) -> Sharding:
-    """A form as the sharding of a tensor of that rank."""
-    return Sharding(tuple(tuple(h for h, axis in enumerate(form) if axis == own) for own in range(rank)))
 
 
 def form_of_result(cuts: Sequence[Cut | None], place: int) -> Form:

@@ -73,11 +73,19 @@ def _problems(
         )
         return
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
+    beside: Operation | BlockArgument | None = next(iter(func.body.block.args), None)
     for number, task in enumerate(network.program.tasks):
         op = None if task.hub else next(ops)
+        beside = op or beside
         node = network.node_of[number]
         for way in dict.fromkeys(() if node is None else plan[node]):
             cut = network.cuttings.cut_of[way][number]
+            if task.hub and cut is not None and beside is not None:
+                length = _length(network.program, task, task.cuts[cut], None)
+                if length % mesh.devices:
+                    shape = "x".join(map(str, network.program.values[task.operands[0]].shape))
+                    found = f"found {length:,} in {shape}, expected a multiple of {mesh.devices:,}, the devices"
+                    yield beside, f"layer '{task.layer}' splits what several read: {found}"
             if cut is not None and isinstance(op, TrainOp) and task.cuts[cut].common(op) % mesh.devices:
                 yield op, f"layer '{task.layer}' splits {_WHAT[way]}: {_found(op, task.cuts[cut], mesh)}"
 

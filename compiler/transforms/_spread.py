@@ -8,30 +8,36 @@ makes the movement of the backward pass. Of what is known before the step, masks
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
+from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.parallel.flows import Flows, Home
-from npuc.compiler.analysis.parallel.moves import Form, Move, moves
+from npuc.compiler.analysis.parallel.flows import NUMBER, Flows, Home, Sum
+from npuc.compiler.analysis.parallel.moves import Form, Passage, moves
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.program import Source, Task
-from npuc.compiler.analysis.parallel.terms import Pattern, form_of, shared_levels
+from npuc.compiler.analysis.parallel.terms import Pattern, form_of, levels_where, rate_of
 from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
-from npuc.compiler.transforms._constants import Constants, form_of_result, part_of, sharding_of
+from npuc.compiler.transforms._constants import Constants, form_of_result, part_of
 from npuc.compiler.transforms._divides import check_divides
 from npuc.compiler.transforms._gradient_casts import sum_in_own_type
+from npuc.compiler.transforms._spread_forms import Local, Segments, moving, sharding_of, with_shardings
 from npuc.dialects.blocks import gather, loose_argument
-from npuc.dialects.dist.collective import AllGatherOp, AllReduceOp, AllToAllOp, CopyOp, DistOp, SliceOp, on_mesh
+from npuc.dialects.dist.collective import (
+    AddendOp,
+    AllReduceOp,
+    on_mesh,
+)
 from npuc.dialects.dist.mesh import MESH, Mesh, MeshAttr
-from npuc.dialects.dist.sharding import SHARDING, Sharding, ShardingAttr
+from npuc.dialects.dist.sharding import Sharding
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import tensor_of, tensor_type
+from npuc.dialects.train.arithmetic import AddOp, SubOp
 from npuc.dialects.train.base import TrainOp, ints
 from npuc.dialects.train.dropout import DropoutOp
 from npuc.dialects.train.signature import results_of
@@ -51,14 +57,6 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
 
 
 @dataclass
-class _Local:
-    """A value on a device, and its form."""
-
-    value: SSAValue
-    form: Form
-
-
-@dataclass
 class _Spreading:
     """The function under construction: what is known of each value by its number."""
 
@@ -68,12 +66,14 @@ class _Spreading:
     plan: Sequence[Pattern]
     mesh: Mesh
     ops: list[Operation] = field(default_factory=list[Operation])
-    local: dict[int, _Local] = field(default_factory=dict[int, _Local])
+    local: dict[int, Local] = field(default_factory=dict[int, Local])
     read: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    sums: dict[int, Sum] = field(default_factory=dict[int, Sum])
     constants: Constants = field(init=False)
 
     def __post_init__(self) -> None:
-        self.constants = Constants(self.mesh, self._emit, self._sliced)
+        self.sums = {own.value: own for own in self.flows.sums}
+        self.constants = Constants(self.mesh, self._emit, self._sliced, self._segments)
 
     def rewrite(self) -> None:
         block = self.func.body.block
@@ -82,19 +82,25 @@ class _Spreading:
         last = block.last_op
         assert isinstance(last, ReturnOp)
         numbers: dict[SSAValue, int] = {value: number for number, value in enumerate(block.args)}
-        source: Operation = last
+        made: dict[int, Operation] = {}
+        source = next(sources, None)
         for number, task in enumerate(self.network.program.tasks):
             if task.hub:
-                operand = self._fetch(number, 0, source)
-                self.local[task.results[0]] = _Local(operand, self._form_made(number, task, 0))
+                # of a value what makes it stands before the hub, of weights what reads them first behind it
+                beside = made.get(task.operands[0], source)
+                operand = self._fetch(number, 0, beside or last)
+                form = self._form_made(number, task, 0)
+                self.local[task.results[0]] = Local(operand, form, self._segments(task.results[0]))
                 continue
-            source = next(sources)
+            assert source is not None
             numbers.update(zip(source.results, task.results, strict=True))
+            made.update(dict.fromkeys(task.results, source))
             assert isinstance(source, TrainOp)
             if all(self.network.program.values[value].source is Source.CONSTANT for value in task.results):
                 self.constants.add(task, source)
             else:
                 self._do(number, task, source)
+            source = next(sources, None)
         self._finish(arguments, last, [numbers[value] for value in last.operands])
 
     # ---- forms
@@ -115,6 +121,12 @@ class _Spreading:
         """The form in which a task makes a result."""
         return form_of_result(self._cuts(number), place)
 
+    def _segments(self, value: int) -> Segments:
+        """The segments of a value's axes."""
+        found, rank = self.network.program.segments, len(self.network.program.values[value].shape)
+        own = tuple(found.get((value, axis), ()) for axis in range(rank))
+        return own if any(own) else ()
+
     # ---- arguments
 
     def _argument(self, number: int, value: BlockArgument) -> BlockArgument:
@@ -130,7 +142,7 @@ class _Spreading:
         type = tensor_type(value)
         local = sharding_of(form, len(type.get_shape())).local_shape(self.mesh, type.get_shape())
         argument = loose_argument(tensor_of(type.element_type, local), value.location, value.name_hint or "")
-        self.local[number] = _Local(argument, form)
+        self.local[number] = Local(argument, form, self._segments(number))
         return argument
 
     # ---- operations
@@ -142,16 +154,24 @@ class _Spreading:
     def _do(self, number: int, task: Task, op: TrainOp) -> None:
         """An operation on a device's parts, and the sums of what it makes addends of."""
         cuts = self._cuts(number)
+        addends = self._addends(number, task)
         if isinstance(op, DropoutOp):
             new = self._emit(op, self._dropout(number, op, cuts))
         else:
             operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
+            if addends and isinstance(op, AddOp | SubOp):
+                operands = [
+                    value if self._addends_of(own) else self._as_addend(op, value, addends)
+                    for own, value in zip(task.operands, operands, strict=True)
+                ]
             forms = [self._form_made(number, task, place) for place in range(len(op.results))]
             new = self._emit(op, part_of(op, operands, forms, cuts, self.mesh))
         for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
             result.name_hint = op.results[place].name_hint
-            summed = self._summed(op, result, cuts, place)
-            self.local[value] = _Local(summed, self._form_made(number, task, place))
+            later = self._later(value)
+            summed = self._summed(op, result, cuts, place, later)
+            form = self._form_made(number, task, place)
+            self.local[value] = Local(summed, form, self._segments(value), (*addends, *later))
 
     def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
         """A dropout of a part; positions along axes that are whole are left out."""
@@ -160,10 +180,38 @@ class _Spreading:
         places = {axis: 2 + place for place, axis in enumerate(ints(op.axes)) if axis in cut}
         return dropout_of_part(op, x, step, {axis: self._fetch(number, at, op) for axis, at in places.items()})
 
-    def _summed(self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int) -> SSAValue:
-        """A result of which devices have addends, summed."""
+    def _addends(self, number: int, task: Task) -> tuple[int, ...]:
+        """The levels at which a task of a node goes on with addends that another node will take."""
+        found = {
+            own for operand in task.operands if (own := self._addends_of(operand)) and self._same_node(operand, number)
+        }
+        return found.pop() if found else ()
+
+    def _addends_of(self, value: int) -> tuple[int, ...]:
+        """The levels at which devices have addends of a value."""
+        return () if value in self.constants else self.local[value].addends
+
+    def _same_node(self, value: int, task: int) -> bool:
+        maker, node_of = self.network.maker[value], self.network.node_of
+        return maker is not None and node_of[maker] == node_of[task]
+
+    def _later(self, value: int) -> tuple[int, ...]:
+        """The levels at which what a task makes addends of is summed by another node."""
+        own = self.sums.get(value)
+        if own is None or own.taker is None:
+            return ()
+        pattern, taker = self._pattern(own.node), self._pattern(own.taker)
+        takes = levels_where(own.later, taker)
+        return tuple(h for h in takes if own.adds[NUMBER[pattern[h]]] is not None)
+
+    def _summed(
+        self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, later: tuple[int, ...]
+    ) -> SSAValue:
+        """A result of which devices have addends, summed, but at the levels at which that is done later."""
         for how in Combine:
-            levels = tuple(h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how)
+            levels = tuple(
+                h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how and h not in later
+            )
             if levels:
                 reduced = on_mesh(
                     AllReduceOp, self.mesh, value, over=levels, **({"mean": True} if how is Combine.MEAN else {})
@@ -171,34 +219,40 @@ class _Spreading:
                 value = self._emit(source, reduced).out
         return value
 
+    def _as_addend(self, source: Operation, value: SSAValue, levels: tuple[int, ...]) -> SSAValue:
+        return self._emit(source, on_mesh(AddendOp, self.mesh, value, over=levels)).out
+
     def _fetch(self, number: int, place: int, source: Operation) -> SSAValue:
         """An operand in the form that a task needs it in; tasks of a node that need the same share it."""
         index = self.flows.reading_of[number, place]
         if index not in self.read:
             reading = self.flows.readings[index]
-            pattern = self._pattern(reading.reader)
-            target = form_of(reading.needed, pattern)
-            if reading.value in self.constants:
-                self.read[index] = self.constants.part(reading.value, target)
-                return self.read[index]
-            local = self.local[reading.value]
-            value = self._brought(local, target, source, addends=reading.scattered)
-            shared = shared_levels(reading.shared, pattern, local.form if reading.scattered else None)
-            if shared and reading.active:
-                value = self._emit(source, on_mesh(CopyOp, self.mesh, value, over=shared)).out
-            self.read[index] = value
+            maker, reader = self._pattern(reading.maker), self._pattern(reading.reader)
+            way = rate_of(reading).passage(maker, reader)
+            local = self._made(reading.value, way.target)
+            # an input may be given in the form that is needed, and addends may be taken as they are
+            way = replace(way, source=local.form, added=tuple(h for h in way.added if h not in local.addends))
+            self.read[index] = self._brought(local, way, source)
         return self.read[index]
 
-    def _sliced(self, value: SSAValue, form: Form, source: Operation) -> SSAValue:
-        """The part in some form of a value that every device has whole."""
-        return self._brought(_Local(value, (None,) * len(form)), form, source)
+    def _made(self, value: int, form: Form) -> Local:
+        """A value as a device has it; of what is known before the step the part in that form."""
+        if value in self.constants:
+            return Local(self.constants.part(value, form), form, self._segments(value))
+        return self.local[value]
 
-    def _brought(self, local: _Local, target: Form, source: Operation, *, addends: bool = False) -> SSAValue:
-        """A value in another form; each device may have an addend of the gradient of what is gathered (`addends`)."""
-        value, sharding = local.value, sharding_of(local.form, len(tensor_type(local.value).get_shape()))
-        for move in moves(local.form, target):
-            value = self._emit(source, _moving(move, self.mesh, value, sharding, addends=addends)).out
-            sharding = sharding.without(move.level)
+    def _sliced(self, value: SSAValue, form: Form, segments: Segments, source: Operation) -> SSAValue:
+        """The part in some form of a value that every device has whole."""
+        whole: Form = (None,) * len(form)
+        return self._brought(Local(value, whole, segments), Passage(whole, form), source)
+
+    def _brought(self, local: Local, way: Passage, source: Operation) -> SSAValue:
+        """A value in another form."""
+        value, sharding = local.value, local.sharding
+        for move in moves(way):
+            value = self._emit(source, moving(move, self.mesh, value, sharding)).out
+            if move.source is not None or move.target is not None:
+                sharding = sharding.without(move.level)
             if move.target is not None:
                 sharding = sharding.with_cut(move.target, move.level)
         return value
@@ -215,58 +269,18 @@ class _Spreading:
             elif result.updates is not None:
                 wanted[result.index] = self.local[result.updates].form
         values: list[SSAValue] = []
-        forms: list[Form] = []
+        forms: list[Sharding] = []
         for index, number in enumerate(returned):
-            constant = number in self.constants
-            local = _Local(self.constants.part(number, whole), whole) if constant else self.local[number]
+            local = self._made(number, whole)
             form = wanted.get(index, local.form)
             source = local.value.owner if isinstance(local.value.owner, Operation) else last
-            values.append(self._brought(local, form, source))
-            forms.append(form)
-        argument_forms = [self.local[number].form for number in range(len(arguments))]
+            values.append(self._brought(local, Passage(local.form, form), source))
+            forms.append(replace(local, form=form).sharding)
+        argument_forms = [self.local[number].sharding for number in range(len(arguments))]
         body = gather(arguments, [*self.ops, ReturnOp(*values)])
         self.func.body.detach_block(0)
         self.func.body.add_block(body)
         self.func.function_type = FunctionType.from_lists([a.type for a in arguments], [v.type for v in values])
-        self.func.arg_attrs = _with_shardings(self.func.arg_attrs, arguments, argument_forms)
-        self.func.res_attrs = _with_shardings(self.func.res_attrs, values, forms)
+        self.func.arg_attrs = with_shardings(self.func.arg_attrs, argument_forms)
+        self.func.res_attrs = with_shardings(self.func.res_attrs, forms)
         self.func.attributes[MESH] = MeshAttr(self.mesh)
-
-
-def _moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding, *, addends: bool) -> DistOp:
-    """The operation of a move of a value that is spread so."""
-    over = (move.level,)
-
-    def beside(axis: int) -> tuple[int, ...]:
-        return tuple(h for h in sharding.axes[axis] if h != move.level)
-
-    match move.source, move.target:
-        case None, int(axis):
-            return on_mesh(SliceOp, mesh, value, axis=axis, over=over, **_within(within=beside(axis)))
-        case int(axis), None:
-            return on_mesh(
-                AllGatherOp, mesh, value, axis=axis, over=over, addends=addends, **_within(within=beside(axis))
-            )
-        case int(old), int(new):
-            within = _within(split_within=beside(new), concat_within=beside(old))
-            return on_mesh(AllToAllOp, mesh, value, split=new, concat=old, over=over, **within)
-        case _:
-            raise AssertionError("a move changes the axis")
-
-
-def _within(**levels: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
-    """The properties that list levels, those that list none left out."""
-    return {name: own for name, own in levels.items() if own}
-
-
-def _with_shardings(
-    attrs: ArrayAttr[DictionaryAttr] | None, values: Iterable[SSAValue], forms: Iterable[Form]
-) -> ArrayAttr[DictionaryAttr]:
-    """The attributes of arguments or results with how each is spread; nothing where it is whole."""
-    found: list[DictionaryAttr] = []
-    for number, (value, form) in enumerate(zip(values, forms, strict=True)):
-        own = dict(attrs.data[number].data) if attrs is not None and number < len(attrs.data) else {}
-        if any(axis is not None for axis in form):
-            own[SHARDING] = ShardingAttr(sharding_of(form, len(tensor_type(value).get_shape())))
-        found.append(DictionaryAttr(own))
-    return ArrayAttr(found)

@@ -7,7 +7,8 @@ Operations that all devices of a mesh do together: what moves between them, and 
 Types are those of one device. `over` names the levels of the mesh that an operation works over: the sums take several,
 every other operation one. Devices that differ at these levels alone are a group, and no other reads from it. A level
 is always the same digit of an axis (`sharding.py`), so that an operation has to know the other levels at which its
-axis is cut, whose digits a device does not have: these stand in `within`.
+axis is cut, whose digits a device does not have: these stand in `within`. Where an axis has segments that are cut each
+for itself, `segments` has their sizes as a whole.
 """
 
 from collections.abc import Sequence
@@ -126,24 +127,33 @@ def _check_within(mesh: Mesh, name: str, level: int, within: Sequence[int]) -> N
         raise VerifyException(f"{name} has level {level}, which the operation works over")
 
 
-def _cut(mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int]) -> Shape:
+def _cut(mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int], segments: Sequence[int] = ()) -> Shape:
     """A shape whose axis is cut at one more level, besides those `within`."""
-    _check_size(mesh, shape, axis, within)
+    _check_size(mesh, shape, axis, within, segments)
     return (*shape[:axis], shape[axis] // mesh.sizes[level], *shape[axis + 1 :])
 
 
-def _joined(mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int]) -> Shape:
+def _joined(
+    mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int], segments: Sequence[int] = ()
+) -> Shape:
     """A shape whose axis is cut at one level less, but still at those `within`."""
-    _check_size(mesh, shape, axis, (*within, level))
+    _check_size(mesh, shape, axis, (*within, level), segments)
     return (*shape[:axis], shape[axis] * mesh.sizes[level], *shape[axis + 1 :])
 
 
-def _check_size(mesh: Mesh, shape: Shape, axis: int, cuts: Sequence[int]) -> None:
-    """The rule for an axis that some levels cut: what is left of it has the digits of all others."""
+def _check_size(mesh: Mesh, shape: Shape, axis: int, cuts: Sequence[int], segments: Sequence[int]) -> None:
+    """
+    The rule for an axis that some levels cut: what is left of it has the digits of all others, in each segment.
+    """
     parts = mesh.parts(level for level in mesh.levels if level not in cuts)
     if shape[axis] % parts:
         found = f"axis {axis} has size {shape[axis]}"
         raise VerifyException(f"{found}, expected a multiple of {parts}, the parts of all levels that do not cut it")
+    if segments and sum(segments) != shape[axis] * mesh.parts(cuts):
+        whole = shape[axis] * mesh.parts(cuts)
+        raise VerifyException(f"the segments of axis {axis} have {sum(segments)} elements, the axis has {whole}")
+    if any(segment < 1 or segment % mesh.devices for segment in segments):
+        raise VerifyException(f"axis {axis} has segments {list(segments)}, expected multiples of {mesh.devices}")
 
 
 # ---- one axis
@@ -155,12 +165,13 @@ class CuttingOp(DistOp):
     axis = prop_def(IntegerAttr)
     over = prop_def(_INTEGERS)
     within = prop_def(_INTEGERS, default_value=_NOWHERE)
+    segments = prop_def(_INTEGERS, default_value=_NOWHERE)
 
     @staticmethod
-    def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = ()) -> Shape:
+    def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), segments: Shape = ()) -> Shape:
         """The axis shrinks by the parts of the level."""
         level = _level_on_axis(mesh, shape, axis, over, within)
-        return _cut(mesh, shape, axis, level, within)
+        return _cut(mesh, shape, axis, level, within, segments)
 
 
 @irdl_op_definition
@@ -168,10 +179,26 @@ class SliceOp(CuttingOp):
     """
     `dist.slice %x axis 0 over [1] within [0]`: of a value that a group has whole, each device keeps its part.
 
-    Nothing moves. The gradient is `dist.all_gather`.
+    Nothing moves. The gradient is `dist.all_gather`. With `addends` the gradient of the whole is kept as addends, of
+    which each device has one: the gradient is `dist.place` then, and nothing moves either.
     """
 
     name = "dist.slice"
+
+    addends = opt_prop_def(UnitAttr)
+
+    @staticmethod
+    def shape_on(
+        mesh: Mesh,
+        shape: Shape,
+        axis: int,
+        over: Shape,
+        within: Shape = (),
+        segments: Shape = (),
+        addends: bool = False,
+    ) -> Shape:
+        """The axis shrinks by the parts of the level."""
+        return CuttingOp.shape_on(mesh, shape, axis, over, within, segments)
 
 
 @irdl_op_definition
@@ -206,13 +233,22 @@ class AllGatherOp(DistOp):
     axis = prop_def(IntegerAttr)
     over = prop_def(_INTEGERS)
     within = prop_def(_INTEGERS, default_value=_NOWHERE)
+    segments = prop_def(_INTEGERS, default_value=_NOWHERE)
     addends = opt_prop_def(UnitAttr)
 
     @staticmethod
-    def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), addends: bool = False) -> Shape:
+    def shape_on(
+        mesh: Mesh,
+        shape: Shape,
+        axis: int,
+        over: Shape,
+        within: Shape = (),
+        segments: Shape = (),
+        addends: bool = False,
+    ) -> Shape:
         """The axis grows by the parts of the level."""
         level = _level_on_axis(mesh, shape, axis, over, within)
-        return _joined(mesh, shape, axis, level, within)
+        return _joined(mesh, shape, axis, level, within, segments)
 
 
 @irdl_op_definition
@@ -220,8 +256,8 @@ class AllToAllOp(DistOp):
     """
     `dist.all_to_all %x split 1 concat 0 over [0]`: a value that is cut on the axis `concat` is cut on `split` instead.
 
-    `split_within` and `concat_within` are the other levels that cut these axes. The gradient is the same with the axes
-    exchanged.
+    `split_within` and `concat_within` are the other levels that cut these axes, `split_segments` and `concat_segments`
+    the sizes of their segments. The gradient is the same with the axes exchanged.
     """
 
     name = "dist.all_to_all"
@@ -231,6 +267,8 @@ class AllToAllOp(DistOp):
     over = prop_def(_INTEGERS)
     split_within = prop_def(_INTEGERS, default_value=_NOWHERE)
     concat_within = prop_def(_INTEGERS, default_value=_NOWHERE)
+    split_segments = prop_def(_INTEGERS, default_value=_NOWHERE)
+    concat_segments = prop_def(_INTEGERS, default_value=_NOWHERE)
 
     @staticmethod
     def shape_on(
@@ -241,6 +279,8 @@ class AllToAllOp(DistOp):
         over: Shape,
         split_within: Shape = (),
         concat_within: Shape = (),
+        split_segments: Shape = (),
+        concat_segments: Shape = (),
     ) -> Shape:
         """One axis shrinks by the parts of the level, the other grows."""
         level = _one_level(mesh, over)
@@ -250,7 +290,36 @@ class AllToAllOp(DistOp):
             raise VerifyException(f"split and concat are both {split}, expected two axes")
         _check_within(mesh, "split_within", level, split_within)
         _check_within(mesh, "concat_within", level, concat_within)
-        return _joined(mesh, _cut(mesh, shape, split, level, split_within), concat, level, concat_within)
+        cut = _cut(mesh, shape, split, level, split_within, split_segments)
+        return _joined(mesh, cut, concat, level, concat_within, concat_segments)
+
+
+@irdl_op_definition
+class PlaceOp(DistOp):
+    """
+    `dist.place %x axis 0 over [1] within [0]`: each device has its part of the whole, with zeros where the others' are.
+
+    These are addends of the whole. Nothing moves. The gradient is `dist.slice`.
+    """
+
+    name = "dist.place"
+
+    axis = prop_def(IntegerAttr)
+    over = prop_def(_INTEGERS)
+    within = prop_def(_INTEGERS, default_value=_NOWHERE)
+    segments = prop_def(_INTEGERS, default_value=_NOWHERE)
+
+    @staticmethod
+    def infer(x: Tensor, results: Types, **params: Param) -> Types:
+        """Equal element types, numbers."""
+        check_numbers(x)
+        return DistOp.infer(x, results, **params)
+
+    @staticmethod
+    def shape_on(mesh: Mesh, shape: Shape, axis: int, over: Shape, within: Shape = (), segments: Shape = ()) -> Shape:
+        """The axis grows by the parts of the level."""
+        level = _level_on_axis(mesh, shape, axis, over, within)
+        return _joined(mesh, shape, axis, level, within, segments)
 
 
 # ---- whole tensors
@@ -303,6 +372,50 @@ class CopyOp(DistOp):
 
 
 @irdl_op_definition
+class OnceOp(DistOp):
+    """
+    `dist.once %x over [0]`: of a value whose gradient is kept as addends, read by work that all of a group do alike.
+
+    Nothing moves. The result's gradient, which all have whole, counts once: the gradient is `dist.addend`.
+    """
+
+    name = "dist.once"
+
+    over = prop_def(_INTEGERS)
+
+    @staticmethod
+    def shape_on(mesh: Mesh, shape: Shape, over: Shape) -> Shape:
+        """The shape stays."""
+        _several_levels(mesh, over)
+        return shape
+
+
+@irdl_op_definition
+class AddendOp(DistOp):
+    """
+    `dist.addend %x over [0, 1]`: a value that a group has whole, as addends: one device keeps it, others have 0.
+
+    Nothing moves. The gradient is that of the result.
+    """
+
+    name = "dist.addend"
+
+    over = prop_def(_INTEGERS)
+
+    @staticmethod
+    def infer(x: Tensor, results: Types, **params: Param) -> Types:
+        """Equal element types, numbers."""
+        check_numbers(x)
+        return DistOp.infer(x, results, **params)
+
+    @staticmethod
+    def shape_on(mesh: Mesh, shape: Shape, over: Shape) -> Shape:
+        """The shape stays."""
+        _several_levels(mesh, over)
+        return shape
+
+
+@irdl_op_definition
 class SendReceiveOp(DistOp):
     """
     `dist.send_receive %x source [0, 1] target [1, 2] over [0]`: in each group part 0 sends to part 1, and 1 to 2.
@@ -343,5 +456,8 @@ OPERATIONS: tuple[type[DistOp], ...] = (
     AllReduceOp,
     ReduceScatterOp,
     CopyOp,
+    OnceOp,
+    AddendOp,
+    PlaceOp,
     SendReceiveOp,
 )

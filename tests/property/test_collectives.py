@@ -24,6 +24,7 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array, params_of
 from npuc.dialects.dist import (
     MESH,
+    AddendOp,
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
@@ -31,6 +32,8 @@ from npuc.dialects.dist import (
     DistOp,
     Mesh,
     MeshAttr,
+    OnceOp,
+    PlaceOp,
     ReduceScatterOp,
     SendReceiveOp,
     Sharding,
@@ -89,7 +92,7 @@ def _in_function(mesh: Mesh, kind: type[DistOp], shape: tuple[int, ...], params:
 def cases(draw: st.DrawFn, kind: type[DistOp]) -> Case:
     """An operation of a kind over random levels of a random mesh, on a tensor that other levels cut."""
     mesh = draw(MESHES)
-    several = kind in (AllReduceOp, CopyOp)
+    several = kind in (AllReduceOp, CopyOp, OnceOp, AddendOp)
     over = draw(
         st.lists(st.sampled_from(mesh.levels), min_size=1, max_size=4 if several else 1, unique=True).map(sorted)
     )
@@ -101,10 +104,17 @@ def cases(draw: st.DrawFn, kind: type[DistOp]) -> Case:
     shape = tuple(mesh.devices * draw(st.integers(1, 2)) for _ in range(2))
     axis, after = draw(st.integers(0, 1)), before
     params: dict[str, Param] = {"over": tuple(over)}
-    if kind in (SliceOp, ReduceScatterOp, AllGatherOp):
+    if kind in (SliceOp, ReduceScatterOp, AllGatherOp, PlaceOp):
         params |= {"axis": axis, "within": before.axes[axis]}
-        if kind is AllGatherOp:
+        if draw(st.booleans()):
+            params["segments"] = (mesh.devices,) * (shape[axis] // mesh.devices)
+            segments = tuple(
+                (mesh.devices,) * (size // mesh.devices) if n == axis else () for n, size in enumerate(shape)
+            )
+            before, after = replace(before, segments=segments), replace(after, segments=segments)
+        if kind in (AllGatherOp, PlaceOp):
             before = before.with_cut(axis, over[0])
+            after = after.with_addends(over[0]) if kind is PlaceOp else after
         else:
             after = after.with_cut(axis, over[0])
     elif kind is AllToAllOp:
@@ -115,6 +125,9 @@ def cases(draw: st.DrawFn, kind: type[DistOp]) -> Case:
         parts = range(mesh.sizes[over[0]])
         count = draw(st.integers(0, len(parts)))
         params |= {name: tuple(draw(st.permutations(parts))[:count]) for name in ("source", "target")}
+    if kind is AddendOp:
+        for level in over:
+            after = after.with_addends(level)
     if kind in (AllReduceOp, ReduceScatterOp):
         for level in over:
             before = before.with_addends(level)
@@ -126,7 +139,7 @@ def _run(case: Case, arrays: list[Array]) -> list[Array]:
     return exchange(case.op, case.mesh, arrays, Wire())
 
 
-@pytest.mark.parametrize("kind", [SliceOp, AllGatherOp, AllToAllOp, CopyOp])
+@pytest.mark.parametrize("kind", [SliceOp, AllGatherOp, AllToAllOp, CopyOp, OnceOp, AddendOp, PlaceOp])
 @given(data=st.data())
 @QUICK
 def test_the_tensor_stays_and_only_its_spread_changes(kind: type[DistOp], data: st.DataObject) -> None:
@@ -179,7 +192,18 @@ def test_who_receives_has_what_was_sent_and_others_zeros(case: Case) -> None:
         assert np.array_equal(found, expected)
 
 
-KINDS = [SliceOp, AllGatherOp, AllToAllOp, AllReduceOp, ReduceScatterOp, CopyOp, SendReceiveOp]
+KINDS = [
+    SliceOp,
+    AllGatherOp,
+    AllToAllOp,
+    AllReduceOp,
+    ReduceScatterOp,
+    CopyOp,
+    OnceOp,
+    AddendOp,
+    PlaceOp,
+    SendReceiveOp,
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -210,6 +234,8 @@ def test_an_all_reduce_reads_as_much_where_its_parts_are_unequal(mesh: Mesh, siz
 ADDENDS, WHOLE = "addends", "whole"
 SPACES: list[tuple[type[DistOp], dict[str, Param], str, str]] = [
     (SliceOp, {}, WHOLE, ADDENDS),
+    (SliceOp, {"addends": True}, ADDENDS, ADDENDS),
+    (PlaceOp, {}, ADDENDS, ADDENDS),
     (AllGatherOp, {}, ADDENDS, WHOLE),
     (AllGatherOp, {"addends": True}, ADDENDS, ADDENDS),
     (AllToAllOp, {}, ADDENDS, ADDENDS),

@@ -15,7 +15,18 @@ from npuc.compiler.source import text_source
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.verify import SourceTexts
 from tests.networks import integer_data
-from tests.spread_networks import ATTENTION, IMAGES, MESHES, WORDS, modelled, spread_by, whole_networks
+from tests.spread_networks import (
+    ATTENTION,
+    BLOCK,
+    GATES,
+    IMAGES,
+    MESHES,
+    SUMS,
+    WORDS,
+    modelled,
+    spread_by,
+    whole_networks,
+)
 
 
 def values(run: Run) -> dict[str, Array]:
@@ -49,7 +60,11 @@ def test_any_plan_computes_what_one_device_does_to_the_bit(
     assert moved(together, len(sizes)) == modelled(flows, patterns, sizes)
 
 
-@pytest.mark.parametrize("text", [ATTENTION, IMAGES, WORDS], ids=["attention", "images", "words"])
+@pytest.mark.parametrize(
+    "text",
+    [ATTENTION, IMAGES, WORDS, BLOCK, SUMS, GATES],
+    ids=["attention", "images", "words", "block", "sums", "gates"],
+)
 @settings(max_examples=12, deadline=None)
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
 def test_any_plan_of_a_network_with_norms_losses_and_tables(

@@ -32,7 +32,7 @@ from npuc.compiler.verify import SourceTexts
 from npuc.dialects.dist import DistOp, Mesh
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.frontends.mlir import make_context
-from tests.spread_networks import ATTENTION, IMAGES, MESHES, plans, whole_networks
+from tests.spread_networks import ATTENTION, BLOCK, GATES, IMAGES, MESHES, SUMS, WORDS, plans, whole_networks
 
 SIDES = """
 network sides(batch=8) {
@@ -46,6 +46,22 @@ network sides(batch=8) {
   output watched
   loss cross_entropy(linear(c + detach(a), 8), y)
   optimizer sgd(lr=0.01)
+}
+"""
+SHARED = """
+network shared(batch=8) {
+  input t: i32[batch, 8]
+  labels y: i32[batch, 8]
+  table = param([16, 16])
+  places = param([24, 16])
+  guide = matmul(embedding(t, weight=detach(table)), table, transpose_b=true)
+  x = embedding(t, weight=table) + slice(places, 0, 8, 16) + detach(slice(places, 0, 0, 8))
+  q, k = split(dropout(linear(layer_norm(x), 32), 0.4), 16, axis=2)
+  r = x + dropout(linear(q * sigmoid(k), 16), 0.5) * detach(linear(x, 16)) + detach(linear(q, 16))
+  logits = matmul(layer_norm(r), table, transpose_b=true)
+  output guide
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.01, momentum=0.9)
 }
 """
 NARROW = """
@@ -112,7 +128,11 @@ def test_layers_that_are_frozen(module: ModuleOp, sizes: tuple[int, ...], plan: 
     check_plan(module, sizes, plan, seed)
 
 
-@pytest.mark.parametrize("text", [SIDES, NARROW, ATTENTION, IMAGES], ids=["sides", "narrow", "attention", "images"])
+@pytest.mark.parametrize(
+    "text",
+    [SIDES, SHARED, NARROW, ATTENTION, IMAGES, WORDS, BLOCK, SUMS, GATES],
+    ids=["sides", "shared", "narrow", "attention", "images", "words", "block", "sums", "gates"],
+)
 @settings(max_examples=15, deadline=None)
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
 def test_branches_without_a_loss(text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int) -> None:

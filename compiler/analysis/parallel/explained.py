@@ -8,7 +8,7 @@ plan moves.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -158,9 +158,7 @@ class Explainer:
             return [("forward", forward), ("gradient", _minus(whole, forward))]
         if not isinstance(rate, ReadingRate):
             return [("outputs", whole)]
-        there = replace(rate, active=False).amounts(patterns, self.sizes)
-        both = replace(rate, shared=(False,) * len(rate.shared)).amounts(patterns, self.sizes)
-        back, summed = _minus(both, there), _minus(whole, both)
+        there, back, summed = rate.split(patterns, self.sizes)
         if is_data(self.network, term.value):
             return [("forward", there), ("gradient", back), ("input_gradients", summed)]
         return [("weights", there), ("weight_gradients", tuple(a + b for a, b in zip(back, summed, strict=True)))]

@@ -22,6 +22,7 @@ from npuc.dialects.train.signature import ArgumentKind
 ByWay = tuple[int | None, ...]
 """For each of `WAYS` the axis that it cuts; None: whole."""
 WHOLE: ByWay = (None,) * len(WAYS)
+NOWHERE: tuple[bool, ...] = (False,) * len(WAYS)
 NUMBER: Mapping[Way, int] = {way: number for number, way in enumerate(WAYS)}
 
 
@@ -29,8 +30,9 @@ NUMBER: Mapping[Way, int] = {way: number for number, way in enumerate(WAYS)}
 class Reading:
     """
     A value that a node (None: whoever needs no data) reads: the axes by way that its maker has cut and that the reader
-    needs cut, and in which ways of the reader the work is cut though the value is read whole. `scattered`: these are
-    ways in which its maker has it cut, so that its gradient is reduced and scattered.
+    needs cut, and in which ways of the reader the work is cut though the value is read whole. `scattered`: where its
+    maker has it cut, its gradient is then reduced and scattered. `held` are the maker's ways in which it keeps the
+    gradient as addends, `added` the reader's in which it takes addends of the value.
     """
 
     value: int
@@ -42,17 +44,25 @@ class Reading:
     needed: ByWay
     shared: tuple[bool, ...]
     scattered: bool = False
+    held: tuple[bool, ...] = NOWHERE
+    added: tuple[bool, ...] = NOWHERE
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A result of a node's task of which some ways make addends: the axes by way that are cut, and how addends add."""
+    """
+    A result of a node's task of which some ways make addends: the axes by way that are cut, and how addends add.
+
+    `taker` is the node that alone reads it, or what is linear in it, if that takes addends in the ways `later`.
+    """
 
     value: int
     elements: int
     node: int
     made: ByWay
     adds: tuple[Combine | None, ...]
+    taker: int | None = None
+    later: tuple[bool, ...] = NOWHERE
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,7 @@ class _Builder:
         self.reading_of: dict[tuple[int, int], int] = {}
         self.sums: list[Sum] = []
         # the readings through which a gradient comes back: value, reader and what it needs
-        self.passes: set[tuple[int, int | None, ByWay, tuple[bool, ...]]] = set()
+        self.passes: set[tuple[int, int | None, ByWay, tuple[bool, ...], tuple[bool, ...]]] = set()
 
     def flows(self) -> Flows:
         network = self.network
@@ -118,23 +128,35 @@ class _Builder:
         for number, task in enumerate(network.program.tasks):
             node = network.node_of[number]
             for place, operand in enumerate(task.operands):
-                needed, shared = needs[number, place]
+                needed, shared, added = needs[number, place]
                 self._home(operand, node, needed, shared)
-                self.reading_of[number, place] = self._read(operand, node, needed, shared)
+                self.reading_of[number, place] = self._read(number, operand, needed, shared, added)
             for place, result in enumerate(task.results):
                 self._sum(number, place, result)
         return Flows(tuple(self.readings), self.reading_of, tuple(self.sums), self.homes)
 
-    def _needs(self, task: int, place: int) -> tuple[ByWay, tuple[bool, ...]]:
-        """The axes by way that a task needs an operand cut along; in which ways it reads all of it for a part."""
-        axes: list[int | None] = []
-        shared: list[bool] = []
-        for way in WAYS:
-            cut = self.network.cuttings.cut_of[way][task]
-            axis = self.network.program.tasks[task].cuts[cut].operands[place] if cut is not None else None
-            axes.append(axis)
-            shared.append(cut is not None and axis is None)
-        return tuple(axes), tuple(shared)
+    def _needs(self, task: int, place: int) -> tuple[ByWay, tuple[bool, ...], tuple[bool, ...]]:
+        """
+        The axes by way that a task needs an operand cut along, the ways in which it reads all of it for a part, and
+        those in which it takes addends.
+
+        Where a node keeps the gradients of its results as addends, it reads all from elsewhere as if for a part.
+        """
+        own = self.network.program.tasks[task]
+        numbers = [self.network.cuttings.cut_of[way][task] for way in WAYS]
+        cuts = [None if number is None else own.cuts[number] for number in numbers]
+        axes = tuple(None if cut is None else cut.operands[place] for cut in cuts)
+        added = tuple(cut is not None and cut.addends for cut in cuts)
+        parts = [cut is not None and cut.operands[place] is None and not cut.addends for cut in cuts]
+        maker = self.network.maker[own.operands[place]]
+        if own.hub or maker is None or self.network.node_of[maker] != self.network.node_of[task]:
+            held = self._held(self.network.node_of[task])
+            parts = [one or (other and axis is None) for one, other, axis in zip(parts, held, axes, strict=True)]
+        return axes, tuple(parts), added
+
+    def _held(self, node: int | None) -> tuple[bool, ...]:
+        """The ways of a node in which the gradients of its results are kept as addends."""
+        return NOWHERE if node is None else tuple(way in self.network.nodes[node].held for way in WAYS)
 
     def _made(self, value: int) -> tuple[int | None, ByWay]:
         """The node that makes a value and the axes by way."""
@@ -165,24 +187,45 @@ class _Builder:
             return None
         return next((axis for axis, size in enumerate(own.shape) if size % self.scatter_over == 0), None)
 
-    def _read(self, value: int, node: int | None, needed: ByWay, shared: tuple[bool, ...]) -> int:
+    def _read(self, task: int, value: int, needed: ByWay, shared: tuple[bool, ...], added: tuple[bool, ...]) -> int:
+        network = self.network
+        node, hub = network.node_of[task], network.program.tasks[task].hub
         maker, made = self._made(value)
-        own = self.network.program.values[value]
+        own = network.program.values[value]
         if own.argument is ArgumentKind.INPUT:
             # inputs are given in any form
             maker, made = None, WHOLE
         kept = own.argument is ArgumentKind.PARAM and maker == node and made != needed
-        active = (value, node, needed, shared) in self.passes
-        reading = Reading(value, own.elements, active, maker, made, node, needed, shared, scattered=kept)
+        active = (value, node, needed, shared, added) in self.passes
+        held = self._held(maker) if network.maker[value] is not None and maker != node else NOWHERE
+        reading = Reading(
+            value,
+            own.elements,
+            active,
+            maker,
+            made,
+            node,
+            needed,
+            shared,
+            scattered=kept or hub,
+            held=held,
+            added=added,
+        )
         return self.readings.setdefault(reading, len(self.readings))
 
     def _sum(self, task: int, place: int, result: int) -> None:
-        results = [_cut_results(self.network, task, way)[place] for way in WAYS]
+        network = self.network
+        results = [_cut_results(network, task, way)[place] for way in WAYS]
         adds = tuple(axis if isinstance(axis, Combine) else None for axis in results)
-        node = self.network.node_of[task]
+        node = network.node_of[task]
         if any(adds) and node is not None:
             made = tuple(axis if isinstance(axis, int) else None for axis in results)
-            self.sums.append(Sum(result, self.network.program.values[result].elements, node, made, adds))
+            elements, taker = network.program.values[result].elements, network.takers.get(result)
+            if taker is None:
+                self.sums.append(Sum(result, elements, node, made, adds))
+            else:
+                later = self._needs(taker.task, taker.place)[2]
+                self.sums.append(Sum(result, elements, node, made, adds, network.node_of[taker.task], later))
 
 
 def _cut_results(network: Network, task: int, way: Way) -> tuple[int | Combine | None, ...]:

@@ -3,28 +3,40 @@ The choices that a network leaves: nodes for layers with weights, for joins, and
 
 What follows a layer (its bias, activation, pooling) is shared as the layer's output is, so it belongs to the layer's
 node. Work that takes values of several nodes (the addition of a residual connection, the product of attention) is a
-node of its own, and so is a value that several nodes read: it may be brought into one form for all of them. Layers that
-use the same weights are one node.
+node of its own, and so is a value that is read in several ways (a hub, `hubs`): it may be brought into one form for all
+its readers, and their gradients are added before they are reduced. Layers that use the same weights are one node.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.parallel.chain import Kind
-from npuc.compiler.analysis.parallel.program import Program, Source, Task
+from npuc.compiler.analysis.parallel.hubs import with_hubs
+from npuc.compiler.analysis.parallel.program import Program, Source
+from npuc.compiler.analysis.parallel.segments import with_segments
+from npuc.compiler.analysis.parallel.takers import Taker, takers_of
 from npuc.compiler.analysis.parallel.ways import WAYS, Cuttings, Way, cuttings
-from npuc.compiler.layers.base import Cut
+from npuc.dialects.train.signature import ArgumentKind
 
 
 @dataclass(frozen=True)
 class Node:
-    """A choice: the name and kind of the layer (kind None: no weights), the tasks, and the ways there are."""
+    """
+    A choice: the name and kind of the layer (kind None: no weights), the tasks, and the ways there are.
+
+    `weights`: it is a hub of weights that layers share, or that one of them reads in several ways. `held` are the ways
+    in which the gradients of its results are kept as addends: II of a hub, and I of work that has no batch (a table of
+    positions), which every device does for its part of the batch.
+    """
 
     name: str
     kind: Kind | None
     tasks: tuple[int, ...]
     ways: tuple[Way, ...]
+    weights: bool = False
+    held: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -33,7 +45,8 @@ class Network:
     A program with hubs, its cuts, and its nodes.
 
     `node_of` is the node of each task; None where work depends on no data and every device does it whole. `maker` is
-    the task that makes a value; None for arguments.
+    the task that makes a value; None for arguments. `takers` has for a value of which a node makes addends the sum, by
+    number, that can take them as they are.
     """
 
     program: Program
@@ -41,13 +54,18 @@ class Network:
     nodes: tuple[Node, ...]
     node_of: tuple[int | None, ...]
     maker: tuple[int | None, ...]
+    takers: Mapping[int, Taker]
+
+    def is_hub(self, node: int) -> bool:
+        """Whether a node is a hub (and, of weights, work on these alone)."""
+        return self.program.tasks[self.nodes[node].tasks[0]].hub
 
 
 def network_of(program: Program) -> Network:
     """The nodes of a program."""
-    node_of = _group(program)
-    program, node_of = _with_hubs(program, node_of)
-    cut = cuttings(program)
+    program = with_segments(program)
+    grouped = _group(program)
+    program, node_of = with_hubs(program, grouped)
     count = max((number for number in node_of if number is not None), default=-1) + 1
     tasks: list[list[int]] = [[] for _ in range(count)]
     for number, node in enumerate(node_of):
@@ -57,8 +75,11 @@ def network_of(program: Program) -> Network:
     for number, task in enumerate(program.tasks):
         for result in task.results:
             maker[result] = number
-    nodes = tuple(_node(program, cut, tuple(own)) for own in tasks)
-    return Network(program, cut, nodes, tuple(node_of), tuple(maker))
+    takers = takers_of(program, node_of, tasks, maker)
+    cut = cuttings(program, {taker.task for taker in takers.values()})
+    batched = _of_batch(program, cut)
+    nodes = tuple(_node(program, cut, tuple(own), takers, batched) for own in tasks)
+    return Network(program, cut, nodes, tuple(node_of), tuple(maker), takers)
 
 
 def _group(program: Program) -> list[int | None]:
@@ -88,53 +109,45 @@ def _group(program: Program) -> list[int | None]:
     return found
 
 
-def _with_hubs(program: Program, node_of: list[int | None]) -> tuple[Program, list[int | None]]:
-    """A hub behind every task whose result several other nodes read; those then read the hub's result."""
-    readers: dict[int, set[int]] = {}
-    passed: dict[int, set[int]] = {}
-    for task, node in zip(program.tasks, node_of, strict=True):
-        for operand, has_gradient in zip(task.operands, task.gradients, strict=True):
-            if node is not None:
-                readers.setdefault(operand, set()).add(node)
-                if has_gradient:
-                    passed.setdefault(operand, set()).add(node)
-    values, tasks, nodes = list(program.values), list[Task](), list[int | None]()
-    count = max((number for number in node_of if number is not None), default=-1) + 1
-    instead: dict[int, tuple[int, int]] = {}
-    for task, node in zip(program.tasks, node_of, strict=True):
-        operands = tuple(
-            instead[o][0] if o in instead and node is not None and node != instead[o][1] else o for o in task.operands
-        )
-        tasks.append(replace(task, operands=operands))
-        nodes.append(node)
-        for result in task.results if node is not None else ():
-            if len(readers.get(result, set()) - {node}) > 1:
-                assert node is not None
-                through = passed.get(result, set()) - {node}
-                tasks.append(_hub(task.layer, result, len(values), len(values[result].shape), active=bool(through)))
-                nodes.append(count)
-                instead[result] = (len(values), node)
-                values.append(replace(values[result], active=bool(through)))
-                count += 1
-    return Program(tuple(values), tuple(tasks)), _renumbered(nodes)
+def _of_batch(program: Program, cut: Cuttings) -> set[int]:
+    """The values that depend on an input with a batch."""
+    found = {number for number in cut.batch if program.values[number].argument is ArgumentKind.INPUT}
+    for task in program.tasks:
+        if found.intersection(task.operands):
+            found.update(task.results)
+    return found
 
 
-def _hub(layer: str, value: int, result: int, rank: int, *, active: bool) -> Task:
-    cuts = tuple(Cut((axis,), (axis,)) for axis in range(rank))
-    return Task(layer, (value,), (result,), cuts, hub=True, gradients=(active,))
-
-
-def _renumbered(nodes: list[int | None]) -> list[int | None]:
-    """Nodes numbered in the order in which their first tasks come."""
-    order: dict[int, int] = {}
-    return [None if node is None else order.setdefault(node, len(order)) for node in nodes]
-
-
-def _node(program: Program, cut: Cuttings, tasks: tuple[int, ...]) -> Node:
+def _node(
+    program: Program, cut: Cuttings, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
+) -> Node:
     first = program.tasks[tasks[0]]
     weighted = next((program.tasks[number] for number in tasks if program.tasks[number].kind is not None), None)
+    operands = {operand for number in tasks for operand in program.tasks[number].operands}
+    alike = not operands & batched and not first.hub
+    held: tuple[Way, ...] = ("II",) if first.hub else ("I",) if alike else ()
     if weighted is not None:
-        return Node(weighted.layer, weighted.kind, tasks, WAYS[:3])
-    channels = cut.cut_of["III"][tasks[0]] is not None
+        return Node(weighted.layer, weighted.kind, tasks, WAYS[:3], held=held)
+    hubs = [number for number in tasks if program.tasks[number].hub]
+    channels = any(cut.cut_of["III"][number] is not None for number in (hubs or tasks[:1]))
+    weights = first.hub and program.values[first.operands[0]].source is not Source.DATA
+    active = first.hub and any(first.gradients)
+    taken = any(taker.task == tasks[0] for taker in takers.values())
+    can: dict[Way, bool] = {"I": not weights, "III": channels, "whole": True, "II": active or taken}
     name = f"{first.layer} (for all readers)" if first.hub else first.layer
-    return Node(name, None, tasks, ("I", "III", "whole") if channels else ("I", "whole"))
+    return Node(name, None, tasks, tuple(way for way, own in can.items() if own), weights, held)
+
+
+def charged(network: Network, *, by_batch: bool) -> Network:
+    """
+    The network with those ways alone of joins and hubs that the papers' conventions know.
+
+    Weights are whole; with `by_batch` (all data parallel) their gradient is one sum.
+    """
+
+    def known(node: Node) -> tuple[Way, ...]:
+        if node.weights:
+            return ("II",) if by_batch else ("whole",)
+        return node.ways if node.kind is not None else tuple(way for way in node.ways if way != "II")
+
+    return replace(network, nodes=tuple(replace(node, ways=known(node)) for node in network.nodes))

@@ -58,7 +58,9 @@ class Plan:
 def ways_of(node: Node, strategy: Strategy) -> tuple[Way, ...]:
     """The ways that a node chooses from: those that strategy's types are, for a layer with weights."""
     if node.kind is None:
-        return node.ways
+        # all data parallel: joins and what several read as well, and weights whole with one sum of their gradient
+        wanted: Way = "II" if node.weights else "I"
+        return (wanted,) if strategy == "dp" and wanted in node.ways else node.ways
     fixed = fixed_type(strategy, node.kind)
     if fixed is not None:
         return (fixed,)

@@ -8,17 +8,18 @@ Chains of layers under the papers' conventions are planned as the papers do it, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
+from npuc.compiler.analysis.parallel.adding import with_addends
 from npuc.compiler.analysis.parallel.chain import TYPES, Layer
 from npuc.compiler.analysis.parallel.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.parallel.levels import Choices
 from npuc.compiler.analysis.parallel.many_levels import least, search_joint
-from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.nodes import Network, charged
 from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.parallel.plan_goals import fastest, smallest
 from npuc.compiler.analysis.parallel.plan_search import (
@@ -111,6 +112,17 @@ def plan_network(
     """
     goal = goal or Goal()
     sizes = (2,) * levels if isinstance(levels, int) else levels
+    if convention != "physical" and goal.objective != "time":
+        known = charged(network, by_batch=strategy == "dp")
+        plan = _plan(known, flows, strategy, convention, sizes, goal)
+        return replace(plan, patterns=with_addends(network, flows, plan.patterns, sizes))
+    return _plan(network, flows, strategy, convention, sizes, goal)
+
+
+def _plan(
+    network: Network, flows: Flows, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
+) -> Planned:
+    """The same among the ways that a network's nodes have."""
     halves, room = all(size == 2 for size in sizes), goal.room
     if goal.objective != "bytes":
         return _for_goal(network, flows, strategy, convention, sizes, goal)

@@ -6,8 +6,8 @@ A task is an operation, or a place where a value is brought into one form for se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import prod
@@ -20,13 +20,21 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.parallel.chain import Kind as LayerKind
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Cut, Kind
+from npuc.compiler.layers.base import Combine, Cut, Kind
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.tensors import shape_of, tensor_type
-from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.arithmetic import AddOp, AffineOp, MulOp, SubOp
+from npuc.dialects.train.base import TrainOp, ints
+from npuc.dialects.train.box import SliceOp
 from npuc.dialects.train.conv import ConvOp
+from npuc.dialects.train.dropout import DropoutOp
 from npuc.dialects.train.embedding import EmbeddingOp
+from npuc.dialects.train.join import SplitOp, UnbindOp
+from npuc.dialects.train.shape import ReshapeOp, TransposeOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
+
+SIZES = ("sizes",)
+"""What the cut along the axis of a split divides."""
 
 
 class Source(StrEnum):
@@ -76,7 +84,10 @@ class Task:
     An operation: the numbers of its operands and results, and the ways to share it.
 
     `weight` is the operand that is the weights of a layer, `kind` what kind of layer that is, `macs` what its product
-    takes forward; `gradients` says of each operand whether the task makes an addend of its gradient.
+    takes forward; `gradients` says of each operand whether the task makes an addend of its gradient. `axes` are those
+    along which the readers of a `hub` of weights cut them. `linear` are the operands in which the result is linear,
+    given all others; in several at once, if one of the cuts is of addends. `parts`: the results are parts of the
+    operand.
     """
 
     layer: str
@@ -88,14 +99,24 @@ class Task:
     hub: bool = False
     macs: int = 0
     gradients: tuple[bool, ...] = ()
+    axes: tuple[int, ...] = ()
+    linear: tuple[int, ...] = ()
+    parts: bool = False
 
 
 @dataclass(frozen=True)
 class Program:
-    """Values by number, and the tasks in order; those that an operation stands for come in the function's order."""
+    """
+    Values by number, and the tasks in order; those that an operation stands for come in the function's order.
+
+    `returned` are the values that the function returns. `segments` has the sizes of the segments of axes, by value and
+    axis, that are cut each for itself, since they are values of their own later.
+    """
 
     values: tuple[Value, ...]
     tasks: tuple[Task, ...]
+    returned: frozenset[int] = frozenset()
+    segments: Mapping[tuple[int, int], tuple[int, ...]] = field(default_factory=dict[tuple[int, int], tuple[int, ...]])
 
     @property
     def trains(self) -> bool:
@@ -109,16 +130,17 @@ def forward_program(func: FuncOp) -> Program:
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
     tasks = [reader.task(op) for op in ops]
     last = func.body.block.last_op
-    returned = () if last is None else last.operands
-    losses = {reader.numbers[returned[result.index]] for result in results_of(func) if result.loss}
-    return _with_gradients(reader.values, tasks, ops, losses)
+    returned = [reader.numbers[value] for value in last.operands] if last is not None else []
+    losses = {returned[result.index] for result in results_of(func) if result.loss} if returned else set[int]()
+    values, tasks = _with_gradients(reader.values, tasks, ops, losses)
+    return Program(values, tasks, frozenset(returned))
 
 
 def _with_gradients(
     values: Sequence[Value], tasks: Sequence[Task], ops: Sequence[Operation], losses: set[int]
-) -> Program:
+) -> tuple[tuple[Value, ...], tuple[Task, ...]]:
     """
-    The program with the gradients that `autodiff` would derive: of what depends on a trained parameter, which is
+    Values and tasks with the gradients that `autodiff` would derive: of what depends on a trained parameter, which is
     `active` so far, those that lead to the loss.
     """
     wanted = {number for number in losses if values[number].active}
@@ -130,9 +152,10 @@ def _with_gradients(
             reached and place not in without and values[operand].active for place, operand in enumerate(task.operands)
         )
         wanted.update(operand for operand, has in zip(task.operands, gradients, strict=True) if has)
-        found.append(replace(task, gradients=gradients))
-    return Program(
-        tuple(replace(value, active=number in wanted) for number, value in enumerate(values)), tuple(reversed(found))
+        found.append(replace(task, gradients=gradients, linear=_linear(op, gradients)))
+    return (
+        tuple(replace(value, active=number in wanted) for number, value in enumerate(values)),
+        tuple(reversed(found)),
     )
 
 
@@ -164,10 +187,11 @@ class _Reader:
         without = _without_gradient(op)
         active = any(value.active for place, value in enumerate(read) if place not in without)
         results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
-        cuts = tuple(get_layer(op).cuts(op)) if isinstance(op, TrainOp) else ()
+        cuts = (*get_layer(op).cuts(op), *_added(op), *_segmented(op)) if isinstance(op, TrainOp) else ()
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
-        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op))
+        parts = isinstance(op, SliceOp | SplitOp | UnbindOp)
+        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op), parts=parts)
 
 
 def _without_gradient(op: Operation) -> tuple[int, ...]:
@@ -176,6 +200,44 @@ def _without_gradient(op: Operation) -> tuple[int, ...]:
 
 def _is_float(value: SSAValue[Any]) -> bool:
     return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat)
+
+
+def _added(op: TrainOp) -> list[Cut]:
+    """The cut of a sum of two values of one shape: addends of both give addends of the sum."""
+    if (
+        not isinstance(op, AddOp | SubOp)
+        or len({shape_of(value) for value in op.operands}) > 1
+        or not _is_float(op.out)
+    ):
+        return []
+    return [Cut((None, None), (Combine.SUM,), addends=True)]
+
+
+def _segmented(op: TrainOp) -> list[Cut]:
+    """The cut of a split along its axis: of each part for itself, if the operand is cut so (`segments`)."""
+    if not isinstance(op, SplitOp) or min(ints(op.sizes)) < 2:
+        return []
+    axis = op.axis.value.data % len(shape_of(op.x))
+    return [Cut((axis,), (axis,) * len(op.results), SIZES)]
+
+
+def _linear(op: Operation, gradients: Sequence[bool]) -> tuple[int, ...]:
+    """
+    The operands in which work on one value is linear, if the result has as many elements and all else is given.
+
+    A value is not beside a factor that gets a gradient of it: that gradient needs the whole value.
+    """
+    match op:
+        case AddOp() | SubOp() | MulOp():
+            known = [not isinstance(op, MulOp) or not own for own in reversed(gradients)]
+            same = [shape_of(value) == shape_of(op.out) for value in op.operands]
+            return tuple(n for n in range(2) if known[n] and same[n])
+        case AffineOp():
+            return (0,) if op.offset.value.data == 0 else ()
+        case ReshapeOp() | TransposeOp() | DropoutOp():
+            return (0,)
+        case _:
+            return ()
 
 
 def _weight(op: Operation, read: list[Value]) -> int | None:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from npuc.compiler.analysis.parallel.chain import TYPES, Layer
 from npuc.compiler.analysis.parallel.flows import Flows
-from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.nodes import Network, charged
 from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.parallel.plan_search import ways_of
 from npuc.compiler.analysis.parallel.shares import Left, Step
@@ -40,6 +40,7 @@ def step_of_network(network: Network, flows: Flows, float_bytes: int | None, ops
     The nodes of a network, joins and hubs with them. `float_bytes` are those of every float, where the machine says;
     else an element has the bytes of its type. Where the tensors that move differ, all count as the widest of them.
     """
+    network = charged(network, by_batch=False)
     numbers = range(len(network.nodes))
     layers = [layer_of_node(network, node) for node in numbers]
     terms = paper_terms(network, flows, "table2")

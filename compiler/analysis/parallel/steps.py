@@ -3,7 +3,8 @@ By which collectives devices move what a plan's terms say: the operations of the
 
     reading   the steps of `moves`, each along one level; if the value has a gradient, their transposes the way back,
               and an all-reduce of the addends of work that is cut though it reads all of the value
-    sum       an all-reduce over the levels that make addends, and one over those whose mean is taken
+    sum       an all-reduce over the levels that make addends, and one over those whose mean is taken; none where a
+              reader takes addends
 
 What they move is `moved` and `summed`; what they take depends on the network (`times`).
 """
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from npuc.compiler.analysis.network.collectives import Collective
-from npuc.compiler.analysis.parallel.moves import Form, moves, parts
-from npuc.compiler.analysis.parallel.terms import Pattern, ReadingRate, Sizes, SumRate, form_of, shared_levels
+from npuc.compiler.analysis.parallel.moves import Passage, moves, parts
+from npuc.compiler.analysis.parallel.terms import Pattern, ReadingRate, Sizes, SumRate, form_of
 
 
 @dataclass(frozen=True)
@@ -31,31 +32,32 @@ class Step:
 def steps_of(rate: ReadingRate | SumRate, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Step, ...]:
     """The collectives of a term whose nodes have these patterns."""
     if isinstance(rate, SumRate):
-        (pattern,) = patterns
-        cut = parts(form_of(rate.made, pattern), sizes)
-        return tuple(Step("all_reduce", levels, cut) for levels in rate.levels(pattern))
-    maker, reader = rate.sides(patterns, sizes)
-    source, target = form_of(rate.made, maker), form_of(rate.needed, reader)
-    found = _steps(source, target, sizes, back=rate.active, scattered=rate.scattered)
-    shared = shared_levels(rate.shared, reader, source if rate.scattered else None) if rate.active else ()
-    return (*found, Step("all_reduce", shared, parts(target, sizes))) if shared else found
+        cut = parts(form_of(rate.made, patterns[0]), sizes)
+        return tuple(Step("all_reduce", levels, cut) for levels in rate.levels(patterns))
+    return _steps(rate.passage(*rate.sides(patterns, sizes)), sizes, back=rate.active)
 
 
 @lru_cache(maxsize=1 << 16)
-def _steps(source: Form, target: Form, sizes: Sizes, *, back: bool, scattered: bool) -> tuple[Step, ...]:
+def _steps(way: Passage, sizes: Sizes, *, back: bool) -> tuple[Step, ...]:
     """The way from one form to another, and the gradient's way back if it has one."""
     found: list[Step] = []
-    cut = parts(source, sizes)
-    for move in moves(source, target):
-        own, size = (move.level,), sizes[move.level]
+    cut = parts(way.source, sizes)
+    for move in moves(way):
+        own = move.levels
         match move.kind:
             case "slice":
-                cut *= size
-                found += [Step("all_gather", own, cut)] if back else []
+                cut *= sizes[move.level]
+                found += [Step("all_gather", own, cut)] if back and not move.addends else []
             case "all_to_all":
                 found += [Step("all_to_all", own, cut)] * (2 if back else 1)
             case "all_gather":
                 found.append(Step("all_gather", own, cut))
-                cut //= size
-                found += [Step("reduce_scatter", own, cut)] if back and scattered else []
+                cut //= sizes[move.level]
+                found += [Step("reduce_scatter", own, cut)] if back and move.addends else []
+            case "copy":
+                found += [Step("all_reduce", own, cut)] if back else []
+            case "place":
+                cut //= sizes[move.level]
+            case "once" | "addend":
+                pass
     return tuple(found)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from npuc.compiler.analysis.parallel.flows import NUMBER, ByWay, Flows
-from npuc.compiler.analysis.parallel.moves import Amounts, Form, moved, summed
+from npuc.compiler.analysis.parallel.flows import NOWHERE, NUMBER, ByWay, Flows, Reading
+from npuc.compiler.analysis.parallel.moves import Amounts, Form, Passage, moved, summed
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.layers.base import Combine
 
@@ -56,7 +56,8 @@ class ReadingRate:
     """
     A reader's form from a maker's; where the reader's work is cut but the value is read whole, its gradient is a sum.
 
-    A side that is no node has the value whole at every level.
+    `held` says by the maker's way where it keeps the gradient as addends, `added` by the reader's where it takes the
+    value as addends. A side that is no node has the value whole at every level.
     """
 
     made: ByWay
@@ -66,68 +67,99 @@ class ReadingRate:
     has_maker: bool
     has_reader: bool
     scattered: bool = False
+    held: tuple[bool, ...] = NOWHERE
+    added: tuple[bool, ...] = NOWHERE
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The patterns are the maker's and the reader's; one pattern if both are the same node, or one is none."""
         return _reading(self, *self.sides(patterns, sizes), sizes)
+
+    def split(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Amounts, Amounts, Amounts]:
+        """The same in parts: there, the gradient back, and sums of the gradient's addends."""
+        there, *rest = moved(self.passage(*self.sides(patterns, sizes)), sizes)
+        back, sums = rest if self.active else [(0,) * len(sizes)] * 2
+        return there, back, sums
 
     def sides(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Pattern, Pattern]:
         """The maker's pattern and the reader's."""
         whole: Pattern = ("whole",) * len(sizes)
         return patterns[0] if self.has_maker else whole, patterns[-1] if self.has_reader else whole
 
+    def passage(self, maker: Pattern, reader: Pattern) -> Passage:
+        """The way that the value goes."""
+        return Passage(
+            form_of(self.made, maker),
+            form_of(self.needed, reader),
+            levels_where(self.shared, reader) if self.active else (),
+            levels_where(self.held, maker) if self.active else (),
+            levels_where(self.added, reader),
+            self.scattered,
+        )
+
 
 @lru_cache(maxsize=1 << 18)
 def _reading(rate: ReadingRate, maker: Pattern, reader: Pattern, sizes: Sizes) -> Amounts:
-    target = form_of(rate.needed, reader)
-    source = form_of(rate.made, maker)
-    amounts = moved(source, target, sizes, back=rate.active, scattered=rate.scattered)
-    if not rate.active:
-        return amounts
-    levels = shared_levels(rate.shared, reader, source if rate.scattered else None)
-    return tuple(a + b for a, b in zip(amounts, summed(target, levels, sizes), strict=True))
+    rows = moved(rate.passage(maker, reader), sizes)
+    return tuple(map(sum, zip(*rows, strict=True))) if rate.active else rows[0]
 
 
-def shared_levels(shared: tuple[bool, ...], reader: Pattern, scattered: Form | None = None) -> tuple[int, ...]:
-    """
-    The levels at which a reader's work is cut though the value is read whole, so that its gradient is a sum.
-
-    `scattered` is the form of a value whose gradient is reduced and scattered where that form is cut.
-    """
-    levels = [h for h, way in enumerate(reader) if shared[NUMBER[way]]]
-    return tuple(h for h in levels if scattered is None or scattered[h] is None)
+def levels_where(ways: tuple[bool, ...], pattern: Pattern) -> tuple[int, ...]:
+    """The levels at which a pattern has one of some ways."""
+    return tuple(h for h, way in enumerate(pattern) if ways[NUMBER[way]])
 
 
 @dataclass(frozen=True)
 class SumRate:
-    """Addends that become one sum or mean: the axes by way that are cut, and how addends of each way add."""
+    """
+    Addends that become one sum or mean: the axes by way that are cut, and how addends of each way add.
+
+    A second pattern is that of a node that takes addends in the ways `later`: there nothing is summed yet.
+    """
 
     made: ByWay
     adds: tuple[Combine | None, ...]
+    later: tuple[bool, ...] = NOWHERE
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """The pattern is that of the node that makes the addends."""
-        (pattern,) = patterns
-        form = form_of(self.made, pattern)
-        rows = [summed(form, levels, sizes) for levels in self.levels(pattern)]
+        """The patterns are that of the node that makes the addends, and that of the one that may take them."""
+        maker, *_ = patterns
+        form = form_of(self.made, maker)
+        rows = [summed(form, levels, sizes) for levels in self.levels(patterns)]
         return tuple(map(sum, zip(*rows, strict=True))) if rows else (0,) * len(sizes)
 
-    def levels(self, pattern: Pattern) -> list[tuple[int, ...]]:
-        """The levels of each sum that a pattern takes: addends that are summed, and those whose mean is taken."""
-        found = [tuple(h for h, way in enumerate(pattern) if self.adds[NUMBER[way]] is how) for how in Combine]
+    def levels(self, patterns: tuple[Pattern, ...]) -> list[tuple[int, ...]]:
+        """The levels of each sum that is made: addends that are summed, and those whose mean is taken."""
+        maker, *taker = patterns
+        later = levels_where(self.later, taker[0]) if taker else ()
+        found = [
+            tuple(h for h, way in enumerate(maker) if self.adds[NUMBER[way]] is how and h not in later)
+            for how in Combine
+        ]
         return [levels for levels in found if levels]
+
+
+def rate_of(reading: Reading) -> ReadingRate:
+    """What one element of a reading moves."""
+    return ReadingRate(
+        reading.made,
+        reading.needed,
+        reading.shared,
+        reading.active,
+        reading.maker is not None,
+        reading.reader is not None,
+        reading.scattered,
+        reading.held,
+        reading.added,
+    )
 
 
 def physical_terms(flows: Flows) -> list[Term]:
     """The terms of the convention `physical`: what the lowered program moves."""
     found: list[Term] = []
     for reading in flows.readings:
-        maker, reader = reading.maker, reading.reader
-        sides = maker is not None, reader is not None
-        rate = ReadingRate(
-            reading.made, reading.needed, reading.shared, reading.active, *sides, scattered=reading.scattered
-        )
-        nodes = tuple(dict.fromkeys(node for node in (maker, reader) if node is not None))
-        found.append(Term(reading.value, reading.elements, nodes, rate, "read"))
-    found += [Term(s.value, s.elements, (s.node,), SumRate(s.made, s.adds), "sum") for s in flows.sums]
+        nodes = tuple(dict.fromkeys(node for node in (reading.maker, reading.reader) if node is not None))
+        found.append(Term(reading.value, reading.elements, nodes, rate_of(reading), "read"))
+    for own in flows.sums:
+        nodes = (own.node,) if own.taker is None else (own.node, own.taker)
+        found.append(Term(own.value, own.elements, nodes, SumRate(own.made, own.adds, own.later), "sum"))
     return found

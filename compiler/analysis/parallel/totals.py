@@ -8,6 +8,7 @@ the maker has the tensor cut, and the numbers of levels that take a slice, an al
     swaps       swaps / 2 / 2^(cut + slices)             and as much for the gradient
     gathers     (2^gathers - 1) / 2^(cut + slices)       and as much for a gradient that is scattered
     sums        2 (1 - 2^-shared) / 2^needed             of the gradient of what is read whole at `shared` levels
+    addends     0                                        what is held or taken as addends, but for its size
 
 of D elements on D devices (`moves` has the steps, `terms` the amounts of each level). Under the papers' conventions the
 order matters: a level counts twice for each level above it at which the reader takes all.
@@ -22,8 +23,9 @@ from numpy.typing import NDArray
 
 from npuc.compiler.analysis.parallel.flows import NUMBER
 from npuc.compiler.analysis.parallel.paper_terms import BetweenRate
-from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate
+from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate, SumRate
 from npuc.compiler.analysis.parallel.ways import WAYS, Way
+from npuc.compiler.layers.base import Combine
 
 Numbers = NDArray[np.int64]
 Cells = NDArray[np.bool_]
@@ -53,7 +55,7 @@ def totals(rate: Rate, before: Sequence[Pattern], after: Sequence[Pattern]) -> N
         ways = (reader[:, :, None] == np.arange(len(WAYS))).reshape(len(after), -1)
         return (rows @ ways.T.astype(np.float64)).astype(np.int64)
 
-    return _reading(rate, count, levels)
+    return _closed(rate, count, levels)
 
 
 def least_totals(rate: Rate, before: Sequence[Way], after: Sequence[Way], counts: Numbers) -> Numbers:
@@ -75,7 +77,7 @@ def least_totals(rate: Rate, before: Sequence[Way], after: Sequence[Way], counts
             return (count(charged & ~whole) + _power(count(charged & whole)) - 1) << levels
         half, all_of_it = charged & ~whole & (halves == 1), charged & whole & (halves == 2)
         return (count(half) << levels) // 2 + ((_power(count(all_of_it)) - 1) << levels)
-    return _reading(rate, count, levels)
+    return _closed(rate, count, levels)
 
 
 def _numbers(patterns: Sequence[Pattern]) -> NDArray[np.intp]:
@@ -93,20 +95,47 @@ def _paper_cells(rate: BetweenRate) -> tuple[Cells, Cells, Numbers]:
     return both[:, :, 0].astype(np.bool_), both[:, :, 1].astype(np.bool_), both[:, :, 2]
 
 
-def _reading(rate: Rate, count: Callable[[Cells], Numbers], levels: int) -> Numbers:
+def _closed(rate: Rate, count: Callable[[Cells], Numbers], levels: int) -> Numbers:
     """The closed form, from a count of levels."""
+    if isinstance(rate, SumRate):
+        return _sum(rate, count, levels)
     assert isinstance(rate, ReadingRate)
-    cut: Cells = np.array([[axis is not None] * len(WAYS) for axis in rate.made])
-    needs: Cells = np.array([[axis is not None for axis in rate.needed]] * len(WAYS))
+    everywhere = (len(WAYS), len(WAYS))
+    cut = _by_maker([axis is not None for axis in rate.made])
+    needs = _by_reader([axis is not None for axis in rate.needed])
+    shared = _by_reader(list(rate.shared) if rate.active else [False] * len(WAYS))
+    added = _by_reader(list(rate.added))
+    held = _by_maker(list(rate.held) if rate.active else [False] * len(WAYS))
     same: Cells = np.array([[made == needed for needed in rate.needed] for made in rate.made])
-    slices = count(~cut & needs)
-    held = 2 * levels - count(cut)
-    there = (count(cut & needs & ~same) << held - slices) // 2
-    gathered = _power(held - slices) * (_power(count(cut & ~needs)) - 1)
+    scattered = cut & ~needs & shared if rate.scattered else np.zeros(everywhere, np.bool_)
+    # the exponent of a part's size times the devices, step by step
+    start = 2 * levels - count(cut) - count(~cut & needs & held)
+    slices = count(~cut & needs & ~held)
+    there = (count(cut & needs & ~same) << start - slices) // 2
+    both = start - slices + count(scattered)
+    first = _power(both) - _power(start - slices)
+    end = both + count(cut & ~needs & ~added & ~scattered)
+    gathered = first + _power(end) - _power(both)
     if not rate.active:
         return there + gathered
-    shared: Cells = np.array([list(rate.shared)] * len(WAYS))
-    added = count(shared & ~cut if rate.scattered else shared)
-    back = _power(held) - _power(held - slices) + there + (gathered if rate.scattered else 0)
-    whole = 2 * levels + 1 - count(needs)
-    return there + gathered + back + _power(whole) - _power(whole - added)
+    back = _power(start) - _power(start - slices) + there + first
+    sums = count(shared & ~held & ~scattered)
+    return there + gathered + back + _power(end + 1) - _power(end + 1 - sums)
+
+
+def _sum(rate: SumRate, count: Callable[[Cells], Numbers], levels: int) -> Numbers:
+    """The sum of addends at the levels at which no taker takes them."""
+    whole = 2 * levels + 1 - count(_by_maker([axis is not None for axis in rate.made]))
+    later = _by_reader(list(rate.later))
+    found = np.zeros_like(whole)
+    for how in Combine:
+        found += _power(whole) - _power(whole - count(_by_maker([own is how for own in rate.adds]) & ~later))
+    return found
+
+
+def _by_maker(ways: Sequence[bool]) -> Cells:
+    return np.array([[own] * len(WAYS) for own in ways], np.bool_)
+
+
+def _by_reader(ways: Sequence[bool]) -> Cells:
+    return np.array([list(ways)] * len(WAYS), np.bool_)

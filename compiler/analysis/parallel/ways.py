@@ -7,14 +7,19 @@ In which ways each task of a program can be shared, by what they mean for the ne
     III      the output's channels, and the weights            the channels are cut
     whole                                                      every device does all of it
 
-Which axis of a value counts the batch and which the channels is followed through the program: the batch from the
-inputs' first axis, the channels from the output of each layer with weights. Behind a layer in way II every device has
-the whole output, unless the layer makes each channel of its own (depthwise), or is a table.
+Two kinds of other tasks have way II: a sum of values of which each device takes addends, and a value for several
+readers (a hub) that is whole, and whose gradient is kept as addends until all readers' are added. A hub of weights has
+no batch; its way III cuts the first axis along which a reader cuts them.
+
+Which axis of a value counts the batch and which the channels is followed through the program: the batch from the first
+axis of the first input, and of others the first one as long, the channels from the output of each layer with weights.
+Behind a layer in way II every device has the whole output, unless the layer makes each channel of its own (depthwise),
+or is a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,21 +45,23 @@ class Cuttings:
     channels: Axes
 
 
-def cuttings(program: Program) -> Cuttings:
-    """The cuts of all tasks."""
+def cuttings(program: Program, takers: Collection[int] = ()) -> Cuttings:
+    """The cuts of all tasks; `takers` are those, by number, that take addends in way II."""
     batch = _batch_axes(program)
     channels: dict[int, int] = {}
     behind: dict[int, int] = {}
     found: dict[Way, list[int | None]] = {way: [] for way in WAYS}
     read_by = _hub_channels(program)
-    for task in program.tasks:
+    for number, task in enumerate(program.tasks):
         by_batch = _follow(task, batch)
         found["I"].append(by_batch)
         found["whole"].append(None)
         if task.weight is None:
-            if task.hub and task.results[0] in read_by:
+            if task.hub and task.axes:
+                channels[task.operands[0]] = task.axes[0]
+            elif task.hub and task.results[0] in read_by:
                 channels[task.operands[0]] = read_by[task.results[0]]
-            found["II"].append(_follow(task, behind))
+            found["II"].append(_addends_cut(task) if number in takers else None if task.hub else _follow(task, behind))
             found["III"].append(_follow(task, channels))
         else:
             found["II"].append(_input_cut(task))
@@ -77,12 +84,12 @@ def _hub_channels(program: Program) -> dict[int, int]:
 
 
 def _batch_axes(program: Program) -> dict[int, int]:
-    """The first axis of all inputs in which it is as long as that of the first input that has one."""
+    """The axes of the inputs that are as long as the first of the first input, of each the first such axis."""
     inputs = {n: v.shape for n, v in enumerate(program.values) if v.argument is ArgumentKind.INPUT and v.shape}
     if not inputs:
         return {}
     length = next(iter(inputs.values()))[0]
-    return {number: 0 for number, shape in inputs.items() if shape[0] == length}
+    return {number: shape.index(length) for number, shape in inputs.items() if length in shape}
 
 
 def _follow(task: Task, axes: dict[int, int]) -> int | None:
@@ -112,6 +119,11 @@ def _mark(task: Task, number: int | None, axes: dict[int, int]) -> None:
     for result, axis in zip(task.results, task.cuts[number].results, strict=True):
         if isinstance(axis, int):
             axes[result] = axis
+
+
+def _addends_cut(task: Task) -> int:
+    """The cut of a sum into sums of addends."""
+    return next(number for number, cut in enumerate(task.cuts) if cut.addends)
 
 
 def _input_cut(task: Task) -> int | None:

@@ -17,11 +17,12 @@ from npuc.compiler.analysis.parallel.paper_terms import BetweenRate
 from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all
 from npuc.compiler.analysis.parallel.planning import plan_chain, plan_network, terms_of
 from npuc.compiler.analysis.parallel.runs import blocks, counts_of, few_orders, near, of_runs
-from npuc.compiler.analysis.parallel.terms import Rate, ReadingRate
+from npuc.compiler.analysis.parallel.terms import Rate, ReadingRate, SumRate
 from npuc.compiler.analysis.parallel.totals import least_totals, totals
 from npuc.compiler.analysis.parallel.ways import WAYS, Way
 from npuc.compiler.errors import UsageError
 from npuc.compiler.interpreter.execute import the_function
+from npuc.compiler.layers.base import Combine
 from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends import read_source, read_text
@@ -39,10 +40,17 @@ def rates(draw: st.DrawFn) -> tuple[Rate, tuple[Way, ...], tuple[Way, ...]]:
     before, after = (TYPES if weighted else JOIN for weighted in layers)
     if draw(st.booleans()):
         return BetweenRate(draw(st.sampled_from(("table2", "published"))), layers), before, after
+    if draw(st.booleans()):
+        cut, ways = draw(AXES), draw(st.tuples(*(st.sampled_from((None, *Combine)) for _ in WAYS)))
+        adds = tuple(how if axis is None else None for how, axis in zip(ways, cut, strict=True))
+        return SumRate(cut, adds, draw(FLAGS)), before, after
     needed, flags = draw(AXES), draw(FLAGS)
     shared = tuple(flag and axis is None for flag, axis in zip(flags, needed, strict=True))
-    scattered, active = draw(st.booleans()), draw(st.booleans())
-    return ReadingRate(draw(AXES), needed, shared, active, True, True, scattered), before, after
+    made, scattered, active = draw(AXES), draw(st.booleans()), draw(st.booleans())
+    held = tuple(flag and axis is None for flag, axis in zip(draw(FLAGS), made, strict=True))
+    both = zip(draw(FLAGS), needed, shared, strict=True)
+    added = tuple(flag and axis is None and not own for flag, axis, own in both)
+    return ReadingRate(made, needed, shared, active, True, True, scattered, held, added), before, after
 
 
 @given(rates(), st.integers(1, 3))

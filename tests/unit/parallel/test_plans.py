@@ -120,6 +120,12 @@ HUB = """
   c = linear(a, {g}, bias={bias})
   d = linear(a, {g}, bias=false)
   b = concat([c * d, tanh(d)], 1)"""
+SUMS = """
+  c = linear(a, {g}, bias={bias})
+  b = c - linear(tanh(a), {g}, bias=false)"""
+FUSED = """
+  u, v = split(linear(a, {h} * 2, bias={bias}), {h}, axis=1)
+  b = u * sigmoid(v)"""
 NET = """
 network net(batch={batch}) {{
   input x: f32[batch, {wide}]
@@ -136,10 +142,10 @@ SIZE = st.sampled_from([1, 2, 3, 8, 16, 32, 100, 300])
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[Network, Flows]:
-    """A network with a residual connection, with attention, or with a value that several layers read."""
+    """A network with a residual connection, attention, a value that several read, sums of addends, or parts of one."""
     sizes: dict[str, object] = {key: draw(SIZE) for key in ("batch", "wide", "h", "g", "out")}
     sizes["bias"] = draw(st.sampled_from(["true", "false"]))
-    middle = draw(st.sampled_from([RESIDUAL, ATTENTION, HUB]))
+    middle = draw(st.sampled_from([RESIDUAL, ATTENTION, HUB, SUMS, FUSED]))
     return planned_from(NET.format(middle=middle.format(**sizes), **sizes))
 
 

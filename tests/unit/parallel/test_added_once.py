@@ -1,0 +1,179 @@
+"""Values that are added are reduced once: Megatron's block, tied weights, and sums of partial sums."""
+
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.nodes import Network
+from npuc.compiler.analysis.parallel.plan_search import moved_by
+from npuc.compiler.analysis.parallel.planning import plan_network
+from npuc.compiler.analysis.parallel.terms import Pattern, physical_terms
+from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.check import random_data
+from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.interpreter.devices import Traffic
+from npuc.compiler.interpreter.execute import Run, execute, the_function
+from npuc.compiler.layers.base import elements
+from npuc.compiler.transforms._spread import spread
+from npuc.compiler.transforms.autodiff import differentiate
+from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
+from npuc.dialects.dist import AllReduceOp, DistOp, Mesh
+from npuc.dialects.provenance import Role, layer_of, role_of
+from npuc.frontends import read_source
+
+BATCH, LENGTH, WIDTH, HEADS = 4, 4, 16, 8
+BLOCKS = """
+block layer(x, heads, joint, parallel) {{
+  width = shape(x)[2]
+  norm1 = layer_norm(x)
+  attention = multi_head_attention(norm1, heads, causal=true, dropout=0.5, joint=joint)
+  if parallel {{
+    fc1 = linear(norm1, 4 * width)
+    fc2 = linear(gelu(fc1, approximate=tanh), width)
+    return x + (attention + fc2)
+  }}
+  residual1 = x + dropout(attention, 0.5)
+  norm2 = layer_norm(residual1)
+  fc1 = linear(norm2, 4 * width)
+  fc2 = linear(gelu(fc1, approximate=tanh), width)
+  return residual1 + dropout(fc2, 0.5)
+}}
+network blocks(batch=4, layers={layers}) {{
+  input x: f32[batch, 4, 16]
+  input t: f32[batch, 4, 16]
+  h = linear(x, 16, bias=false)
+  for i in 0..layers {{
+    block = layer(h, 8, {joint}, {parallel})
+    h = block
+  }}
+  loss dot_loss(h, t)
+  optimizer sgd(lr=0.01)
+}}
+"""
+MEGATRON: dict[str, Way] = {"out": "II", "fc2": "II", "h": "II", "residual1": "II", "add": "II", "add_2": "whole"}
+"""The way of each node by the end of its name: all others cut their output channels, hubs keep addends."""
+
+
+def blocks(layers: int, *, joint: bool = False, parallel: bool = False) -> ModuleOp:
+    """Transformer blocks behind one linear layer, whose output is one more all-reduce."""
+    flags = {"joint": str(joint).lower(), "parallel": str(parallel).lower()}
+    return read_source(BLOCKS.format(layers=layers, **flags))
+
+
+def megatron(network: Network, levels: int) -> tuple[Pattern, ...]:
+    """Megatron-LM's plan (Shoeybi et al., 2019): columns, then rows; heads over devices."""
+    found: list[Pattern] = []
+    for number, node in enumerate(network.nodes):
+        way = "II" if network.is_hub(number) else MEGATRON.get(node.name.split(".")[-1], "III")
+        assert way in node.ways, node
+        found.append((way,) * levels)
+    return tuple(found)
+
+
+def by_plan(module: ModuleOp, plan: tuple[Pattern, ...], sizes: tuple[int, ...]) -> tuple[Network, Flows]:
+    func = the_function(module)
+    network, flows = network_for(func)
+    spread(func, network, flows, plan, Mesh(sizes))
+    differentiate(func)
+    module.verify()
+    return network, flows
+
+
+def traffic_of(run: Run) -> Traffic:
+    assert run.traffic is not None
+    return run.traffic
+
+
+@pytest.mark.parametrize("sizes", [(2,), (4,), (2, 2), (8,), (2, 2, 2)])
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_block_by_megatrons_plan_moves_four_all_reduces(layers: int, joint: bool, sizes: tuple[int, ...]) -> None:
+    module = blocks(layers, joint=joint)
+    one = module.clone()
+    differentiate(the_function(one))
+    network, _ = network_for(the_function(module.clone()))
+    plan = megatron(network, len(sizes))
+    _, flows = by_plan(module, plan, sizes)
+    moving = [op for op in module.walk() if isinstance(op, DistOp) and isinstance(op, AllReduceOp)]
+    inside = [op for op in moving if layer_of(op) != "h"]
+    value = BATCH * LENGTH * WIDTH
+    assert [elements(op.x) for op in inside] == [value] * 4 * layers
+    assert sum(role_of(op) is Role.FORWARD for op in inside) == 2 * layers
+    # an all-reduce: each of n devices reads 2 (n - 1) / n of the value, half of which counts
+    each = Fraction(value * (prod(sizes) - 1))
+    assert moved_by(physical_terms(flows), plan, sizes) == (4 * layers + 1) * each
+    data = random_data(one, 0)
+    together, alone = execute(module, data, double=True), execute(one, data, double=True)
+    traffic = traffic_of(together)
+    assert traffic.total == (4 * layers + 1) * each
+    assert compare({"loss": np.asarray(alone.loss)}, {"loss": np.asarray(together.loss)}).equal
+    assert compare(alone.updated, together.updated).equal
+
+
+@pytest.mark.parametrize("devices", [2, 4, 8])
+@pytest.mark.parametrize(("joint", "parallel"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_least_plan_is_not_above_megatrons(layers: int, joint: bool, parallel: bool, devices: int) -> None:
+    network, flows = network_for(the_function(blocks(layers, joint=joint, parallel=parallel)))
+    levels = devices.bit_length() - 1
+    terms, sizes = physical_terms(flows), (2,) * levels
+    found = plan_network(network, flows, "accpar-joint", "physical", levels)
+    assert found.bound is not None
+    assert found.bound <= found.total == moved_by(terms, found.patterns, sizes)
+    assert found.total <= moved_by(terms, megatron(network, levels), sizes)
+
+
+def test_a_parallel_block_has_one_all_reduce_forward_and_one_back() -> None:
+    """Attention and feed-forward of one input, added: partial sums are added before they are reduced."""
+    network, flows = network_for(the_function(blocks(1, parallel=True)))
+    plan, value = megatron(network, 1), BATCH * LENGTH * WIDTH
+    assert moved_by(physical_terms(flows), plan, (4,)) == 3 * value * 3  # one of them of the layer in front
+    module = blocks(1, parallel=True)
+    by_plan(module, plan, (4,))
+    one = blocks(1, parallel=True)
+    differentiate(the_function(one))
+    data = random_data(one, 0)
+    together, alone = execute(module, data, double=True), execute(one, data, double=True)
+    assert traffic_of(together).total == 3 * value * 3
+    assert compare(alone.updated, together.updated).equal
+
+
+TIED = """
+network tied(batch=8) {
+  input t: i32[batch, 4]
+  labels y: i32[batch, 4]
+  table = param([32, 16])
+  places = param([64, 16])
+  bias = param([16])
+  x = embedding(t, weight=table) + slice(places, 0, 0, 4) + slice(places, 0, 0, 4)
+  h = relu(linear(x, 16, bias=false) + bias)
+  g = linear(h, 16, bias=false) + bias
+  logits = matmul(h + g, table, transpose_b=true)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+
+
+@pytest.mark.parametrize("convention", ["physical", "table2"])
+@pytest.mark.parametrize("zero", [False, True])
+def test_weights_that_are_used_twice_are_summed_once(convention: str, zero: bool) -> None:
+    module = read_source(TIED)
+    one = module.clone()
+    differentiate(the_function(one))
+    ParallelizePass("dp", 4, convention, zero=zero).apply(Context(), module)
+    differentiate(the_function(module))
+    weights = 32 * 16 + 4 * 16 + 16 + 2 * 16 * 16
+    summing = [op for op in module.walk() if isinstance(op, DistOp) and role_of(op) is Role.DW]
+    run = execute(module, random_data(one, 0), double=True)
+    if not zero:
+        assert sum(elements(op.x) for op in summing if isinstance(op, AllReduceOp)) == weights
+    # one element is the loss: two levels of halves, 2 P (n - 1) / n elements a device, of n devices, half of them
+    assert traffic_of(run).total == 3 * (weights + 1)
+    alone = execute(one, random_data(one, 0), double=True)
+    assert compare(alone.updated, run.updated).equal
