@@ -48,6 +48,7 @@ from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.dialects.dist.mesh import Mesh, mesh_of
+from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.box import SliceOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
@@ -132,6 +133,11 @@ class ParallelizePass(ModulePass):
 
         Statistics of a batch are computed in two steps from now on.
         """
+        if self.zero and any(isinstance(op, CastOp) and isinstance(op.x, BlockArgument) for op in func.body.block.ops):
+            raise PassFailedException(
+                f"{self.name}: zero keeps in parts what layers read, and casts read the parameters of mixed precision; "
+                "use precision bf16, f16 or f32"
+            )
         network, flows = network_to_plan(func, self.chosen_strategy, prod(self.sizes), zero=self.zero)
         times = self._times(func, network)
         limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
@@ -227,8 +233,8 @@ def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[Network,
     """
     split_batch_norms(func)
     _merge_equal_slices(func)
-    network = network_of(forward_program(func))
     by_element = _updates_by_element(func)
+    network = network_of(forward_program(func))
     return network, flows_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
 
 

@@ -1,7 +1,6 @@
 """Dropout."""
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, i32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -63,9 +62,8 @@ class DropoutOp(TrainOp):
         for axis, place in zip(axes, places, strict=True):
             if place.get_shape() != place_shape(shape[axis], len(shape) - axis):
                 raise VerifyException(f"the positions along axis {axis} are {shape_text(place)}, x is {shape_text(x)}")
-            element: Attribute = place.element_type
-            if not isinstance(element, IntegerType) or element.width.data < 32:
-                raise VerifyException(f"positions are {element}, expected integers of 32 or 64 bits")
+            if place.element_type not in (i32, i64):
+                raise VerifyException(f"positions are {place.element_type}, expected integers of 32 or 64 bits")
         return (x,)
 
 

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -38,7 +39,8 @@ def unlikeness(shown: str, printed: str) -> float:
     a, b = parts
     if ANY in shown:
         b = b[: len(a) + 8]
-    return 1.0 - 0.9 * SequenceMatcher(None, a, b, autojunk=False).ratio()
+    other = shown.split()[:2] != printed.split()[:2]
+    return 1.0 + 0.2 * other - 0.9 * SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 def aligned(shown: Sequence[str], printed: Sequence[str]) -> list[str]:
@@ -157,7 +159,10 @@ def main() -> None:
     """Renew the pages that are named, or the README and all pages."""
     for name in sys.argv[1:] or ["README", *NAMES]:
         path, columns = (ROOT / "README.md", "100") if name == "README" else (FOLDER / f"{name}.md", "120")
-        print(name, "renewed" if renew(path, columns) else "as before", flush=True)
+        try:
+            print(name, "renewed" if renew(path, columns) else "as before", flush=True)
+        except Exception as error:  # the other pages may still be renewed
+            print(name, "fails:", "".join(traceback.format_exception_only(error)), flush=True)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from npuc.compiler.analysis.parallel.plan_search import (
     labels_of,
     ways_of,
 )
-from npuc.compiler.analysis.parallel.planning import Planned, bytes_of, terms_of
+from npuc.compiler.analysis.parallel.planning import Planned, bytes_of, terms_of, width_of
 from npuc.compiler.analysis.parallel.strategies import has_three_types
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate, Sizes, Term
 from npuc.compiler.analysis.parallel.ways import Way
@@ -264,12 +264,14 @@ class Explainer:
         return bytes_of(self.network, self.terms if terms is None else terms, patterns, self.sizes, self.float_bytes)
 
     def _width(self, term: Term) -> Fraction:
-        return self.network.program.values[term.value].element_bytes(self.float_bytes)
+        return width_of(self.network, term, self.planned.patterns, self.sizes, self.float_bytes)
 
     @cached_property
     def _one_width(self) -> Fraction | None:
         """The bytes of an element of all that a plan may move; None where tensors differ."""
         values = self.network.program.values
+        if self.float_bytes is None and any(value.summed_bytes is not None for value in values):
+            return None  # gradients of casts
         # an input is given in any form
         widths = {self._width(t) for t in self.terms if values[t.value].argument is not ArgumentKind.INPUT}
         return widths.pop() if len(widths) == 1 else None

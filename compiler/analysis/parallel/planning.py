@@ -34,7 +34,7 @@ from npuc.compiler.analysis.parallel.strategies import (
     has_three_types,
     is_joint,
 )
-from npuc.compiler.analysis.parallel.terms import Pattern, Sizes, Term, physical_terms
+from npuc.compiler.analysis.parallel.terms import Pattern, ReadingRate, Sizes, Term, physical_terms
 from npuc.compiler.analysis.parallel.times import Times
 from npuc.compiler.errors import UsageError
 from npuc.compiler.options import STRATEGIES, Convention, PlanObjective, Strategy
@@ -213,8 +213,25 @@ def bytes_of(
     found = Fraction(0)
     for term in terms:
         moved = sum(term.amounts(patterns, sizes))
-        found += moved * network.program.values[term.value].element_bytes(float_bytes) if moved else 0
+        found += moved * width_of(network, term, patterns, sizes, float_bytes) if moved else 0
     return elements_of(found, sizes)
+
+
+def width_of(
+    network: Network, term: Term, patterns: Sequence[Pattern], sizes: Sizes, float_bytes: int | None
+) -> Fraction:
+    """
+    The bytes of an element that a term moves.
+
+    A cast of a parameter that all devices have whole moves nothing but the gradient of the parameter, in its type
+    (`transforms/_gradient_casts.py`); what is cut is gathered in the type of the cast.
+    """
+    value = network.program.values[term.value]
+    if value.summed_bytes is not None and float_bytes is None and isinstance(term.rate, ReadingRate):
+        way = term.rate.passage(*term.rate.sides(tuple(patterns[node] for node in term.nodes), sizes))
+        if all(axis is None for axis in (*way.source, *way.target)):
+            return Fraction(value.summed_bytes)
+    return value.element_bytes(float_bytes)
 
 
 def chain_of(network: Network, terms: Sequence[Term]) -> list[Layer] | None:

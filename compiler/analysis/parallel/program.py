@@ -23,7 +23,7 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Combine, Cut, Kind
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.tensors import shape_of, tensor_type
-from npuc.dialects.train.arithmetic import AddOp, AffineOp, MulOp, SubOp
+from npuc.dialects.train.arithmetic import AddOp, AffineOp, CastOp, MulOp, SubOp
 from npuc.dialects.train.base import TrainOp, ints
 from npuc.dialects.train.box import SliceOp
 from npuc.dialects.train.conv import ConvOp
@@ -52,7 +52,8 @@ class Value:
 
     `argument` is what kind of argument of the function it is, if it is one, and `trained` says of a parameter whether a
     step would change it; `active` says whether the value has a gradient, which none has in a forward pass, `is_float`
-    whether a machine may have its own width for it; `type_bytes` are those of an element by its type.
+    whether a machine may have its own width for it; `type_bytes` are those of an element by its type, `summed_bytes`
+    those of its gradient where devices sum it in another type: that of a parameter, for a cast of it.
     """
 
     shape: tuple[int, ...]
@@ -62,6 +63,7 @@ class Value:
     is_float: bool = True
     type_bytes: int = 4
     trained: bool = False
+    summed_bytes: int | None = None
 
     @property
     def elements(self) -> int:
@@ -187,6 +189,10 @@ class _Reader:
         without = _without_gradient(op)
         active = any(value.active for place, value in enumerate(read) if place not in without)
         results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
+        if isinstance(op, CastOp) and read[0].argument is ArgumentKind.PARAM:
+            self.values[-1] = replace(self.values[-1], summed_bytes=read[0].type_bytes)
+        elif isinstance(op, ReshapeOp):
+            self.values[-1] = replace(self.values[-1], summed_bytes=read[0].summed_bytes)
         cuts = (*get_layer(op).cuts(op), *_added(op), *_segmented(op)) if isinstance(op, TrainOp) else ()
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
