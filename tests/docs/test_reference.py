@@ -90,7 +90,11 @@ def test_phases_and_kinds_are_documented() -> None:
 
 def test_native_columns_of_cycle_are_documented(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
-    shell.command(Command("npuc compile samples:mlp -q --csv rows.csv", 0, ()))
+    shell.command(
+        Command(
+            "npuc compile samples:mlp -q -p 'autodiff,lower-to-npu,interleave{mode=zip},schedule' --csv rows.csv", 0, ()
+        )
+    )
     columns = (tmp_path / "rows.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
     documented = re.findall(r"`native\.(\w+)`", section_of(CYCLE, "## What the report's columns mean here"))
     assert sorted(documented) == sorted(c.removeprefix("native.") for c in columns if c.startswith("native."))
