@@ -41,6 +41,7 @@ ROUNDED = {
     "batch_norm": "the counterpart has no running statistics, so that PyTorch rounds those of the batch",
     "roi_align": "the counterpart is made of operations of bf16",
     "local_response_norm": "PyTorch squares in bf16",
+    "instance_norm": "PyTorch rounds the statistics of a channel of bf16",
 }
 """Where PyTorch rounds more often, so that units in the last place are those of the largest value."""
 CANCELLING = ("norm",)
