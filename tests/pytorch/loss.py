@@ -36,7 +36,7 @@ def _nll_loss(
 def _with_logits(
     x: torch.Tensor, target: torch.Tensor, pos_weight: float | None = None, reduction: str = "mean"
 ) -> torch.Tensor:
-    weight = None if pos_weight is None else torch.tensor(pos_weight, dtype=x.dtype)
+    weight = None if pos_weight is None else torch.tensor(pos_weight, dtype=torch.promote_types(x.dtype, torch.float32))
     return F.binary_cross_entropy_with_logits(x, target, pos_weight=weight, reduction=reduction)
 
 
