@@ -13,7 +13,6 @@ import os
 import re
 import sys
 import tempfile
-import traceback
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -21,6 +20,7 @@ from importlib import invalidate_caches
 from pathlib import Path
 from unittest import mock
 
+from npuc.compiler.errors import NpucError
 from tests.docs.pages import FOLDER, NAMES, ROOT, Block, Command, blocks_of, commands_of, matches
 from tests.docs.shell import Shell
 
@@ -157,12 +157,16 @@ def renew(path: Path, columns: str) -> bool:
 
 def main() -> None:
     """Renew the pages that are named, or the README and all pages."""
+    failed: list[str] = []
     for name in sys.argv[1:] or ["README", *NAMES]:
         path, columns = (ROOT / "README.md", "100") if name == "README" else (FOLDER / f"{name}.md", "120")
         try:
             print(name, "renewed" if renew(path, columns) else "as before", flush=True)
-        except Exception as error:  # the other pages may still be renewed
-            print(name, "fails:", "".join(traceback.format_exception_only(error)), flush=True)
+        except (AssertionError, NpucError) as error:  # the other pages are renewed all the same
+            print(name, "fails:", error, flush=True)
+            failed.append(name)
+    if failed:
+        sys.exit(f"not renewed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

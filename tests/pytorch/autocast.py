@@ -77,17 +77,30 @@ class Autocast:
     gradients: dict[str, Array]
 
 
+def exactly(call: Call, net: CalledNet, values: Mapping[str, Array], *, short: bool) -> Autocast:
+    """Results and gradients of a call in float64, of operands that are rounded to bf16 where they are `short`."""
+    names = _float_operands(call, net) if short else set[str]()
+    rounded = {n: torch.tensor(v).bfloat16().double().numpy() if n in names else v for n, v in values.items()}
+    return _judged(call, net, rounded, torch.float64, short=False, low=False)
+
+
 def autocast(call: Call, net: CalledNet, values: Mapping[str, Array], *, short: bool) -> Autocast:
     """Results and gradients of a call by `torch.autocast("cpu")`, under the loss of its network."""
-    tensors = {n: torch.tensor(v, dtype=torch.float32 if v.dtype.kind == "f" else None) for n, v in values.items()}
+    return _judged(call, net, values, torch.float32, short=short, low=True)
+
+
+def _judged(
+    call: Call, net: CalledNet, values: Mapping[str, Array], type: torch.dtype, *, short: bool, low: bool
+) -> Autocast:
+    tensors = {n: torch.tensor(v, dtype=type if v.dtype.kind == "f" else None) for n, v in values.items()}
     leaves = {
         n: t.requires_grad_() for n, t in tensors.items() if t.is_floating_point() and not n.startswith("expected")
     }
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=low):
         results = called(call, net, tensors, short=short)
         losses = [_loss(y, number, tensors) for number, y in enumerate(results) if y.is_floating_point()]
     if losses and any(loss.requires_grad for loss in losses):
-        torch.stack([loss.float() for loss in losses]).sum().backward()
+        torch.stack([loss.to(type) for loss in losses]).sum().backward()
     gradients = {n: np.zeros(t.shape) if t.grad is None else t.grad.numpy() for n, t in leaves.items()}
     return Autocast([y.detach() for y in results], gradients)
 

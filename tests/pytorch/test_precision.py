@@ -20,7 +20,7 @@ from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from tests.calls import Call, all_calls
 from tests.calls.values import CalledNet, random_values
-from tests.pytorch.autocast import TYPES, autocast, called, mixed, types_of
+from tests.pytorch.autocast import TYPES, autocast, called, exactly, mixed, types_of
 from tests.pytorch.counterparts import RANDOM
 
 torch.set_num_threads(1)
@@ -41,9 +41,10 @@ ROUNDED = {
     "batch_norm": "the counterpart has no running statistics, so that PyTorch rounds those of the batch",
     "roi_align": "the counterpart is made of operations of bf16",
     "local_response_norm": "PyTorch squares in bf16",
-    "instance_norm": "PyTorch rounds the statistics of a channel of bf16",
 }
 """Where PyTorch rounds more often, so that units in the last place are those of the largest value."""
+EXACT = ("instance_norm",)
+"""Where PyTorch rounds the statistics of a channel to bf16, so that float64 judges: all that we round is the result."""
 CANCELLING = ("norm",)
 """Functions whose gradients are small differences of large numbers."""
 NAMES = [name for name in all_calls() if name.split()[0] not in RANDOM | TYPED]
@@ -93,7 +94,7 @@ def _is_view_of_a_sum(call: Call, net: CalledNet) -> bool:
 
 @pytest.mark.parametrize("short", [False, True], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: st.DataObject) -> None:
     call = all_calls()[name](data)
@@ -103,6 +104,8 @@ def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: s
     found = types_of(net)
     if any(y.is_floating_point() and TYPES[t] != y.dtype for y, t in zip(judged.outputs, found, strict=True)):
         return  # the lists of the CPU are not those of CUDA here
+    if call.function in EXACT:
+        judged = exactly(call, net, values, short=short)
     if net.has_loss:
         AutodiffPass().apply(Context(), net.module)
     run = execute(net.module, values)
@@ -112,7 +115,7 @@ def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: s
         assert_near(ours, theirs.double().numpy(), type, f"result {number}", rounded=rounded)
     for argument, gradient in run.gradients.items():
         expected = judged.gradients[argument]
-        least = 2.0 if call.function.endswith(CANCELLING) else 1e-3
+        least = 1.0 if call.function.endswith(CANCELLING) else 1e-3
         scale = max(float(np.abs(expected).max(initial=0.0)), least)
         np.testing.assert_allclose(gradient, expected, rtol=0, atol=GRADIENT * scale, err_msg=f"gradient of {argument}")
 
