@@ -106,15 +106,24 @@ def sums_of(moved: Sequence[Exchange], mesh: Mesh) -> dict[str, int | float]:
     """
     What sums of weights' gradients move of all, and what everything else does: bytes.
 
-    Operands are what a device hands in; what it reads of P bytes that n devices sum is 2 P (n - 1) / n.
+    Operands are what a device hands in, once where it goes on at another level; what it reads of P bytes that n devices
+    sum is 2 P (n - 1) / n.
     """
     found: dict[str, int | float] = {}
     for name, of_weights in (("gradient", True), ("other", False)):
         own = [exchange for exchange in moved if (role_of(exchange.op) is Role.DW) is of_weights]
         read = sum((_read(exchange, mesh) for exchange in own), Fraction(0))
-        found[f"{name}_operand_bytes"] = sum(exchange.size for exchange in own)
+        found[f"{name}_operand_bytes"] = sum(exchange.size for exchange in own if not _goes_on(exchange.op))
         found[f"{name}_read_bytes"] = read.numerator if read.denominator == 1 else float(read)
     return found
+
+
+def _goes_on(op: DistOp) -> bool:
+    """Whether what an operation moves has moved just before, and not become anything else since."""
+    before = op.x.owner
+    while isinstance(before, FREE):
+        before = before.x.owner
+    return isinstance(before, DistOp) and role_of(before) is role_of(op)
 
 
 def _read(exchange: Exchange, mesh: Mesh) -> Fraction:

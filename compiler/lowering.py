@@ -290,8 +290,9 @@ def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> 
         if promised > facts.spm_bytes:
             location = location_of(op)
             raise CapacityError(
-                f"the schedule takes {promised:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,}",
+                f"the schedule says that it takes {promised:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,} "
+                "for a schedule",
                 location=location,
                 source_line=None if location is None else sources.line(location),
-                hint="smaller steps, less to keep, or a larger memory.spm_kib",
+                hint="a lower promise where its blocks take less, smaller steps, or a larger memory.spm_kib",
             )

@@ -1,24 +1,37 @@
 """Small networks whose axes divide among up to eight devices, and random plans for them."""
 
+from fractions import Fraction
 from math import prod
 
 from hypothesis import strategies as st
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from npuc.compiler.analysis.elements import element_bytes
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.plan_search import elements_of
+from npuc.compiler.analysis.parallel.planning import bytes_of
 from npuc.compiler.analysis.parallel.terms import Pattern, physical_terms
+from npuc.compiler.analysis.parallel.traffic import exchanged
 from npuc.compiler.builder import Optimizer
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.set_precision import SetPrecisionPass
+from npuc.dialects.dist.collective import DistOp
 from npuc.dialects.dist.mesh import Mesh
 from npuc.dialects.tensors import shape_of
 from tests.networks import Net, dot_loss
 
+OPTIMIZERS = (
+    Optimizer("sgd", {"lr": 1.0}),
+    Optimizer("sgd", {"lr": 1.0, "momentum": 0.5}),
+    Optimizer("adamw", {"lr": 0.5, "weight_decay": 0.25}),
+    Optimizer("lamb", {"lr": 0.5}),
+)
 MESHES = ((2,), (2, 2), (2, 2, 2), (4, 2), (8,))
 ATTENTION = """
 network attention(batch=8) {
@@ -143,7 +156,21 @@ def whole_networks(draw: st.DrawFn) -> ModuleOp:
     if image:
         value = net.call("max_pool", value, 2)
         value = net.call("linear", net.call("flatten", value), 8, bias=False)
-    return net.finish(dot_loss(net, value), Optimizer("sgd", {"lr": 1.0}))
+    return net.finish(dot_loss(net, value), draw(st.sampled_from(OPTIMIZERS)))
+
+
+@st.composite
+def precisions(draw: st.DrawFn, module: ModuleOp) -> str:
+    """Give a module one type for all floats, or mixed precision; say which."""
+    precision = draw(st.sampled_from(("f32", "bf16", "mixed")))
+    set_types(module, precision)
+    return precision
+
+
+def set_types(module: ModuleOp, precision: str) -> None:
+    """Give a module a precision, also one whose floats are f64, which mixed precision leaves as they are."""
+    for to in ("f32", precision):
+        SetPrecisionPass(to).apply(Context(), module)
 
 
 @st.composite
@@ -169,3 +196,17 @@ def modelled(flows: Flows, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]
     """Elements that a plan moves at each level, all devices, one direction."""
     rows = [term.amounts(patterns, sizes) for term in physical_terms(flows)]
     return [elements_of(sum(row[h] for row in rows), sizes) for h in range(len(sizes))]
+
+
+def bytes_modelled(network: Network, flows: Flows, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> Fraction:
+    """Bytes that a plan moves, all devices, one direction, each tensor's by its type."""
+    return bytes_of(network, physical_terms(flows), patterns, sizes, None)
+
+
+def bytes_moved(module: ModuleOp) -> Fraction:
+    """The same of what stands in a program."""
+    found = Fraction(0)
+    for op in module.walk():
+        if isinstance(op, DistOp):
+            found += sum(exchanged(op).values()) * element_bytes(op.x.type, None)
+    return found

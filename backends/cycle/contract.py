@@ -6,14 +6,21 @@ folds (`analysis.compute`), bytes its traffic (`analysis.traffic`). Energy count
 and what the DMA moves in and out of SPM, and DRAM bytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
 from npuc.backends.cycle.certificates import certificate_columns
-from npuc.backends.cycle.limits import edge_columns, is_edge_bound, limit_of
+from npuc.backends.cycle.limits import (
+    edge_columns,
+    edge_waits,
+    is_edge_bound,
+    knows_edge,
+    least_cycles_of,
+    limit_of,
+)
 from npuc.backends.cycle.pool import Share
 from npuc.compiler.analysis.compute import Compute, compute
 from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
@@ -153,12 +160,18 @@ def nest_cost(
         written=written,
         spm_bytes=blocks,
         energy_j=energy,
-        native=native | reuse | _by_core(nest, schedule, machine, widths, brought, taken),
+        native=native | reuse | _by_core(nest, schedule, machine, widths, works, brought, taken),
     )
 
 
 def _by_core(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, read: list[int], written: list[int]
+    nest: Nest,
+    schedule: Schedule,
+    machine: Machine,
+    widths: Bits,
+    works: Sequence[Compute],
+    read: list[int],
+    written: list[int],
 ) -> dict[str, float | list[Scalar]]:
     """
     On a chip of several cores what each does, in lists, and how evenly they are loaded.
@@ -172,7 +185,7 @@ def _by_core(
     else:
         timings = (pipeline(nest, schedule, machine, widths),)
     work = [timing.compute for timing in timings]
-    return {
+    found: dict[str, float | list[Scalar]] = {
         "cores": len(timings),
         "load_balance": sum(work) / (max(work) * machine.cores),
         "core_cycles": [timing.cycles for timing in timings],
@@ -180,6 +193,9 @@ def _by_core(
         "core_read_bytes": [*read],
         "core_write_bytes": [*written],
     }
+    if knows_edge(machine.array):
+        found["core_edge_cycles"] = [edge_waits(one, machine.array) for one in works]
+    return found
 
 
 def weight_groups(nest: Nest, schedule: Schedule, machine: Machine, work: Compute) -> int:
@@ -212,7 +228,7 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
     if share is not None:
         certified = certified.relieved(share.found)
     own = max(0, certified.bound - (0 if share is None else share.early))
-    bound = max(machine.transfer_cycles(own), -(-nest.macs // machine.elements))
+    bound = least_cycles_of((nest,), own, machine)
     return OpRow(
         index=index,
         name=layer_of(op),

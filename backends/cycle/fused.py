@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from npuc.backends.cycle.certificates import certificate_columns, certificate_of
 from npuc.backends.cycle.contract import contract_row
-from npuc.backends.cycle.limits import is_edge_bound, limit_of
+from npuc.backends.cycle.limits import is_edge_bound, least_cycles_of, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.cores import spread_traffic
 from npuc.compiler.analysis.elements import contract_widths, size_bytes
@@ -107,7 +107,7 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
         moved = _whole(spm[0]) - saved + _whole(spm[1])
         energy = machine.energy.joules(contract.nest.macs, moved, read + written)
     compute = _whole(row.compute_cycles)
-    least = max(machine.transfer_cycles(bound), -(-contract.nest.macs // machine.elements))
+    least = least_cycles_of((contract.nest,), bound, machine)
     edge = _whole(native.get("edge_cycles", 0))
     streamed = compute - _whole(native["fill_drain_cycles"]) - edge
     limit = limit_of(timing.cycles, compute, transfer)

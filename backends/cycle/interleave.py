@@ -13,7 +13,7 @@ from math import ceil
 
 from npuc.backends.cycle.certificates import certificate_columns
 from npuc.backends.cycle.contract import schedule_row
-from npuc.backends.cycle.limits import edge_columns, is_edge_bound, limit_of
+from npuc.backends.cycle.limits import edge_columns, is_edge_bound, least_cycles_of, limit_of
 from npuc.backends.cycle.pool import walks_of
 from npuc.compiler.analysis.elements import contract_widths, taken_bytes, whole_bytes
 from npuc.compiler.analysis.gemm import forward_sizes
@@ -86,7 +86,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     moved_bytes = moved.read + moved.written
     values = number_values([contract.operands for contract in op.contracts])
     certified = joint_certificate(together.nests, values, machine.bounding_spm, widths, moved_bytes)
-    bound = max(machine.transfer_cycles(certified.bound), -(-together.macs // machine.elements))
+    bound = least_cycles_of(together.nests, certified.bound, machine)
     batch, m, n, k = forward_sizes(together.nests[0])
     filling = sum(
         one.overhead + one.folds * machine.array.fold_overhead + one.reloads * machine.array.reload for one in work

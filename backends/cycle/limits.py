@@ -3,10 +3,28 @@
 from collections.abc import Sequence
 
 from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.compute import Compute
+from npuc.compiler.analysis.compute import Compute, least_busy_cycles
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.report import OpRow
+from npuc.dialects.npu.nest import Nest
 
 IDLE = 0.1
 """The share of the time in which neither array nor DRAM channel works from which on `limit` is `latency`."""
+
+WHY = {
+    "compute": "the compute unit sets the time, data comes early enough",
+    "dram": "the DRAM channel sets the time, the compute unit waits for data",
+    "edge": "folds are shorter than what crosses the array's edge beside them: operands in, or sums out",
+    "latency": "neither is busy all the time: they wait for each other",
+}
+
+
+def why_limited(row: OpRow) -> str:
+    """The `limit` of a row in words."""
+    moving = row.native.get("transfer_cycles", 0)
+    # Stalls may be shorter than the waits for the edge, but without these the row would gain nothing.
+    longer = row.limit == "edge" and isinstance(moving, int) and moving > (row.compute_cycles or 0)
+    return WHY.get(row.limit or "", "it sets the time") + ("; the DRAM channel takes longer still" if longer else "")
 
 
 def is_edge_bound(edge: int, streamed: int, stall: int) -> bool:
@@ -21,12 +39,31 @@ def limit_of(cycles: int, compute: int, transfer: int) -> str:
     return "compute" if compute >= transfer else "dram"
 
 
+def least_cycles_of(nests: Sequence[Nest], least_bytes: int, machine: Machine) -> int:
+    """
+    What no schedules of products are below, in cycles: the least bytes on the channel, all MACs on all elements, and
+    what the busiest array takes for whole folds or for what crosses its edge.
+    """
+    macs = sum(nest.macs for nest in nests)
+    array = least_busy_cycles(nests, machine.array, machine.cores)
+    return max(machine.transfer_cycles(least_bytes), -(-macs // machine.elements), array)
+
+
 def edge_columns(works: Sequence[Compute], busiest: Compute, array: Array) -> dict[str, int]:
     """
     Groups of folds on one stationary tile, of all cores, and the cycles in which those of the busiest wait for the edge
     of its array; nothing of an array that does not know them.
     """
-    if array.fill != "overlap" or array.overlap is not None:
+    if not knows_edge(array):
         return {}
-    crossing = busiest.reloads * array.reload if array.dataflow == "in-place" else busiest.edge
-    return {"groups": sum(work.groups for work in works), "edge_cycles": crossing}
+    return {"groups": sum(work.groups for work in works), "edge_cycles": edge_waits(busiest, array)}
+
+
+def knows_edge(array: Array) -> bool:
+    """Whether folds of an array may wait for what crosses its edge."""
+    return array.fill == "overlap" and array.overlap is None
+
+
+def edge_waits(work: Compute, array: Array) -> int:
+    """The cycles in which folds of one core wait for the edge of its array."""
+    return work.reloads * array.reload if array.dataflow == "in-place" else work.edge

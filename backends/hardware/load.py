@@ -141,9 +141,10 @@ def _described(text: str, name: str) -> Mapping[str, Value]:
 
 def _text(path: Path, name: str) -> str:
     try:
+        size = path.stat().st_size
         if not path.is_file():
             raise UsageError(f"hardware file '{name}' is no regular file")
-        if path.stat().st_size > SIZE_LIMIT:
+        if size > SIZE_LIMIT:
             raise UsageError(f"{name}: a hardware file is at most {SIZE_LIMIT >> 20} MiB")
         data = path.read_bytes()
     except (OSError, ValueError) as e:
@@ -162,6 +163,8 @@ def _toml_error(message: str, text: str) -> tuple[str, int, int]:
     if found is None:
         return message, 1, 1
     message = message[: found.start()]
+    if message == "Cannot overwrite a value":
+        message = "this key has a value already"
     if found.group(1) is None:
         lines = text.splitlines() or [""]
         return f"{message} at the end of the file", len(lines), len(lines[-1]) + 1

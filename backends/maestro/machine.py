@@ -3,7 +3,8 @@ What a hardware description asks of the maestro backend.
 
 MAESTRO counts elements; a description may say its shared buffer and its memory in bytes. Where the keys of `maestro` do
 not write them, `memory.spm_kib` is the shared buffer and `dram.gb_per_s` (with `clock_mhz`) the bandwidth off chip, in
-elements of `memory.element_bytes`, or without it of the widest type that a contraction has.
+elements of `memory.element_bytes`, or without it of the widest type that a contraction has. In a buffer of bytes a
+partial sum takes the bits of an accumulator, in mode exact: MAESTRO counts one element.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from fractions import Fraction
 from typing import Literal
 
 from npuc.backends.hardware import Hardware
-from npuc.compiler.analysis.elements import BYTE, element_bits
+from npuc.compiler.analysis.elements import BYTE, element_bits, widths_on
 from npuc.compiler.analysis.machine import as_written
 from npuc.compiler.analysis.mapping.parity import Array
 from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.sums import ACCUMULATOR_BITS
 
 NAME = "maestro"
 UNLIMITED = (1 << 31) - 1
@@ -65,7 +67,7 @@ class MappedMachine:
     An array of processing elements and what prices are in: `element_bytes` in bytes, `mac_pj` in picojoules.
 
     `l1_size` and `l2_size` are buffers in elements, `spm_bytes` the shared buffer where `l2_size` is not written. None
-    is what the description does not say.
+    is what the description does not say. `sum_size` are the elements of the shared buffer that a partial sum takes.
     """
 
     hardware: Hardware
@@ -77,6 +79,8 @@ class MappedMachine:
     l1_size: int | None
     l2_size: int | None
     spm_bytes: Fraction | None = None
+    sum_size: Fraction = Fraction(1)
+    accumulator_bits: int = ACCUMULATOR_BITS[0]
 
     @property
     def peak(self) -> int:
@@ -96,8 +100,12 @@ class MappedMachine:
         """The machine with its buffer and memory in elements of a contraction, of the widest type among its tensors."""
         values = (*op.operands[: len(op.nest.ins)], *op.results)
         width = Fraction(max(element_bits(value.type, self.element_bytes) for value in values), BYTE)
-        size = self.l2_size if self.spm_bytes is None else int(self.spm_bytes / width)
-        return replace(self, array=array_of(self.hardware, width), l2_size=size)
+        array = array_of(self.hardware, width)
+        if self.spm_bytes is None:
+            return replace(self, array=array)
+        sums = max(widths_on(self).sum_bits(result.type) for result in op.results)
+        sum_size = Fraction(sums) / (BYTE * width) if self.mode == "exact" else Fraction(1)
+        return replace(self, array=array, l2_size=int(self.spm_bytes / width), sum_size=sum_size)
 
 
 def mapped_machine(hardware: Hardware) -> MappedMachine:
@@ -115,4 +123,5 @@ def mapped_machine(hardware: Hardware) -> MappedMachine:
         l1_size=hardware.get("maestro.l1_size", int),
         l2_size=int(spm_bytes / size) if spm_bytes is not None and size is not None else written,
         spm_bytes=spm_bytes,
+        accumulator_bits=hardware.get("array.accumulator_bits", int) or ACCUMULATOR_BITS[0],
     )

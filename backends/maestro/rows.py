@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil
+
 from xdsl.ir import Operation
 
 from npuc.backends.maestro.machine import MappedMachine
@@ -65,18 +68,26 @@ def other_row(op: Operation, index: int) -> OpRow:
 
 def _room(found: Columns, machine: MappedMachine) -> int | None:
     """What the shared buffer has to hold, in bytes."""
-    room = found["l2_size_req"]
+    room = _shared_room(found, machine)
     return None if machine.element_bytes is None or room is None else int(room * machine.element_bytes)
+
+
+def _shared_room(found: Columns, machine: MappedMachine) -> Fraction | None:
+    """What the shared buffer has to hold, in elements, of which a partial sum may take several."""
+    room, outputs = found["l2_size_req"], found["output_l2_size_req"]
+    if room is None or outputs is None:
+        return None
+    return Fraction(room) + (machine.sum_size - 1) * Fraction(outputs)
 
 
 def buffer_need(found: Columns, machine: MappedMachine) -> dict[str, tuple[int, int]]:
     """Buffers that are too small, by the key that says their size: what a mapping needs, what there is, in elements."""
     needs = {
         "maestro.l1_size": (found["l1_size_req"], machine.l1_size),
-        machine.l2_key: (found["l2_size_req"], machine.l2_size),
+        machine.l2_key: (_shared_room(found, machine), machine.l2_size),
     }
     return {
-        key: (int(need), size)
+        key: (ceil(need), size)
         for key, (need, size) in needs.items()
         if need is not None and size is not None and need > size
     }

@@ -99,14 +99,41 @@ def least_cycles(nests: Sequence[Nest], array: Array) -> int:
     """
     What no schedules of nests in one operation of one core are below, in cycles of the array.
 
-    Every nest has its whole folds. What is stationary crosses the edge for all groups but one, at an end of the
-    sequence, beside groups of which the other end's streams at least a cycle itself. For arrays that keep tiles by a
-    rule of their own it is the work of the nests uncut.
+    Every nest has its whole folds, or waits for the edge (`least_edge_cycles`). For arrays that keep tiles by a rule of
+    their own it is the work of the nests uncut.
     """
     works = [compute(nest, Schedule(), array, apart=len(nests) > 1) for nest in nests]
     streaming = sum(work.cycles - work.edge for work in works) - sum(work.overhead for work in works[1:])
+    return max(streaming, least_edge_cycles(nests, array))
+
+
+def least_edge_cycles(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
+    """
+    What no schedules of nests in one operation are below by what crosses the edge; 0 where folds never wait for it.
+
+    What is stationary crosses the edge for all groups of a core but one, at an end of the sequence, beside groups of
+    which the other end's streams at least a cycle itself; one core has at least its share of all. docs/bounds.md,
+    "Time", has the proof.
+    """
     crossing = sum(least_crossing(nest, array) for nest in nests)
-    return max(streaming, array.op_overhead + crossing - array.most_shift + 1)
+    return array.op_overhead + -(-crossing // cores) - array.most_shift + 1 if crossing else 0
+
+
+def least_busy_cycles(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
+    """
+    What no schedules of nests in one operation are below, in cycles of the busiest core's array: whole folds without
+    the fill and drain that is paid once, with all changes but one of tiles that take time by themselves; or the edge.
+    """
+    busy = 0
+    for nest in nests:
+        for statement in nest.statements:
+            batch, m, n, k = gemm_view(nest, statement).sizes(nest.sizes)
+            size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
+            tiles = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
+            busy += tiles * (array.stream(size[place.streamed]) + array.reload)
+    # The operation before may have left the first one.
+    busy -= array.reload
+    return max(-(-busy // cores), least_edge_cycles(nests, array, cores))
 
 
 def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement, held: bool, apart: bool) -> Compute:

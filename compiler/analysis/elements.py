@@ -33,6 +33,7 @@ __all__ = [
     "taken_bytes",
     "value_widths",
     "whole_bytes",
+    "widths_on",
 ]
 
 DEFAULT_BYTES = 4
@@ -100,6 +101,11 @@ def size_bytes(type_: Attribute, count: int, float_bytes: int | None) -> int:
     return whole_bytes(count * element_bits(type_, float_bytes))
 
 
+def widths_on(machine: Elements) -> Widths:
+    """What a machine says of elements, as widths of types: all that is known of them is there."""
+    return Widths(machine.element_bytes, machine.accumulator_bits)
+
+
 def contract_widths(op: ContractOp, machine: Elements) -> Bits:
     """The bits of an element of each tensor of a contraction."""
     inputs = len(op.nest.ins)
@@ -110,7 +116,7 @@ def value_widths(
     inputs: Sequence[SSAValue], results: Sequence[SSAValue], starts: Sequence[SSAValue], machine: Elements
 ) -> Bits:
     """The bits of an element of each of these values, as the tensors of a nest."""
-    widths = Widths(machine.element_bytes, machine.accumulator_bits)
+    widths = widths_on(machine)
     stored = tuple(widths.element_bits(value.type) for value in (*inputs, *results, *starts))
     return Bits(stored, tuple(widths.sum_bits(value.type) for value in results))
 

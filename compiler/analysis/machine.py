@@ -21,6 +21,7 @@ from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.options import UNLIMITED
 from npuc.compiler.verify import location_of
+from npuc.dialects.npu.sums import ACCUMULATOR_BITS
 from npuc.dialects.npu.widths import TARGET as TARGET
 
 Fact = bool | int | float | str
@@ -69,7 +70,7 @@ class Machine:
     cores: int = 1
     multicast: bool = False
     reduction: Reduction = "dram"
-    accumulator_bits: int = 32
+    accumulator_bits: int = ACCUMULATOR_BITS[0]
 
     @property
     def channel(self) -> Fraction:
@@ -220,9 +221,9 @@ def _whole(facts: Mapping[str, Fact], key: str) -> int:
 
 
 def _accumulator(facts: Mapping[str, Fact]) -> int:
-    bits = _whole(facts, "accumulator_bits") if "accumulator_bits" in facts else 32
-    if bits not in (16, 32):
-        raise UsageError(f"accumulator_bits is {bits}, expected 16 or 32")
+    bits = _whole(facts, "accumulator_bits") if "accumulator_bits" in facts else ACCUMULATOR_BITS[0]
+    if bits not in ACCUMULATOR_BITS:
+        raise UsageError(f"accumulator_bits is {bits}, expected {' or '.join(map(str, sorted(ACCUMULATOR_BITS)))}")
     return bits
 
 

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Ty
 from xdsl.ir import Attribute, Operation
 
 from npuc.compiler.layers.base import Array
+from npuc.compiler.layers.rounding import round_to_bfloat16
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
 from npuc.dialects.tensors import Tensor, tensor_type
 
@@ -107,13 +108,6 @@ def _round_to_float16(array: Array) -> Array:
 
 def _wrap_to_int16(array: Array) -> Array:
     return array.astype(np.int16).astype(array.dtype)
-
-
-def round_to_bfloat16(array: Array) -> Array:
-    """float32 values rounded to the nearest bfloat16, ties to even; NaN stays NaN."""
-    bits = np.ascontiguousarray(array, dtype=np.float32).view(np.uint32)
-    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
-    return np.where(np.isnan(array), np.float32(np.nan), rounded.view(np.float32)).reshape(array.shape)
 
 
 def bits_of(element: Attribute) -> int:

@@ -15,6 +15,7 @@ from npuc.compiler.layers.arguments import ArgumentError, OptValue, Value, chann
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer
 from npuc.compiler.layers.channels import columns, over_channels
 from npuc.compiler.layers.cuts import channel_cuts
+from npuc.compiler.layers.rounding import number_beside
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.activation import (
@@ -74,6 +75,19 @@ class PreluDwLayer(PerElementLayer[PreluDwOp]):
         return (np.where(x > 0, 0, dy * x).sum(axis=over_channels(x)),)
 
 
+class ClipGradLayer(PerElementLayer[ClipGradOp]):
+    """The derivative of `clip`, whose bounds are numbers of the tensor's type: x of bf16 may be at one."""
+
+    op = ClipGradOp
+    elementwise = True
+
+    def evaluate(self, op: ClipGradOp, *arrays: Array) -> tuple[Array, ...]:
+        dy, x = arrays
+        element = tensor_type(op.dx).element_type
+        low, high = (number_beside(x, element, bound.value.data) for bound in (op.low, op.high))
+        return (_clip_grad(dy, x, low, high, closed=op.closed is not None),)
+
+
 # What the functions compute, on arrays.
 
 
@@ -89,7 +103,7 @@ def _clip(x: Array, low: float, high: float, closed: bool = False) -> Array:
     return np.clip(x, low, high)
 
 
-def _clip_grad(dy: Array, x: Array, low: float, high: float, closed: bool = False) -> Array:
+def _clip_grad(dy: Array, x: Array, low: Array, high: Array, *, closed: bool) -> Array:
     if closed:
         return np.where((x >= low) & (x <= high), dy, 0)
     return np.where((x <= low) | (x >= high), 0, dy)  # relu6: at NaN the gradient passes
@@ -166,7 +180,7 @@ LAYERS = (
     UnaryLayer(ReluOp, _relu, ReluGradOp, of_result=True),
     UnaryGradLayer(ReluGradOp, _relu_grad),
     UnaryLayer(ClipOp, _clip, ClipGradOp),
-    UnaryGradLayer(ClipGradOp, _clip_grad),
+    ClipGradLayer(),
     UnaryLayer(HardSigmoidOp, _hard_sigmoid, HardSigmoidGradOp),
     UnaryGradLayer(HardSigmoidGradOp, _hard_sigmoid_grad),
     UnaryLayer(HardSwishOp, _hard_swish, HardSwishGradOp),

@@ -178,7 +178,8 @@ class CastLayer(PerElementLayer[CastOp]):
     def vjp(self, op: CastOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(CastOp(g, results=[op.x.type])).out]
+        # gradients of parameters move between devices in the parameters' own type
+        return [g if g.type == op.x.type else emit(CastOp(g, results=[op.x.type])).out]
 
 
 class ConstantLayer(Layer[ConstantOp]):

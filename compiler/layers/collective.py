@@ -32,6 +32,7 @@ from npuc.dialects.dist.collective import (
     levels_of,
 )
 from npuc.dialects.dist.mesh import mesh_around
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import AffineOp
 from npuc.dialects.train.base import Param
 
@@ -48,7 +49,7 @@ def _back(
     """The gradient of an operation's operand by an operation of a kind."""
     (g,) = grads
     assert g is not None
-    return [emit(kind(g, results=[op.x.type], **params)).out]
+    return [emit(kind(g, results=[tensor_of(tensor_type(g).element_type, shape_of(op.x))], **params)).out]
 
 
 class SliceLayer(CollectiveLayer[SliceOp]):

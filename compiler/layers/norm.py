@@ -66,8 +66,8 @@ class NormLayer(PerElementLayer[OpT]):
 
 
 def twice_forward(op: NormBase, groups: int) -> Again:
-    """x is read for its statistics and again to be normalised; scale and shift are of all groups."""
-    return Again((0,), groups, tuple(range(1, len(op.operands))))
+    """x is read for its statistics and again to be normalised, when all groups need scale and shift: one, only then."""
+    return Again((0,), groups, tuple(range(1, len(op.operands))) if groups > 1 else ())
 
 
 def twice_backward(op: NormDxBase, groups: int) -> Again:

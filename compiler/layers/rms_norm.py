@@ -45,7 +45,9 @@ class RmsNormLayer(NormLayer[RmsNormOp]):
         return [dx, *(emit(derivative(RmsNormDwOp, op, g, op.x, op.square)).dgamma if n else None for n in needs[1:])]
 
     def again_of(self, op: RmsNormOp) -> Again | None:
-        return Again((0,), elements(op.square), tuple(range(1, len(op.operands))))
+        groups = elements(op.square)
+        # A single row needs the scale in its second pass alone.
+        return Again((0,), groups, tuple(range(1, len(op.operands))) if groups > 1 else ())
 
     def cuts(self, op: RmsNormOp) -> Sequence[Cut]:
         return row_cuts(op, len(shape_of(op.square)))

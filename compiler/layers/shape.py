@@ -45,7 +45,7 @@ class ReshapeLayer(Layer[ReshapeOp]):
     def vjp(self, op: ReshapeOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [emit(ReshapeOp(g, results=[op.x.type])).out]
+        return [emit(ReshapeOp(g, results=[shaped(g, shape_of(op.x))])).out]
 
     def cuts(self, op: ReshapeOp) -> Sequence[Cut]:
         return reshape_cuts(op)

@@ -43,8 +43,8 @@ class Found:
     """
     The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
 
-    `default_fits`: whether the default mapping was a candidate, as it is where the machine can run it. `fits`: whether
-    the buffers hold the best one, as they do but where directives cannot say any that they hold.
+    `default_fits` and `fits`: whether the machine can run the default mapping, and the best one, as it can but where
+    directives cannot say any that its buffers hold.
     """
 
     default: Cost | None

@@ -64,7 +64,7 @@ class Search:
     def _key(self, op: ContractOp) -> Hashable:
         works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
         machine = self.machine.for_contraction(op)
-        return works, op.mapping_attr, machine.l2_size, machine.array
+        return works, op.mapping_attr, machine.l2_size, machine.sum_size, machine.array
 
     def _task(self, op: ContractOp) -> Task:
         machine = self.machine.for_contraction(op)
@@ -135,14 +135,16 @@ class Search:
             )
         attribute = task.attribute(best.found)
         default = task.default()
+        # Not the limits of the search, which are wider where directives cannot say any mapping that fits.
+        held = Limits(machine.l1_size, machine.l2_size)
         return Found(
             default,
             best.cost,
             attribute,
             best.evaluations,
             tuple(best.curve),
-            default_fits=default is not None and bool(limits.fit(default.costs, own.objective)[0]),
-            fits=bool(Limits(machine.l1_size, machine.l2_size).fit(best.cost.costs, own.objective)[0]),
+            default_fits=default is not None and bool(held.fit(default.costs, own.objective)[0]),
+            fits=bool(held.fit(best.cost.costs, own.objective)[0]),
         )
 
 

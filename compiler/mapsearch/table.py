@@ -107,7 +107,7 @@ def short_text(mapping: MappingAttr) -> str:
         spread = " ".join(f"{loop.dim}/{loop.parts}" for loop in level.loops if loop.parts > 1)
         levels.append(f"{level.fanout}: {spread or '-'}")
     tiles = " ".join(f"{loop.dim}{loop.temporal}" for loop in data.levels[0].loops)
-    return f"{', '.join(levels)}; {tiles}"
+    return f"{', '.join(levels)}; {tiles}" if tiles else ", ".join(levels)
 
 
 def _summary(result: Result) -> Iterator[tuple[str, str]]:

@@ -83,11 +83,13 @@ class ExactTask:
     @property
     def room(self) -> Room:
         """The machine's buffers."""
-        return Room(self.works, self.machine.l1_size, self.machine.l2_size)
+        return Room(self.works, self.machine.l1_size, self.machine.l2_size, float(self.machine.sum_size))
 
     def costs(self, candidates: Candidates) -> Costs:
         """Exact costs."""
-        return exact_costs(self.works, candidates, self.machine.array, self.machine.l1_size)
+        return exact_costs(
+            self.works, candidates, self.machine.array, self.machine.l1_size, float(self.machine.sum_size)
+        )
 
     def known(self) -> Iterator[tuple[Clusters, Cost]]:
         """The mapping that the nest has, named ones, and the one with the smallest tiles."""
@@ -96,12 +98,16 @@ class ExactTask:
         found += [named_clusters(template, self.nest, self.nest.statements[0], pes) for template in TEMPLATES]
         found.append(Clusters((ClusterLevel(pes, tuple(TileLoop(dim, 1, 1) for dim in self.nest.sizes)),)))
         for one in dict.fromkeys(one for one in found if one is not None):
-            yield one, exact_cost(self.works, one, self.machine.array, self.machine.l1_size)
+            yield one, self._cost(one)
 
     def default(self) -> Cost | None:
         """The exact cost of the mapping that the nest has."""
         own = self._own()
-        return None if own is None else exact_cost(self.works, own, self.machine.array, self.machine.l1_size)
+        return None if own is None else self._cost(own)
+
+    def _cost(self, mapping: Clusters) -> Cost:
+        machine = self.machine
+        return exact_cost(self.works, mapping, machine.array, machine.l1_size, float(machine.sum_size))
 
     def _own(self) -> Clusters | None:
         """The mapping that the nest has, in cluster form, if it has one and the machine is large enough."""

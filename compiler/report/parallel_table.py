@@ -96,13 +96,18 @@ def _summary(parallel: Parallel) -> list[str]:
     text = f"{step} moves {moved}, {float(size) / scale:,.2f} {unit} both"
     if parallel.lower_bound_elements is None:
         return [f"{text}; how little any plan moves is not known"]
-    bound = Fraction(parallel.lower_bound_elements)
+    return [text + bound_text(total, Fraction(parallel.lower_bound_elements), parallel.strategy)]
+
+
+def bound_text(total: Fraction, bound: Fraction, strategy: str) -> str:
+    """How near the elements of a plan are to what is proved of all plans of its types: the end of a sentence."""
+    types = "types dp and mp" if strategy in ("dp", "mp", "owt") else "these types"
     if total <= bound:
-        kind = " whose cuts go even" if parallel.strategy.endswith("joint") else ""
-        return [f"{text}: no plan of these types{kind} moves less"]
+        kind = " whose cuts go even" if strategy.endswith("joint") else ""
+        return f": no plan of {types}{kind} moves fewer elements"
     if not bound:
-        return [f"{text}; no more than 0 is proved to be needed"]
-    return [f"{text}; {gap_percent(total, bound)} above the proved bound, {short_amount(bound)}"]
+        return "; no more than 0 is proved to be needed"
+    return f"; {gap_percent(total, bound)} above the proved bound of {types}, {short_amount(bound)}"
 
 
 def overlap_text(report: Report) -> str | None:
@@ -117,14 +122,13 @@ def overlap_text(report: Report) -> str | None:
     return f"{text}; {time_text(hidden)} a step if gradients of weights are summed beside other work"
 
 
-MIB = 1 << 20
-
-
 def sums_text(report: Report) -> str | None:
     """What a device reads of others, apart by what for: sums of weights' gradients, and everything else."""
     read = [report.native.get(f"{name}_read_bytes") for name in ("gradient", "other")]
     whole = report.native.get("gradient_operand_bytes")
     if not isinstance(whole, int) or not all(isinstance(one, int | float) for one in read):
         return None
-    gradients, other = (f"{float(one) / MIB:,.2f} MiB" for one in read if isinstance(one, int | float))
-    return f"a device reads {gradients} to sum gradients of weights, {whole / MIB:,.2f} MiB of them, and {other} else"
+    scale, unit = bytes_unit(max(whole, *(int(one) for one in read if isinstance(one, int | float))))
+    gradients, other = (f"{float(one) / scale:,.2f} {unit}" for one in read if isinstance(one, int | float))
+    operands = f"{whole / scale:,.2f} {unit}"
+    return f"a device reads {gradients} to sum {operands} of weights' gradients, and {other} for all else"

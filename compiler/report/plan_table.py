@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from npuc.compiler.report.model import ParallelTotal
-from npuc.compiler.report.parallel_table import gap_percent, short_amount
+from npuc.compiler.report.parallel_table import bound_text, short_amount
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanReport
 from npuc.compiler.report.plan_lines import PlanLine, PlanRows, largest_part, name_of_all, plan_lines, template
 from npuc.compiler.report.verdict import bytes_unit
@@ -53,21 +53,12 @@ def _heading(report: PlanReport) -> list[str]:
     total = Fraction(report.total.elements)
     text = f"{_step(report)} moves {_amounts(report.total)}"
     if report.lower_bound_elements is not None:
-        bound = Fraction(report.lower_bound_elements)
-        least = ": the least of what goes even" if report.strategy.endswith("joint") else ": the least"
-        text += _above(total, bound) if total > bound else least
+        text += bound_text(total, Fraction(report.lower_bound_elements), report.strategy)
     return [f"{report.network} ({report.source}): {by}", text]
 
 
 def _step(report: PlanReport) -> str:
     return "a step" if report.training else "a forward pass"
-
-
-def _above(total: Fraction, bound: Fraction) -> str:
-    """How far a plan is above what is proved."""
-    if not bound:
-        return "; no more than 0 is proved to be needed"
-    return f"; {gap_percent(total, bound)} above the proved bound, {short_amount(bound)}"
 
 
 def _layers(report: PlanReport, rows: PlanRows) -> list[str]:
@@ -151,7 +142,7 @@ def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
 def _sentence(report: PlanReport, other: PlanOther, total: Fraction) -> str:
     moved, bound = Fraction(other.total.elements), Fraction(other.lower_bound_elements)
     text = f"{_types(other.choices)}, {_step(report)} moves {_amounts(other.total)}, {_more(moved, total)}"
-    return text if bound >= moved else f"{text}; none moves less than {short_amount(bound)}"
+    return text if bound >= moved else f"{text}; none moves fewer than {short_amount(bound)}"
 
 
 def _other(other: PlanOther | None, total: Fraction) -> tuple[str, str]:

@@ -4,7 +4,8 @@ A report as a timeline in the trace-event format, which Perfetto and chrome://tr
 Four tracks show the resources: the array, the vector unit, and the DRAM channel inwards and outwards; on a chip of
 several cores every array has its own. Operations run one after another. Each has a slice on every resource that it
 uses, as long as that works for it: loads from the operation's start, stores until its end, the array from the end of
-the first load. An operation that runs several times is one slice of all its runs.
+the first load. An operation that runs several times is one slice of all its runs. A slice of an array says how much of
+it are waits of folds for what crosses that array's edge.
 
 Times of the format are microseconds (Google, "Trace Event Format"). Perfetto rounds each of them to nanoseconds by
 itself and drops a slice that then reaches into the next one of its track, so slices begin and end at whole nanoseconds.
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from npuc.compiler.errors import UsageError
-from npuc.compiler.report.model import OpRow, Report
+from npuc.compiler.report.model import OpRow, Report, Scalar
 
 TRACKS = ("array", "vector unit", "DRAM in", "DRAM out")
 ARRAY, VECTOR, READS, WRITES = range(1, len(TRACKS) + 1)
@@ -26,11 +27,12 @@ PROCESS = 1
 
 @dataclass(frozen=True)
 class _Slice:
-    """The work of a resource for an operation: track, begin after the operation's own, duration; in cycles."""
+    """The work of a resource for an operation: track, begin after the operation's own, duration in cycles; its core."""
 
     track: int
     begin: float
     duration: float
+    core: int = 0
 
 
 def to_trace(report: Report) -> str:
@@ -69,7 +71,7 @@ def _events(report: Report, clock: float) -> Iterator[dict[str, object]]:
             last = _nanoseconds(min(begin + part.begin + part.duration, end), clock)
             time = {"ts": first / 1000, "dur": (last - first) / 1000}
             event: dict[str, object] = {"ph": "X", "pid": PROCESS, "tid": part.track, **time}
-            yield event | {"name": f"{row.name or row.op} {row.phase}", "cat": row.kind, "args": _args(row)}
+            yield event | {"name": f"{row.name or row.op} {row.phase}", "cat": row.kind, "args": _args(row, part.core)}
         begin = end
 
 
@@ -89,11 +91,23 @@ def _array(core: int) -> int:
 
 def _work(row: OpRow) -> list[float]:
     """The cycles of each core's array, or of the unit that works."""
-    each = row.native.get("core_compute_cycles")
-    if isinstance(each, list):
-        return [cycles for cycles in each if isinstance(cycles, int | float)]
     work = row.compute_cycles if row.compute_cycles is not None else row.cycles
-    return [work or 0]
+    return _each(row, "core_compute_cycles") or [work or 0]
+
+
+def _edge_cycles(row: OpRow, core: int) -> Scalar | None:
+    """The cycles of a core's array that are waits for its edge; none of a unit that has none."""
+    each = _each(row, "core_edge_cycles")
+    if each:
+        return each[core]
+    waits = row.native.get("edge_cycles")
+    return None if isinstance(waits, list) else waits
+
+
+def _each(row: OpRow, column: str) -> list[float]:
+    """A number of every core in use, where the chip has several."""
+    each = row.native.get(column)
+    return [cycles for cycles in each if isinstance(cycles, int | float)] if isinstance(each, list) else []
 
 
 def _nanoseconds(cycles: float, clock: float) -> int:
@@ -128,15 +142,15 @@ def _slices(row: OpRow, *, double_buffer: bool) -> Iterator[_Slice]:
         if double_buffer:
             lead = loaded * first / read if isinstance(first, int) and read else 0.0
         lead = min(lead, cycles - work)
-        yield _Slice(VECTOR if row.kind == "vector" else _array(core), runs * lead, runs * work)
+        yield _Slice(VECTOR if row.kind == "vector" else _array(core), runs * lead, runs * work, core)
     if loaded:
         yield _Slice(READS, 0.0, runs * loaded)
     if stored:
         yield _Slice(WRITES, runs * (cycles - stored), runs * stored)
 
 
-def _args(row: OpRow) -> dict[str, object]:
-    """What a viewer shows of a slice: of one run, as the report says it."""
+def _args(row: OpRow, core: int) -> dict[str, object]:
+    """What a viewer shows of a slice: of one run, as the report says it; what the edge costs, of that core's array."""
     shown = {
         "phase": row.phase,
         "layer": row.name,
@@ -144,6 +158,7 @@ def _args(row: OpRow) -> dict[str, object]:
         "repeat": row.repeat,
         "cycles": row.cycles,
         "stall_cycles": row.stall_cycles,
+        "edge_cycles": _edge_cycles(row, core),
         "read_bytes": row.dram_read_bytes,
         "write_bytes": row.dram_write_bytes,
         "limit": row.limit,

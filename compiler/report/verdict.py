@@ -131,10 +131,20 @@ def _advice(report: Report, limits: Mapping[str, float]) -> str | None:
     if report.backend == "maestro":
         return _mapping_advice(report, top)
     if top == "edge":
-        return f"another {_shape(report)}: folds are too short for what crosses the array's edge beside them"
+        return _edge_advice(report)
     if top == "compute" and totals.utilization is not None and totals.utilization < 0.5:
         return f"another {_shape(report)}: products fill {totals.utilization:.0%} of it"
     return None
+
+
+def _edge_advice(report: Report) -> str:
+    """What would help operations that wait for the array's edge: nothing of the array where transfers take longer."""
+    rows = [row for row in report.ops if row.limit == "edge"]
+    work = sum(row.repeat * (row.compute_cycles or 0) for row in rows)
+    moving = sum(row.repeat * cycles for row in rows if isinstance(cycles := row.native.get("transfer_cycles"), int))
+    if moving > work:
+        return "more DRAM bandwidth (--set dram.gb_per_s=N): transfers take longer than the array with its waits"
+    return f"another {_shape(report)}: folds are too short for what crosses the array's edge beside them"
 
 
 def _mapping_advice(report: Report, top: str) -> str | None:

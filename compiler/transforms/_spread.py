@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.parallel.flows import NUMBER, Flows, Home, Sum
+from npuc.compiler.analysis.parallel.flows import NUMBER, Flows, Sum
+from npuc.compiler.analysis.parallel.homes import Home
 from npuc.compiler.analysis.parallel.moves import Form, Passage, moves
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.program import Source, Task
@@ -25,7 +26,6 @@ from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
 from npuc.compiler.transforms._constants import Constants, form_of_result, part_of
 from npuc.compiler.transforms._divides import check_divides
-from npuc.compiler.transforms._gradient_casts import sum_in_own_type
 from npuc.compiler.transforms._spread_forms import Local, Segments, moving, sharding_of, with_shardings
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.dist.collective import (
@@ -53,7 +53,6 @@ def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern]
     """
     check_divides(func, network, plan, mesh)
     _Spreading(func, network, flows, plan, mesh).rewrite()
-    sum_in_own_type(func)
 
 
 @dataclass
@@ -113,9 +112,8 @@ class _Spreading:
 
     def _cuts(self, number: int) -> list[Cut | None]:
         """The cut of a task at each level."""
-        task, cut_of = self.network.program.tasks[number], self.network.cuttings.cut_of
-        chosen = [cut_of[way][number] for way in self._pattern(self.network.node_of[number])]
-        return [None if cut is None else task.cuts[cut] for cut in chosen]
+        sharing = self.flows.sharing[number]
+        return [sharing.cuts[NUMBER[way]] for way in self._pattern(sharing.node)]
 
     def _form_made(self, number: int, task: Task, place: int) -> Form:
         """The form in which a task makes a result."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths
+from npuc.compiler.analysis.elements import BYTE, Bits, contract_widths, widths_on
 from npuc.compiler.analysis.epilogue import room_bytes, stream_cycles
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.prices import Objective
@@ -21,7 +21,6 @@ from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.resident import Holder, Resident, SameMemory, bytes_of, memory_of
 from npuc.dialects.npu.vector import Fused, fused_with
-from npuc.dialects.npu.widths import Widths
 from npuc.dialects.provenance import layer_of, repeat_of
 
 REACH = 8
@@ -67,7 +66,7 @@ class Staying:
     def __init__(self, block: Block, machine: Machine, objective: Objective):
         self.machine = machine
         self.objective: Objective = objective
-        self.elements = Widths(machine.element_bytes, machine.accumulator_bits)
+        self.elements = widths_on(machine)
         self.places: dict[Operation, int] = {op: number for number, op in enumerate(block.ops)}
         self.holders = [op for op in block.ops if isinstance(op, Holder)]
         self.order: dict[Operation, int] = {op: number for number, op in enumerate(self.holders)}

@@ -6,10 +6,13 @@ from typing import TypeAlias, TypeVar
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, LocationAttr, StringAttr, f64, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from npuc.compiler.analysis.elements import element_bytes
+from npuc.compiler.transforms._gradient_types import in_type
 from npuc.dialects.blocks import loose_argument
 from npuc.dialects.dist.sharding import spread_of
 from npuc.dialects.provenance import Role, derive
-from npuc.dialects.train.arithmetic import AddOp
+from npuc.dialects.tensors import tensor_type
+from npuc.dialects.train.arithmetic import AddOp, CastOp
 from npuc.dialects.train.base import TrainOp
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -51,11 +54,15 @@ class Step:
         return {f"train.{what}": IntegerAttr(number, i64), **spread_of(self.arg_attrs[number].data)}
 
     def accumulate(self, source: TrainOp, role: Role, operand: SSAValue, contribution: SSAValue) -> None:
-        """Add a contribution to the gradient of a value."""
+        """Add a contribution to the gradient of a value; of two types in the wider one."""
         earlier = self.gradients.get(operand)
         if earlier is None:
             self.gradients[operand] = contribution
-            if contribution.name_hint is None and operand.name_hint is not None:
+            # a cast may hand back what it is given
+            if (contribution.name_hint is None or isinstance(source, CastOp)) and operand.name_hint is not None:
                 contribution.name_hint = f"d{operand.name_hint}"
             return
-        self.gradients[operand] = self.append(derive(source, AddOp(earlier, contribution), role=role)).out
+        addends = (earlier, contribution)
+        element = tensor_type(max(addends, key=lambda one: element_bytes(one.type, None))).element_type
+        both = (in_type(one, element, source, role, self.append) for one in addends)
+        self.gradients[operand] = self.append(derive(source, AddOp(*both), role=role)).out

@@ -48,7 +48,6 @@ from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.dialects.dist.mesh import Mesh, mesh_of
-from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.box import SliceOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
@@ -133,11 +132,6 @@ class ParallelizePass(ModulePass):
 
         Statistics of a batch are computed in two steps from now on.
         """
-        if self.zero and any(isinstance(op, CastOp) and isinstance(op.x, BlockArgument) for op in func.body.block.ops):
-            raise PassFailedException(
-                f"{self.name}: zero keeps in parts what layers read, and casts read the parameters of mixed precision; "
-                "use precision bf16, f16 or f32"
-            )
         network, flows = network_to_plan(func, self.chosen_strategy, prod(self.sizes), zero=self.zero)
         times = self._times(func, network)
         limit = None if self.memory_mib is None else int(self.memory_mib * MIB)

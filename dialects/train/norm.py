@@ -204,11 +204,11 @@ class BatchNormDxFromSumsOp(TrainOp):
         dbeta: Tensor,
         eps: float = 1e-5,
     ) -> Types:
-        """dy has x's type, the others one value a channel."""
+        """dy has x's type, the others one value a channel, which may be more precise."""
         channel = float_channel_type(x)
         check_dx(dy, x, (gamma, mean, var), channel, channel)
-        check_type("gradient of the scale", dgamma, channel)
-        check_type("gradient of the shift", dbeta, channel)
+        check_precise("gradient of the scale", dgamma, channel)
+        check_precise("gradient of the shift", dbeta, channel)
         return (x,)
 
 

@@ -32,7 +32,18 @@ from npuc.compiler.verify import SourceTexts
 from npuc.dialects.dist import DistOp, Mesh
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.frontends.mlir import make_context
-from tests.spread_networks import ATTENTION, BLOCK, GATES, IMAGES, MESHES, SUMS, WORDS, plans, whole_networks
+from tests.spread_networks import (
+    ATTENTION,
+    BLOCK,
+    GATES,
+    IMAGES,
+    MESHES,
+    SUMS,
+    WORDS,
+    plans,
+    precisions,
+    whole_networks,
+)
 
 SIDES = """
 network sides(batch=8) {
@@ -74,6 +85,26 @@ network narrow(batch=8) {
   optimizer sgd(lr=0.01)
 }
 """
+FORMS = """
+network forms(batch=8) {
+  input x: f32[batch, 16]
+  input n: bf16[batch, 16]
+  input t: f32[batch, 16]
+  turned = param([16, 16])
+  folded = param([4, 64])
+  scaled = param([16, 16])
+  both = param([16, 16])
+  bias = param([1, 16])
+  other = param([16])
+  h = relu(matmul(x, transpose(turned, [1, 0])))
+  h = matmul(h, reshape(folded, [16, 16])) + reshape(bias, [16])
+  u = cast(matmul(cast(h, to="bf16"), cast(scaled * 0.5, to="bf16")), to="f32")
+  v = linear(cast(linear(n, 16), to="f32"), 16) + (cast(cast(other, to="bf16"), to="f32") + exp(other))
+  w = matmul(u, both) + cast(matmul(cast(v, to="bf16"), cast(both, to="bf16")), to="f32")
+  loss mse(w + sum(softmax(turned), axis=0), t)
+  optimizer adamw(lr=0.01)
+}
+"""
 
 
 def freeze(module: ModuleOp, plan: st.DataObject) -> None:
@@ -100,6 +131,8 @@ def check_plan(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, se
     freeze(module, plan)
     if plan.draw(st.booleans(), label="forward"):
         without_loss(module)
+    if plan.draw(st.booleans(), label="other types"):
+        plan.draw(precisions(module))
     one, func = module.clone(), the_function(module)
     network, flows = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
     patterns: tuple[Pattern, ...] = plan.draw(plans(network, len(sizes)))
@@ -130,8 +163,8 @@ def test_layers_that_are_frozen(module: ModuleOp, sizes: tuple[int, ...], plan: 
 
 @pytest.mark.parametrize(
     "text",
-    [SIDES, SHARED, NARROW, ATTENTION, IMAGES, WORDS, BLOCK, SUMS, GATES],
-    ids=["sides", "shared", "narrow", "attention", "images", "words", "block", "sums", "gates"],
+    [SIDES, SHARED, NARROW, FORMS, ATTENTION, IMAGES, WORDS, BLOCK, SUMS, GATES],
+    ids=["sides", "shared", "narrow", "forms", "attention", "images", "words", "block", "sums", "gates"],
 )
 @settings(max_examples=15, deadline=None)
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))

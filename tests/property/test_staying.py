@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from npuc.backends.cycle.backend import CycleBackend, priced_operations
 from npuc.backends.hardware import load_hardware, machine_target
+from npuc.compiler.analysis.elements import element_bits
 from npuc.compiler.analysis.machine import TARGET, machine_from, target_attr
 from npuc.compiler.report import OpRow
 from npuc.compiler.transforms.autodiff import AutodiffPass
@@ -24,6 +25,7 @@ from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import Holder, elements_of, memory_of
+from npuc.dialects.npu.widths import whole_bytes
 from tests.networks import integer_networks
 
 Draw = Callable[..., tuple[Nest, Schedule]]
@@ -57,7 +59,7 @@ def score(rows: list[OpRow], objective: str) -> float:
     return sum(row.repeat * ((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)) for row in rows)
 
 
-def check_walk(ops: list[Operation], rows: list[OpRow], spm_bytes: int, width: int) -> int:
+def check_walk(ops: list[Operation], rows: list[OpRow], spm_bytes: int, float_bytes: int | None) -> int:
     """Follow what is in SPM with a plain set; the number of tensors that were found there."""
     inside: set[SSAValue] = set()
     found = 0
@@ -76,7 +78,8 @@ def check_walk(ops: list[Operation], rows: list[OpRow], spm_bytes: int, width: i
             used = [use.operation for use in value.uses]
             if name in resident.outs and not all(isinstance(user, Holder) and user.resident.ins for user in used):
                 assert row.tensors[name].write_bytes > 0 or any(user.name == "npu.view" for user in used)
-        assert sum(map(elements_of, inside)) * width <= spm_bytes
+        bits = sum(elements_of(value) * element_bits(value.type, float_bytes) for value in inside)
+        assert whole_bytes(bits) <= spm_bytes
         if row.spm_bytes is not None:
             assert row.spm_bytes <= spm_bytes
     assert not inside
@@ -108,7 +111,7 @@ def test_no_program_gets_worse_and_what_stays_does_not_move(
     after = CycleBackend().score(module, hardware).ops
     assert score(after, objective) <= score(before, objective) * (1 + 1e-12)
     ops = priced_operations(module)
-    found = check_walk(ops, after, machine.spm_bytes, machine.element_bytes or 4)
+    found = check_walk(ops, after, machine.spm_bytes, machine.element_bytes)
     assert found or score(after, objective) == score(before, objective)
     for row in after:
         assert (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0) >= (row.lower_bound_bytes or 0)

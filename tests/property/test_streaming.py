@@ -164,6 +164,21 @@ def test_a_gradient_reads_both_twice_where_a_group_does_not_fit(name: str) -> No
     assert sum(found[1]) < 4 * tensor
 
 
+@pytest.mark.parametrize("norm", ["layer_norm(g, axes=3)", "rms_norm(g, axes=3)"])
+def test_a_single_group_needs_its_scale_and_shift_in_the_second_pass_alone(norm: str) -> None:
+    """So x alone has to stay; of two groups, scale and shift too, since both use them."""
+    shape, element = (6, 5, 7), 2
+    tensor = element * prod(shape)
+    for batch, room in ((1, tensor), (2, tensor)):
+        sizes = ", ".join(map(str, (batch, *shape)))
+        text = f"network n() {{\n  input x: f32[{sizes}]\n  g = tanh(x)\n  output h = {norm}\n}}\n"
+        overrides = {"memory.spm_kib": room * 2 / 1024, "memory.element_bytes": element}
+        report = compile_source(text, hardware="igo-small", overrides=overrides, inference=True)
+        (row,) = [row for row in report.ops if row.name == "h"]
+        assert row.tensors["in0"].read_bytes == batch * batch * tensor
+        assert row.native.get("read_twice") == (None if batch == 1 else ["in0"])
+
+
 def test_batch_norm_s_gradient_takes_the_sums_of_its_parameters() -> None:
     """So dy and x are read once for all sums and once for dX."""
     report = step("batch", 1.0)

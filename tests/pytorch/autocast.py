@@ -89,6 +89,31 @@ def autocast(call: Call, net: CalledNet, values: Mapping[str, Array], *, short: 
     return _judged(call, net, values, torch.float32, short=short, low=True)
 
 
+def terms(call: Call, net: CalledNet, values: Mapping[str, Array]) -> dict[str, Array]:
+    """
+    The sums of the magnitudes of what is added up in the gradients of a call: |J|' |dy|, of its Jacobian J in float64.
+
+    A term is rounded to bf16 up to four times on its way (a factor, the product, a sum, its cast), by half a unit of
+    2^-8 each, so that a gradient is wrong by at most 2^-7 of this: by 2^-6 of itself unless it cancels to less than
+    half of its terms.
+    """
+    tensors = {n: torch.tensor(v, dtype=torch.float64 if v.dtype.kind == "f" else None) for n, v in values.items()}
+    leaves = {
+        n: t.requires_grad_() for n, t in tensors.items() if t.is_floating_point() and not n.startswith("expected")
+    }
+    found = {n: np.zeros(t.shape) for n, t in leaves.items()}
+    for number, y in enumerate(called(call, net, tensors, short=False)):
+        if not y.requires_grad:
+            continue
+        (dy,) = torch.autograd.grad(_loss(y, number, tensors), y, retain_graph=True)
+        for one, share in zip(y.flatten(), dy.flatten().tolist(), strict=True):
+            row = torch.autograd.grad(one, list(leaves.values()), retain_graph=True, allow_unused=True)
+            for name, part in zip(leaves, row, strict=True):
+                if part is not None:
+                    found[name] += abs(share) * part.abs().numpy()
+    return found
+
+
 def _judged(
     call: Call, net: CalledNet, values: Mapping[str, Array], type: torch.dtype, *, short: bool, low: bool
 ) -> Autocast:

@@ -13,6 +13,18 @@ def _tensor(parameter: Parameter) -> torch.Tensor | None:
     return parameter if isinstance(parameter, torch.Tensor) else None
 
 
+def _running(x: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """
+    Running statistics, which the layer has: of float32 beside x of bf16, with those of the batch too.
+
+    None on another device, where only types are asked for, which do not depend on them: PyTorch would need its driver.
+    """
+    if x.device.type != "cpu":
+        return None, None
+    type = torch.promote_types(x.dtype, torch.float32)
+    return torch.zeros(x.shape[1:2], dtype=type), torch.ones(x.shape[1:2], dtype=type)
+
+
 def _batch_norm(
     x: torch.Tensor,
     weight: Parameter = None,
@@ -21,7 +33,8 @@ def _batch_norm(
     momentum: float = 0.1,
     affine: bool = True,
 ) -> torch.Tensor:
-    return F.batch_norm(x, None, None, _tensor(weight), _tensor(bias), training=True, momentum=momentum, eps=eps)
+    mean, var = _running(x)
+    return F.batch_norm(x, mean, var, _tensor(weight), _tensor(bias), training=True, momentum=momentum, eps=eps)
 
 
 def _layer_norm(

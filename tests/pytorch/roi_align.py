@@ -29,13 +29,26 @@ def _sample(image: torch.Tensor, y: float, x: float) -> torch.Tensor:
     return upper * (1 - down) + lower * down
 
 
-def _roi_align(
+def _in_its_type(
     x: torch.Tensor,
     rois: torch.Tensor,
     size: Any,
     scale: float = 1.0,
     sampling_ratio: int = 2,
     aligned: bool = True,
+) -> torch.Tensor:
+    """The result in the type of x, which torchvision computes in float32 under autocast (`roi_align_autocast`)."""
+    wide = x.float() if x.dtype == torch.bfloat16 else x
+    return _roi_align(wide, rois, size, scale, sampling_ratio, aligned).to(x.dtype)
+
+
+def _roi_align(
+    x: torch.Tensor,
+    rois: torch.Tensor,
+    size: Any,
+    scale: float,
+    sampling_ratio: int,
+    aligned: bool,
 ) -> torch.Tensor:
     height, width = (size, size) if isinstance(size, int) else size
     pooled: list[torch.Tensor] = []
@@ -57,4 +70,4 @@ def _roi_align(
     return torch.stack(pooled).reshape(len(rois), height, width, x.shape[1]).permute(0, 3, 1, 2)
 
 
-TORCH: dict[str, Callable[..., torch.Tensor]] = {"roi_align": _roi_align}
+TORCH: dict[str, Callable[..., torch.Tensor]] = {"roi_align": _in_its_type}

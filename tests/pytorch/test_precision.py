@@ -20,7 +20,7 @@ from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from tests.calls import Call, all_calls
 from tests.calls.values import CalledNet, random_values
-from tests.pytorch.autocast import TYPES, autocast, called, exactly, mixed, types_of
+from tests.pytorch.autocast import TYPES, autocast, called, exactly, mixed, terms, types_of
 from tests.pytorch.counterparts import RANDOM
 
 torch.set_num_threads(1)
@@ -38,17 +38,15 @@ SINGLE = ("group_norm", "instance_norm")
 """Of one channel a group they are one operation, which has the type of group normalisation unless it has no scale."""
 ROUNDED = {
     "conv_transpose": "PyTorch rounds before the bias where it has no kernel for a window",
-    "batch_norm": "the counterpart has no running statistics, so that PyTorch rounds those of the batch",
-    "roi_align": "the counterpart is made of operations of bf16",
     "local_response_norm": "PyTorch squares in bf16",
 }
 """Where PyTorch rounds more often, so that units in the last place are those of the largest value."""
-EXACT = ("instance_norm",)
-"""Where PyTorch rounds the statistics of a channel to bf16, so that float64 judges: all that we round is the result."""
 CANCELLING = ("norm",)
 """Functions whose gradients are small differences of large numbers."""
 NAMES = [name for name in all_calls() if name.split()[0] not in RANDOM | TYPED]
 GRADIENT = 2.0**-6
+NOISE = 2.0**-20
+"""What f32 leaves of a sum that cancels, as a share of the largest result."""
 
 
 def types_on_cuda(call: Call, net: CalledNet, values: Mapping[str, Array], *, short: bool) -> list[torch.dtype]:
@@ -94,7 +92,7 @@ def _is_view_of_a_sum(call: Call, net: CalledNet) -> bool:
 
 @pytest.mark.parametrize("short", [False, True], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4, deadline=None)
 @given(data=st.data())
 def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: st.DataObject) -> None:
     call = all_calls()[name](data)
@@ -104,7 +102,7 @@ def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: s
     found = types_of(net)
     if any(y.is_floating_point() and TYPES[t] != y.dtype for y, t in zip(judged.outputs, found, strict=True)):
         return  # the lists of the CPU are not those of CUDA here
-    if call.function in EXACT:
+    if _rounds_statistics(call):
         judged = exactly(call, net, values, short=short)
     if net.has_loss:
         AutodiffPass().apply(Context(), net.module)
@@ -117,11 +115,22 @@ def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: s
         expected = judged.gradients[argument]
         least = 1.0 if call.function.endswith(CANCELLING) else 1e-3
         scale = max(float(np.abs(expected).max(initial=0.0)), least)
+        if float(np.abs(gradient - expected).max(initial=0.0)) > GRADIENT * scale:
+            scale = max(scale, float(terms(call, net, values)[argument].max(initial=0.0)) / 2)
         np.testing.assert_allclose(gradient, expected, rtol=0, atol=GRADIENT * scale, err_msg=f"gradient of {argument}")
 
 
+def _rounds_statistics(call: Call) -> bool:
+    """
+    Whether PyTorch rounds the statistics of a channel to bf16, as it does without running ones.
+
+    Then float64 judges: all that we round is the result.
+    """
+    return call.function == "instance_norm" or (_is_single(call) and not call.arguments["affine"])
+
+
 def assert_near(ours: Array, theirs: Array, type: str, what: str, *, rounded: bool) -> None:
-    """Within one unit in the last place of bf16, f32 to 1e-5 of the largest value."""
+    """Within one unit in the last place of bf16, but for `NOISE`; f32 to 1e-5 of the largest value."""
     assert ours.shape == theirs.shape, what
     if type != "bf16" and not rounded:
         scale = max(float(np.abs(theirs).max(initial=0.0)), 1e-3)
@@ -131,5 +140,6 @@ def assert_near(ours: Array, theirs: Array, type: str, what: str, *, rounded: bo
     if rounded:
         largest = np.full_like(largest, largest.max(initial=2.0**-126))
     unit = 2.0 ** (np.floor(np.log2(largest)) - 7)
-    worst = float((np.abs(ours - theirs) / unit).max(initial=0.0))
+    apart = np.maximum(np.abs(ours - theirs) - NOISE * float(np.abs(theirs).max(initial=0.0)), 0.0)
+    worst = float((apart / unit).max(initial=0.0))
     assert worst <= 1.0, f"{what}: {worst} units in the last place apart"

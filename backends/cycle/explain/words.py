@@ -12,6 +12,7 @@ from npuc.backends.cycle.explain.certified import certified_row, kept_condition,
 from npuc.backends.cycle.explain.fusing import finished_lines, fused_facts, kept_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
 from npuc.backends.cycle.explain.staying import staying
+from npuc.backends.cycle.limits import why_limited
 from npuc.compiler.analysis.blocks import max_trips, streams
 from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.cores import parts
@@ -274,17 +275,9 @@ def _channel(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
         yield "", "without double buffering they add up"
 
 
-WHY = {
-    "compute": "the compute unit sets the time, data comes early enough",
-    "dram": "the DRAM channel sets the time, the compute unit waits for data",
-    "edge": "folds are shorter than what crosses the array's edge beside them: operands in, or sums out",
-    "latency": "neither is busy all the time: they wait for each other",
-}
-
-
 def _bound(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
     if row.limit is not None:
-        yield "limit", f"{row.limit}: {WHY.get(row.limit, 'it sets the time')}"
+        yield "limit", f"{row.limit}: {why_limited(row)}"
     if row.lower_bound_seconds and row.seconds:
         least, times = round(row.lower_bound_seconds * machine.clock_mhz * 1e6), row.seconds / row.lower_bound_seconds
         yield (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from npuc.compiler.analysis.parallel.chain import TYPES, Layer
-from npuc.compiler.analysis.parallel.flows import ByWay
+from npuc.compiler.analysis.parallel.homes import ByWay
 from npuc.compiler.analysis.parallel.nodes import Node
 from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_terms
 from npuc.compiler.analysis.parallel.terms import Rate, ReadingRate, SumRate, Term

@@ -30,7 +30,7 @@ from npuc.compiler.analysis.parallel.plan_search import (
     labels_of,
     ways_of,
 )
-from npuc.compiler.analysis.parallel.planning import Planned, bytes_of, terms_of, width_of
+from npuc.compiler.analysis.parallel.planning import Planned, bytes_of, terms_of
 from npuc.compiler.analysis.parallel.strategies import has_three_types
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate, Sizes, Term
 from npuc.compiler.analysis.parallel.ways import Way
@@ -41,6 +41,7 @@ What = Literal["weight_gradients", "outputs", "input_gradients", "weights", "for
 """
 Sums of weights' gradients, of outputs and of inputs' gradients; weights, values and gradients that change their form.
 """
+GRADIENTS: tuple[What, ...] = ("weight_gradients", "input_gradients", "gradient")
 SUMS: dict[Way, What] = {"I": "weight_gradients", "II": "outputs", "III": "input_gradients"}
 MOST_PATTERNS = 1 << 10
 """Of one layer so many patterns are compared with all else as planned, else those of the search."""
@@ -107,7 +108,7 @@ class Explainer:
     def parts(self, node: int) -> list[Part]:
         """Where what a node moves comes from: what is more than nothing, alike terms together."""
         found: dict[tuple[What, int | None], list[int]] = {}
-        sizes: dict[tuple[What, int | None], Fraction] = {}
+        sizes: dict[tuple[What, int | None], int] = {}
         for term in self._touching[node]:
             if term.nodes[-1] != node:
                 continue
@@ -115,8 +116,8 @@ class Explainer:
             for what, amounts in self._split(term):
                 levels = found.setdefault((what, maker), [0] * len(self.sizes))
                 levels[:] = [a + term.elements * b for a, b in zip(levels, amounts, strict=True)]
-                own = term.elements * sum(amounts) * self._width(term)
-                sizes[what, maker] = sizes.get((what, maker), Fraction(0)) + own
+                own = term.elements * sum(amounts) * self._width(term.value, what)
+                sizes[what, maker] = sizes.get((what, maker), 0) + own
         return [
             Part(
                 what,
@@ -263,17 +264,18 @@ class Explainer:
         """What a plan moves in bytes, one direction: by all terms, or by some."""
         return bytes_of(self.network, self.terms if terms is None else terms, patterns, self.sizes, self.float_bytes)
 
-    def _width(self, term: Term) -> Fraction:
-        return width_of(self.network, term, self.planned.patterns, self.sizes, self.float_bytes)
+    def _width(self, value: int, what: What) -> int:
+        """The bytes of an element of a value or its gradient."""
+        own = self.network.program.values[value]
+        return (own.gradient() if what in GRADIENTS else own).element_bytes(self.float_bytes)
 
     @cached_property
-    def _one_width(self) -> Fraction | None:
+    def _one_width(self) -> int | None:
         """The bytes of an element of all that a plan may move; None where tensors differ."""
         values = self.network.program.values
-        if self.float_bytes is None and any(value.summed_bytes is not None for value in values):
-            return None  # gradients of casts
         # an input is given in any form
-        widths = {self._width(t) for t in self.terms if values[t.value].argument is not ArgumentKind.INPUT}
+        moved = [values[t.value] for t in self.terms if values[t.value].argument is not ArgumentKind.INPUT]
+        widths = {own.element_bytes(self.float_bytes) for value in moved for own in (value, value.gradient())}
         return widths.pop() if len(widths) == 1 else None
 
     @cached_property

@@ -106,7 +106,25 @@ def _group(program: Program) -> list[int | None]:
             first = task.operands[0]
             roots.update((result, roots.get(first, first)) for result in task.results)
         found.append(node)
+    _join_readers(program, found)
     return found
+
+
+def _join_readers(program: Program, node_of: list[int | None]) -> None:
+    """
+    Put what the batch cuts of work without data into the node that reads it, if only one does: the product of an
+    initial state and weights.
+    """
+    by_batch = cuttings(program).cut_of["I"]
+    readers: dict[int, set[int | None]] = {}
+    for number in range(len(program.tasks) - 1, -1, -1):
+        task = program.tasks[number]
+        constant = all(program.values[result].source is Source.CONSTANT for result in task.results)
+        if node_of[number] is None and by_batch[number] is not None and not constant:
+            nodes = set[int | None]().union(*(readers.get(result, {None}) for result in task.results))
+            node_of[number] = nodes.pop() if len(nodes) == 1 else None
+        for operand in task.operands:
+            readers.setdefault(operand, set()).add(node_of[number])
 
 
 def _of_batch(program: Program, cut: Cuttings) -> set[int]:

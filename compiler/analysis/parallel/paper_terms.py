@@ -53,6 +53,10 @@ class WithinRate:
             groups *= size if way == self.way else 1
         return tuple(found)
 
+    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+        """All of it, but of the output."""
+        return (0,) * len(sizes) if self.way == "II" else self.amounts(patterns, sizes)
+
 
 @dataclass(frozen=True)
 class BetweenRate:
@@ -69,6 +73,13 @@ class BetweenRate:
         """
         both = self._both(patterns, sizes)
         return both if self.active else self.forward(patterns, both)
+
+    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+        """What does not go forward."""
+        both = self._both(patterns, sizes)
+        if not self.active:
+            return (0,) * len(sizes)
+        return tuple(all_of_it - there for all_of_it, there in zip(both, self.forward(patterns, both), strict=True))
 
     def _both(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         before, after = patterns

@@ -34,7 +34,7 @@ from npuc.compiler.analysis.parallel.strategies import (
     has_three_types,
     is_joint,
 )
-from npuc.compiler.analysis.parallel.terms import Pattern, ReadingRate, Sizes, Term, physical_terms
+from npuc.compiler.analysis.parallel.terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.parallel.times import Times
 from npuc.compiler.errors import UsageError
 from npuc.compiler.options import STRATEGIES, Convention, PlanObjective, Strategy
@@ -210,28 +210,8 @@ def bytes_of(
     What a plan moves in all, one direction, in bytes: each tensor's by its own element type; `float_bytes` are those of
     every float, where the machine says.
     """
-    found = Fraction(0)
-    for term in terms:
-        moved = sum(term.amounts(patterns, sizes))
-        found += moved * width_of(network, term, patterns, sizes, float_bytes) if moved else 0
-    return elements_of(found, sizes)
-
-
-def width_of(
-    network: Network, term: Term, patterns: Sequence[Pattern], sizes: Sizes, float_bytes: int | None
-) -> Fraction:
-    """
-    The bytes of an element that a term moves.
-
-    A cast of a parameter that all devices have whole moves nothing but the gradient of the parameter, in its type
-    (`transforms/_gradient_casts.py`); what is cut is gathered in the type of the cast.
-    """
-    value = network.program.values[term.value]
-    if value.summed_bytes is not None and float_bytes is None and isinstance(term.rate, ReadingRate):
-        way = term.rate.passage(*term.rate.sides(tuple(patterns[node] for node in term.nodes), sizes))
-        if all(axis is None for axis in (*way.source, *way.target)):
-            return Fraction(value.summed_bytes)
-    return value.element_bytes(float_bytes)
+    values = network.program.values
+    return elements_of(sum(term.bytes(values, patterns, sizes, float_bytes) for term in terms), sizes)
 
 
 def chain_of(network: Network, terms: Sequence[Term]) -> list[Layer] | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -52,8 +51,9 @@ class Value:
 
     `argument` is what kind of argument of the function it is, if it is one, and `trained` says of a parameter whether a
     step would change it; `active` says whether the value has a gradient, which none has in a forward pass, `is_float`
-    whether a machine may have its own width for it; `type_bytes` are those of an element by its type, `summed_bytes`
-    those of its gradient where devices sum it in another type: that of a parameter, for a cast of it.
+    whether a machine may have its own width for it; `type_bytes` are those of an element by its type, `gradient_bytes`
+    those of its gradient where this moves between devices in another type: that of the parameters, for what is
+    computed from parameters alone (`transforms/_gradient_types.py`).
     """
 
     shape: tuple[int, ...]
@@ -63,7 +63,7 @@ class Value:
     is_float: bool = True
     type_bytes: int = 4
     trained: bool = False
-    summed_bytes: int | None = None
+    gradient_bytes: int | None = None
 
     @property
     def elements(self) -> int:
@@ -72,12 +72,15 @@ class Value:
 
     def bytes(self, float_bytes: int | None) -> int:
         """What it takes; `float_bytes` are those of every float, where the machine says."""
-        width = float_bytes if self.is_float and float_bytes is not None else self.type_bytes
-        return self.elements * width
+        return self.elements * self.element_bytes(float_bytes)
 
-    def element_bytes(self, float_bytes: int | None) -> Fraction:
+    def element_bytes(self, float_bytes: int | None) -> int:
         """What one of its elements takes."""
-        return Fraction(self.bytes(float_bytes), self.elements)
+        return float_bytes if self.is_float and float_bytes is not None else self.type_bytes
+
+    def gradient(self) -> Value:
+        """Its gradient, as it moves between devices."""
+        return self if self.gradient_bytes is None else replace(self, type_bytes=self.gradient_bytes)
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Task:
     takes forward; `gradients` says of each operand whether the task makes an addend of its gradient. `axes` are those
     along which the readers of a `hub` of weights cut them. `linear` are the operands in which the result is linear,
     given all others; in several at once, if one of the cuts is of addends. `parts`: the results are parts of the
-    operand.
+    operand, or all of it in another type.
     """
 
     layer: str
@@ -189,14 +192,15 @@ class _Reader:
         without = _without_gradient(op)
         active = any(value.active for place, value in enumerate(read) if place not in without)
         results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
-        if isinstance(op, CastOp) and read[0].argument is ArgumentKind.PARAM:
-            self.values[-1] = replace(self.values[-1], summed_bytes=read[0].type_bytes)
-        elif isinstance(op, ReshapeOp):
-            self.values[-1] = replace(self.values[-1], summed_bytes=read[0].summed_bytes)
+        if source is Source.PARAM and active:
+            back = max(value.gradient().type_bytes for value in read if value.active)
+            for result in results:
+                if self.values[result].active and self.values[result].type_bytes != back:
+                    self.values[result] = replace(self.values[result], gradient_bytes=back)
         cuts = (*get_layer(op).cuts(op), *_added(op), *_segmented(op)) if isinstance(op, TrainOp) else ()
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
-        parts = isinstance(op, SliceOp | SplitOp | UnbindOp)
+        parts = isinstance(op, SliceOp | SplitOp | UnbindOp | CastOp)
         return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op), parts=parts)
 
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from npuc.compiler.analysis.choices.graph import Table
-from npuc.compiler.analysis.parallel.flows import WHOLE, ByWay, Flows
+from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.homes import WHOLE, ByWay
 from npuc.compiler.analysis.parallel.moves import parts
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.terms import Pattern, form_of
@@ -73,7 +74,7 @@ def kept_tensors(network: Network, flows: Flows, room: Room) -> list[Kept]:
         for place, result in enumerate(task.results):
             if result in room.by_others and not task.hub:
                 size = network.program.values[result].bytes(room.float_bytes)
-                found.append(Kept(result, size, network.node_of[number], flows.made(network, number, place)))
+                found.append(Kept(result, size, flows.sharing[number].node, flows.sharing[number].made(place)))
     for reading in flows.readings:
         weighted = reading.reader is not None and network.nodes[reading.reader].kind is not None
         if reading.value in room.by_weights and weighted:

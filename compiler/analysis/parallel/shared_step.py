@@ -8,7 +8,6 @@ its two operands, of which one that needs none is left out. Other work takes no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from npuc.compiler.analysis.parallel.chain import TYPES, Layer
 from npuc.compiler.analysis.parallel.flows import Flows
@@ -46,7 +45,7 @@ def step_of_network(network: Network, flows: Flows, float_bytes: int | None, ops
     terms = paper_terms(network, flows, "table2")
     between = [term for term in terms if isinstance(term.rate, BetweenRate)]
     floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
-    element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=Fraction(1))
+    element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=1)
     return Step(
         [ways_of(node, "accpar") for node in network.nodes],
         [layer is not None for layer in layers],

@@ -21,11 +21,15 @@ from npuc.compiler.analysis.parallel.terms import Pattern, ReadingRate, Sizes, S
 
 @dataclass(frozen=True)
 class Step:
-    """A collective over levels of the mesh; each device hands in one of `cut` parts of the tensor."""
+    """
+    A collective over levels of the mesh; each device hands in one of `cut` parts of the tensor, or with `back` of its
+    gradient.
+    """
 
     kind: Collective
     levels: tuple[int, ...]
     cut: int
+    back: bool = False
 
 
 @lru_cache(maxsize=1 << 18)
@@ -47,15 +51,16 @@ def _steps(way: Passage, sizes: Sizes, *, back: bool) -> tuple[Step, ...]:
         match move.kind:
             case "slice":
                 cut *= sizes[move.level]
-                found += [Step("all_gather", own, cut)] if back and not move.addends else []
+                found += [Step("all_gather", own, cut, back=True)] if back and not move.addends else []
             case "all_to_all":
-                found += [Step("all_to_all", own, cut)] * (2 if back else 1)
+                found.append(Step("all_to_all", own, cut))
+                found += [Step("all_to_all", own, cut, back=True)] if back else []
             case "all_gather":
                 found.append(Step("all_gather", own, cut))
                 cut //= sizes[move.level]
-                found += [Step("reduce_scatter", own, cut)] if back and move.addends else []
+                found += [Step("reduce_scatter", own, cut, back=True)] if back and move.addends else []
             case "copy":
-                found += [Step("all_reduce", own, cut)] if back else []
+                found += [Step("all_reduce", own, cut, back=True)] if back else []
             case "place":
                 cut //= sizes[move.level]
             case "once" | "addend":

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from npuc.compiler.analysis.parallel.flows import NOWHERE, NUMBER, ByWay, Flows, Reading
+from npuc.compiler.analysis.parallel.flows import NUMBER, Flows, Reading
+from npuc.compiler.analysis.parallel.homes import NOWHERE, ByWay
 from npuc.compiler.analysis.parallel.moves import Amounts, Form, Passage, moved, summed
+from npuc.compiler.analysis.parallel.program import Value
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.layers.base import Combine
 
@@ -27,6 +29,10 @@ class Rate(Protocol):
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """At each level, if the term's nodes have these patterns."""
+        ...
+
+    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+        """What of these amounts is of the tensor's gradient."""
         ...
 
 
@@ -44,6 +50,18 @@ class Term:
         """What the term moves at each level under a plan: a pattern for each node."""
         rate = self.rate.amounts(tuple(plan[node] for node in self.nodes), sizes)
         return tuple(self.elements * amount for amount in rate)
+
+    def bytes(self, values: Sequence[Value], plan: Sequence[Pattern], sizes: Sizes, float_bytes: int | None) -> int:
+        """
+        What it moves at all levels, in bytes for each of the units: value and gradient each in the type in which it
+        moves; `float_bytes` are those of every float, where the machine says.
+        """
+        patterns, value = tuple(plan[node] for node in self.nodes), values[self.value]
+        width, back = (own.element_bytes(float_bytes) for own in (value, value.gradient()))
+        moved = width * sum(self.rate.amounts(patterns, sizes))
+        if back != width:
+            moved += (back - width) * sum(self.rate.gradient(patterns, sizes))
+        return self.elements * moved
 
 
 def form_of(axes: ByWay, pattern: Pattern) -> Form:
@@ -73,6 +91,11 @@ class ReadingRate:
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The patterns are the maker's and the reader's; one pattern if both are the same node, or one is none."""
         return _reading(self, *self.sides(patterns, sizes), sizes)
+
+    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+        """What goes back, and the sums."""
+        _, *rest = self.split(patterns, sizes)
+        return tuple(map(sum, zip(*rest, strict=True)))
 
     def split(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Amounts, Amounts, Amounts]:
         """The same in parts: there, the gradient back, and sums of the gradient's addends."""
@@ -126,6 +149,10 @@ class SumRate:
         form = form_of(self.made, maker)
         rows = [summed(form, levels, sizes) for levels in self.levels(patterns)]
         return tuple(map(sum, zip(*rows, strict=True))) if rows else (0,) * len(sizes)
+
+    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+        """None: that of a sum is there already."""
+        return (0,) * len(sizes)
 
     def levels(self, patterns: tuple[Pattern, ...]) -> list[tuple[int, ...]]:
         """The levels of each sum that is made: addends that are summed, and those whose mean is taken."""

@@ -71,10 +71,17 @@ def message_seconds(
     placement, total = times.place(sizes), Fraction(0)
     for term in terms:
         assert isinstance(term.rate, ReadingRate | SumRate)
-        size = program.values[term.value].bytes(times.float_bytes)
+        value, back = sizes_of(program, term, times)
         for step in steps_of(term.rate, tuple(plan[node] for node in term.nodes), sizes):
-            total += collective_cost(step.kind, Fraction(size, step.cut), placement, step.levels).seconds
+            size = Fraction(back if step.back else value, step.cut)
+            total += collective_cost(step.kind, size, placement, step.levels).seconds
     return total
+
+
+def sizes_of(program: Program, term: Term, times: Times) -> tuple[int, int]:
+    """The bytes of the tensor of a term, and of its gradient as it moves."""
+    value = program.values[term.value]
+    return value.bytes(times.float_bytes), value.gradient().bytes(times.float_bytes)
 
 
 def time_graph(
@@ -91,16 +98,16 @@ def time_graph(
         return float(waits), float(collective_cost(kind, 1, placement, levels).seconds - waits)
 
     @cache
-    def tables(rate: ReadingRate | SumRate, own: tuple[tuple[Pattern, ...], ...]) -> tuple[Table, Table]:
-        """By labels: the waits, and the seconds of a byte of the whole tensor."""
-        waits: list[float] = []
-        slopes: list[float] = []
+    def tables(rate: ReadingRate | SumRate, own: tuple[tuple[Pattern, ...], ...]) -> tuple[Table, Table, Table]:
+        """By labels: the waits, and the seconds of a byte of the whole tensor and of its gradient."""
+        rows: list[tuple[float, float, float]] = []
         for patterns in product(*own):
-            lines = [(*line(step.kind, step.levels), step.cut) for step in steps_of(rate, patterns, sizes)]
-            waits.append(sum(fixed for fixed, _, _ in lines))
-            slopes.append(sum(slope / cut for _, slope, cut in lines))
-        shape = [len(patterns) for patterns in own]
-        return np.array(waits, np.float64).reshape(shape), np.array(slopes, np.float64).reshape(shape)
+            lines = [(*line(step.kind, step.levels), step) for step in steps_of(rate, patterns, sizes)]
+            waits = sum(fixed for fixed, _, _ in lines)
+            there = sum(slope / step.cut for _, slope, step in lines if not step.back)
+            rows.append((waits, there, sum(slope / step.cut for _, slope, step in lines if step.back)))
+        waits, there, back = np.array(rows, np.float64).T.reshape(3, *(len(patterns) for patterns in own))
+        return waits, there, back
 
     unary: list[Table] = [
         np.array([work[key_of(label)] for label in own], np.float64)
@@ -111,8 +118,9 @@ def time_graph(
         assert isinstance(term.rate, ReadingRate | SumRate)
         if not term.nodes:
             continue
-        waits, slopes = tables(term.rate, tuple(keys[node] for node in term.nodes))
-        cost = waits + slopes * program.values[term.value].bytes(times.float_bytes)
+        waits, there, back = tables(term.rate, tuple(keys[node] for node in term.nodes))
+        value, gradient = sizes_of(program, term, times)
+        cost = waits + there * value + back * gradient
         if len(term.nodes) == 1:
             unary[term.nodes[0]] = unary[term.nodes[0]] + cost
         else:

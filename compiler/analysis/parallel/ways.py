@@ -13,6 +13,7 @@ no batch; its way III cuts the first axis along which a reader cuts them.
 
 Which axis of a value counts the batch and which the channels is followed through the program: the batch from the first
 axis of the first input, and of others the first one as long, the channels from the output of each layer with weights.
+What is computed without data, of constants such as initial states, has the axis along which the batch reads it.
 Behind a layer in way II every device has the whole output, unless the layer makes each channel of its own (depthwise),
 or is a table.
 """
@@ -23,7 +24,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from npuc.compiler.analysis.parallel.program import Program, Task
+from npuc.compiler.analysis.parallel.program import Program, Source, Task
+from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
 
 Way = Literal["I", "II", "III", "whole"]
@@ -48,6 +50,7 @@ class Cuttings:
 def cuttings(program: Program, takers: Collection[int] = ()) -> Cuttings:
     """The cuts of all tasks; `takers` are those, by number, that take addends in way II."""
     batch = _batch_axes(program)
+    batch |= _constant_axes(program, batch)
     channels: dict[int, int] = {}
     behind: dict[int, int] = {}
     found: dict[Way, list[int | None]] = {way: [] for way in WAYS}
@@ -90,6 +93,35 @@ def _batch_axes(program: Program) -> dict[int, int]:
         return {}
     length = next(iter(inputs.values()))[0]
     return {number: shape.index(length) for number, shape in inputs.items() if length in shape}
+
+
+def _constant_axes(program: Program, batch: Axes) -> dict[int, int]:
+    """
+    The axes of the batch of constants: those along which the batch cuts what is computed of them and no data, where
+    that needs no part of a parameter.
+    """
+    axes, wanted = dict(batch), dict[int, int]()
+    chosen = [_follow(task, axes) for task in program.tasks]
+    for task, number in zip(reversed(program.tasks), reversed(chosen), strict=True):
+        cut = task.cuts[number] if number is not None else _cut_to(program, task, wanted)
+        for operand, axis in zip(task.operands, cut.operands if cut is not None else (), strict=cut is not None):
+            if axis is not None and program.values[operand].source is not Source.DATA:
+                wanted.setdefault(operand, axis)
+    return {number: axis for number, axis in wanted.items() if program.values[number].source is Source.CONSTANT}
+
+
+def _cut_to(program: Program, task: Task, wanted: Axes) -> Cut | None:
+    """The first cut of a task that makes a result as it is wanted, of no part of a parameter."""
+    for place, result in enumerate(task.results):
+        for cut in task.cuts if result in wanted else ():
+            sources = (
+                program.values[n].source
+                for n, axis in zip(task.operands, cut.operands, strict=True)
+                if axis is not None
+            )
+            if cut.results[place] == wanted[result] and all(source is Source.CONSTANT for source in sources):
+                return cut
+    return None
 
 
 def _follow(task: Task, axes: dict[int, int]) -> int | None:

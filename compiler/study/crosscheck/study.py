@@ -3,11 +3,12 @@ Every matrix product of a training step, by the systolic array's cycles and as a
 
 Both models take the same steps: what they differ in is named, so that the parts of each add up to its cycles.
 
-    cycle      ideal + edges + tiles + fill and drain + DRAM
+    cycle      ideal + edges + tiles + edge waits + fill and drain + DRAM
     mapping    ideal + edges + network
 
 ideal: MACs over processing elements. edges: folds that do not fill the array. tiles: folds cut by the tiles of the
-scratchpad. The mapping has no scratchpad and no fill: data are where they are needed, as fast as the network is.
+scratchpad. edge waits (`edge_cycles`): folds that wait for what crosses the array's edge. The mapping has no scratchpad
+and no fill: data are where they are needed, as fast as the network is.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Literal
 
 from npuc.backends.base import get_backend
 from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.analysis.mapping.systolic import MappedTime, mapped_time
 from npuc.compiler.driver import lowered_module
 from npuc.compiler.options import CompileOptions, HardwareLike
+from npuc.compiler.report import OpRow
 from npuc.compiler.source import open_source
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.gemm import gemm_view
@@ -62,6 +63,7 @@ class Row:
     cycle: int
     network: int
     mapping: int
+    edge_cycles: int
 
     @property
     def ratio(self) -> float:
@@ -75,6 +77,7 @@ class Row:
             "fill and drain": self.fill_drain,
             "DRAM bandwidth": self.dram,
             "tiles of the scratchpad": self.tiles,
+            "the array's edge": self.edge_cycles,
             "network of the mapping": self.network,
         }
         name = max(parts, key=lambda part: parts[part])
@@ -129,17 +132,16 @@ def run_crosscheck(
         ops = [op for op in module.walk() if isinstance(op, ContractOp)]
         costs = [row for row in report.ops if row.op == ContractOp.name]
         for op, cost in zip(ops, costs, strict=True):
-            cycles, stalls = int(cost.cycles or 0), int(cost.stall_cycles or 0)
-            rows.append(_row(op, facts.array, width, cycles, stalls))
+            rows.append(_row(op, cost, facts.array, width))
         done(dataflow, 1)
     return CrossCheck(source, name, width, tuple(rows))
 
 
-def _row(op: ContractOp, array: Array, noc_bw: int, cycles: int, stalls: int) -> Row:
-    """The row of a contraction whose cycles are known."""
+def _row(op: ContractOp, cost: OpRow, array: Array, noc_bw: int) -> Row:
+    """The row of a contraction whose cost is known."""
     batch, m, n, k = _sizes(op.nest)
-    work = compute(op.nest, op.schedule, array)
-    filling = work.overhead + work.folds * array.fold_overhead
+    cycles, stalls = _whole(cost.cycles), _whole(cost.stall_cycles)
+    filling, waits = _whole(cost.native["fill_drain_cycles"]), _whole(cost.native.get("edge_cycles"))
     mapped = _mapped(array, noc_bw, m, n, k)
     ideal = Fraction(op.nest.macs, array.elements)
     return Row(
@@ -153,13 +155,19 @@ def _row(op: ContractOp, array: Array, noc_bw: int, cycles: int, stalls: int) ->
         k=k,
         ideal=float(ideal),
         edges=float(batch * mapped.steps - ideal),
-        tiles=cycles - stalls - filling - batch * mapped.steps,
+        tiles=cycles - stalls - filling - waits - batch * mapped.steps,
         fill_drain=filling,
         dram=stalls,
         cycle=cycles,
         network=batch * mapped.waits,
         mapping=batch * mapped.cycles,
+        edge_cycles=waits,
     )
+
+
+def _whole(cycles: object) -> int:
+    """A number of cycles of the report, 0 where it has none."""
+    return cycles if isinstance(cycles, int) else 0
 
 
 def _sizes(nest: Nest) -> tuple[int, int, int, int]:

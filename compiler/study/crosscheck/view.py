@@ -46,7 +46,7 @@ def print_crosscheck(study: CrossCheck, console: Console) -> None:
         soft_wrap=True,
     )
     thousands = sum(row.repeat * row.cycle for row in study.rows) >= FULL
-    heads = ("ideal", "edges", "tiles", "fill", "DRAM", "array", "network", "mapping", "ratio")
+    heads = ("ideal", "edges", "tiles", "edge waits", "fill", "DRAM", "array", "network", "mapping", "ratio")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
     table.add_column("10^3 cycles" if thousands else "cycles")
     for head in heads:
@@ -63,7 +63,7 @@ def print_crosscheck(study: CrossCheck, console: Console) -> None:
 
 def _numbers(rows: Sequence[Row], thousands: bool) -> list[str]:
     """The sums of rows and their ratio."""
-    names = ("ideal", "edges", "tiles", "fill_drain", "dram", "cycle", "network", "mapping")
+    names = ("ideal", "edges", "tiles", "edge_cycles", "fill_drain", "dram", "cycle", "network", "mapping")
     sums = {name: sum(row.repeat * getattr(row, name) for row in rows) for name in names}
     unit = 1e3 if thousands else 1
     return [*(f"{sums[name] / unit:,.0f}" for name in names), f"{sums['cycle'] / sums['mapping']:.3f}"]

@@ -42,7 +42,9 @@ def rotary_attention(
 
 
 def turned(x: Tensor, base: float, interleaved: bool) -> Tensor:
-    """Pairs as complex numbers times exp(i p / base^(2j / size)), as in LLaMA's own code."""
+    """Pairs as complex numbers times exp(i p / base^(2j / size)), as in LLaMA's own code, in float32 for bf16."""
+    if x.dtype == torch.bfloat16:
+        return turned(x.float(), base, interleaved).type_as(x)
     length, size = x.shape[-2:]
     frequency = 1.0 / base ** (torch.arange(0, size, 2, dtype=x.dtype) / size)
     angle = torch.outer(torch.arange(length, dtype=x.dtype), frequency)

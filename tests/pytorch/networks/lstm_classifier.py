@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tests.pytorch.networks import Inputs, Network, Weights
-from tests.pytorch.networks._recurrent import recurrent
+from tests.pytorch.networks._recurrent import lstm_by_operations, recurrent
 from tests.steps import Task
 
 _SOURCE = """
@@ -27,7 +27,15 @@ network lstm_classifier(batch=3, length=5, hidden=4) {
 
 def _loss(w: Weights, x: Inputs) -> Tensor:
     words = w.embedding("words", x["tokens"])
-    output, last = recurrent(w, "lstm", torch.nn.LSTM, words, bidirectional=True)
+    return _scored(w, x, *recurrent(w, "lstm", torch.nn.LSTM, words, bidirectional=True))
+
+
+def loss_by_operations(w: Weights, x: Inputs) -> Tensor:
+    """The same without the kernel that PyTorch has for the layer."""
+    return _scored(w, x, *lstm_by_operations(w, "lstm", w.embedding("words", x["tokens"])))
+
+
+def _scored(w: Weights, x: Inputs, output: Tensor, last: Tensor) -> Tensor:
     state = torch.cat([last[-2], last[-1]], -1)
     return F.cross_entropy(w.linear("logits", state + 0.5 * output.mean(1)), x["y"])
 

@@ -37,7 +37,7 @@ def _loss(w: Weights, x: Inputs) -> Tensor:
     for number, kernel in enumerate((2, 3, 4)):
         name = f"{number}.features.convolution.conv"
         h = w.conv1d(name, words, padding=kernel // 2, dilation=1 if kernel == 2 else 2)
-        features.append(F.adaptive_max_pool1d(F.leaky_relu(h, 0.1), 1).squeeze(-1))
+        features.append(torch.amax(F.leaky_relu(h, 0.1), -1))
     name = "pooled.conv_transpose1d"
     h = F.conv_transpose1d(words, w[f"{name}.weight"], w[f"{name}.bias"], stride=2, output_padding=1)
     pooled = F.avg_pool1d(F.max_pool1d(h, 3, 2), 2).flatten(1)

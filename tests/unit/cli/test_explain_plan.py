@@ -36,7 +36,7 @@ def test_a_layer_says_where_its_movement_comes_from(npuc: Npuc, wide: str) -> No
         outcome.out
         == """\
 wide (wide.dsl): 2 devices by mp, movement counted as table2
-a step moves 832 elements one way, 3.25 KiB both ways: the least
+a step moves 832 elements one way, 3.25 KiB both ways: no plan of types dp and mp moves fewer elements
  logits                  H1  elements     bytes
  type                    mp
  sum of outputs          64        64  256.00 B
@@ -53,7 +53,7 @@ def test_all_layers_have_a_line_with_their_next_best_types(npuc: Npuc, wide: str
         npuc("explain", wide, "--devices", "2", "--parallel", "dp").out
         == """\
 wide (wide.dsl): 2 devices by dp, movement counted as table2
-a step moves 4.608 k elements one way, 18.00 KiB both ways; 453.8% above the proved bound, 832
+a step moves 4.608 k elements one way, 18.00 KiB both ways; 453.8% above the proved bound of types dp and mp, 832
  layer     types  elements         most of it                 another type           all else free
  h.linear  dp      4.096 k  88.9%  sum of weights' gradients  mp            -72.22%  mp             -81.94%
  logits    dp          512  11.1%  sum of weights' gradients  mp             -4.17%  mp             -81.94%

@@ -176,6 +176,25 @@ def test_directives_that_cannot_fit_are_as_small_as_can_be(npuc: Npuc) -> None:
     assert npuc(*options, "--set", "maestro.l1_size=54").err.count("warning") == 0
 
 
+def test_a_default_mapping_of_directives_that_does_not_fit_is_marked_too(npuc: Npuc) -> None:
+    data = found(npuc, "--mode", "parity", "--set", "maestro.l1_size=20")
+    wide = [one for one in data["contractions"] if not one["fits"]]
+    assert 0 < len(wide) < len(data["contractions"])
+    for one in data["contractions"]:
+        assert one["default_fits"] == (one["default"]["l1_elements"] <= 20)
+    assert all(not one["default_fits"] for one in wide)
+    text = npuc("map", "conv.dsl", *QUICK, "--mode", "parity", "--set", "maestro.l1_size=20", "-q").out
+    assert "contractions do not fit into the machine's buffers" in text
+    assert "in the " in text.splitlines()[-1]
+
+
+def test_a_mapping_without_loops_outside_is_its_levels_alone(npuc: Npuc) -> None:
+    Path("row.dsl").write_text("network row() {\n  input x: f32[1, 512]\n  output y = linear(x, 3, bias=false)\n}\n")
+    options = ("--inference", "--budget", "300", "-q", "--hw", "tpu-v1", "--set", "maestro.num_pes=512")
+    (line,) = [line for line in npuc("map", "row.dsl", *options).out.splitlines() if line.startswith(" y ")]
+    assert line.rstrip().endswith("1: -, 512: k/512")
+
+
 def test_exhaustive_is_no_worse_than_random_and_refuses_what_is_too_large(npuc: Npuc) -> None:
     options = ("--only", "logits", "--inference", "--levels", "1", "--set", "maestro.num_pes=4", "-q", "--json", "-")
     best, drawn = (

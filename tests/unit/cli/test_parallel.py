@@ -1,5 +1,6 @@
 """`--devices`, `--parallel` and the pass `parallelize`: what is refused, and how that is said."""
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -127,3 +128,28 @@ def test_three_types_take_many_levels_and_know_how_little_they_could_move(text: 
     assert best.lower_bound_elements == level_by_level.lower_bound_elements
     assert Fraction(best.lower_bound_elements or "nan") <= Fraction(best.total.elements)
     assert Fraction(best.total.elements) <= Fraction(level_by_level.total.elements)
+
+
+@pytest.mark.parametrize("strategy", ["dp", "hypar", "joint", "accpar-joint"])
+def test_a_bound_says_which_plans_it_is_of_in_both_verbs(npuc: Npuc, folder: Path, strategy: str) -> None:
+    """Other types may move less, and a plan of fewer elements may have more bytes."""
+    (folder / "wide.dsl").write_text(
+        DEEP.replace("batch=8", "batch=4").replace("loss cross", "h = h + x\n  loss cross")
+    )
+    options = ["wide.dsl", "--devices", "4", "--parallel", strategy, "--convention", "physical", "-q"]
+    (compiled,) = [line for line in npuc("compile", *options).out.splitlines() if line.startswith("a step moves")]
+    explained = npuc("explain", *options).out.splitlines()[1]
+    ends = {
+        "dp": r"% above the proved bound of types dp and mp, [\d.]+ k",
+        "hypar": "no plan of these types moves fewer elements",
+        "joint": "no plan of these types whose cuts go even moves fewer elements",
+        "accpar-joint": "no plan of these types whose cuts go even moves fewer elements",
+    }
+    for line in (compiled, explained):
+        assert re.search(f"{ends[strategy]}$", line), line
+
+
+def test_sums_over_devices_are_said_in_a_unit_that_shows_them(npuc: Npuc, net: str) -> None:
+    """Weights of 12 x 12 and 12 x 8 and 8 biases, two bytes each; of two devices each reads as many."""
+    out = npuc("compile", net, "--devices", "2", "--parallel", "dp", "-q").out
+    assert "sums      a device reads 496.00 B to sum 496.00 B of weights' gradients, and 2.00 B for all else\n" in out

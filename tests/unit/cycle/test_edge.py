@@ -140,6 +140,18 @@ def test_the_verdict_and_the_trace_say_it() -> None:
     assert '"limit": "edge"' in to_trace(report)
 
 
+def test_advice_where_transfers_take_longer_than_the_array_with_its_waits() -> None:
+    """A faster edge alone gains nothing there, although the array waits for it longer than for data."""
+    slow = {"array__dataflow": "ws", "dram__gb_per_s": 150.0}
+    report = scored(**slow)
+    (one,) = report.ops
+    assert one.limit == "edge"
+    assert number(one.native["transfer_cycles"]) > number(one.compute_cycles)
+    assert scored(**slow, **{EDGE: "unlimited"}).totals.cycles == report.totals.cycles
+    assert "Try more DRAM bandwidth" in verdict(report)
+    assert "Try another array" in verdict(scored(array__dataflow="ws", dram__gb_per_s=10000.0))
+
+
 @pytest.mark.parametrize("dataflow", ["os", "ws", "is"])
 def test_a_search_does_not_cut_what_streams_to_nothing(dataflow: Dataflow) -> None:
     """The streamed dimension is cut below the rows of the array only where that costs nothing."""

@@ -183,6 +183,19 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [phase for phase, _ in re.findall(r"^c2 (\w+): (\S+) at", only, re.MULTILINE)] == ["dx"]
 
 
+def test_a_channel_that_takes_longer_than_the_edge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = "network row() {\n  input x: bf16[1, 1024]\n  output y = linear(x, 1024, bias=false)\n}\n"
+    (folder / "net.dsl").write_text(row)
+
+    def said(rate: int) -> str:
+        options = ("--inference", "--set", "array.dataflow=ws", "--set", f"dram.gb_per_s={rate}")
+        return " ".join(outcome(capsys, "y", *options)[1].split())
+
+    assert "limit edge: folds are shorter" in said(150)
+    assert "sums out; the DRAM channel takes longer still bound" in said(150)
+    assert "sums out bound" in said(10_000)
+
+
 def test_layers_by_glob_and_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = outcome(capsys, "logits", "--phase", "forward")[1]
     assert outcome(capsys, "log*", "--phase", "forward")[1] == out

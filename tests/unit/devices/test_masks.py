@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from npuc.compiler.check import random_data
 from npuc.compiler.interpreter.execute import execute, the_function
+from npuc.compiler.layers import get_layer
 from npuc.compiler.reading import read_program
 from npuc.compiler.source import open_source, text_source
 from npuc.compiler.transforms.autodiff import AutodiffPass
@@ -16,6 +17,7 @@ from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.compiler.verify import SourceTexts
 from npuc.dialects.dist import SliceOp
 from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.dropout import DropoutOp
 from npuc.frontends.mlir import make_context
 
@@ -101,3 +103,44 @@ def test_no_tensor_is_larger_than_on_one_device(name: str, sizes: dict[str, int]
     assert {kind for kind, _ in sliced(devices)} == {"train.arange"}
     assert any(isinstance(op, DropoutOp) and op.places for op in devices.walk())
     assert largest(step(devices)) == largest(step(part))
+
+
+STATES = """
+network states(batch=8) {
+  input x: f32[batch, 3, 4]
+  input t: f32[batch, 3, 16]
+  own = cast(reshape(arange(batch * 16), [1, batch, 16]), to="f32") * 0.01
+  h = RECURRENT
+  output h
+  loss mse(h, t)
+  optimizer sgd(lr=0.5)
+}
+"""
+
+
+def products(module: ModuleOp) -> int:
+    """The multiply-accumulates of a step."""
+    return sum(get_layer(op).work(op).macs for op in module.walk() if isinstance(op, TrainOp))
+
+
+@pytest.mark.parametrize(
+    "recurrent",
+    [
+        "lstm(x, 16)",
+        "rnn(x, 16, h=own)",
+        "gru(x, 16, h=tanh(own) * 0.5)",
+        "lstm(x, 16, h=own, c=own)",
+        "lstm(x, 16, layers=2)",
+    ],
+)
+def test_devices_multiply_the_initial_states_of_their_own_batch(recurrent: str) -> None:
+    """Four devices do the products of a quarter of the batch, with the numbers of one device."""
+    text = STATES.replace("RECURRENT", recurrent)
+    module = read(text)
+    many, quarter = step(parallel(module, 4)), step(read(text.replace("batch=8", "batch=2")))
+    assert products(many) == products(quarter)
+    data = random_data(module, 3)
+    one, spread = (execute(m, data, double=True, steps=2) for m in (step(module.clone()), many))
+    assert np.allclose(one.outputs["h"], spread.outputs["h"], rtol=1e-12, atol=1e-12)
+    for name, value in one.outputs.items():
+        assert np.allclose(value, spread.outputs[name], rtol=1e-10, atol=1e-10), name

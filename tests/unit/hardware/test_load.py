@@ -57,6 +57,9 @@ def test_numbers_of_the_published_machines() -> None:
     assert machine_from(machine_target(small)).bytes_per_cycle == 22
     assert load_hardware("tpu-v1").get("memory.spm_kib") == 28 * 1024
     assert load_hardware("a100").get("compute.tflops") == 19.45
+    # Eyeriss adds 16-bit numbers in 16 bits; the others' accumulators have 32 (NVDLA: 34).
+    bits = {name: load_hardware(name).get("array.accumulator_bits") for name in ("eyeriss", "tpu-v1", "nvdla")}
+    assert bits == {"eyeriss": 16, "tpu-v1": 32, "nvdla": 32}
 
 
 def test_a_graphics_card_as_it_is_and_as_the_table_prints_it() -> None:
@@ -151,7 +154,7 @@ def test_missing_key_names_the_backend_that_needs_it() -> None:
         ("[array]\nrows = = 3", "2:8", ""),
         ("[array\nrows = 3", "1:7", ""),
         ("x = [[", "1:7", ""),
-        ("a = 1\na = 2", "2:6", ""),
+        ("a = 1\na = 2", "2:6", "this key has a value already"),
         ("network.levels = [ { kind = 'pair', size = 2 } ]", "1:1", "missing key 'gb_per_s'"),
         ("network.levels = [ { kind = 'star', size = 2, gb_per_s = 1 } ]", "1:1", "entry 0: kind"),
         (
@@ -185,6 +188,12 @@ def test_bandwidths_belong_to_user_mode() -> None:
 def test_unknown_hardware_is_wrong_usage(name: str) -> None:
     with pytest.raises(UsageError):
         load_hardware(name)
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+    for name in ("none.toml", "none.cfg", "none.m"):
+        with pytest.raises(UsageError, match=r"cannot read hardware file '.*': No such file or directory"):
+            load_hardware(tmp_path / name)
 
 
 def test_nearest_preset_is_named() -> None:

@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.ir import Attribute
 
 from npuc.compiler.interpreter.execute import execute
+from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.set_precision import SetPrecisionPass
 from npuc.dialects.tensors import tensor_of
 from npuc.dialects.train.base import TrainOp
 from tests.networks import Net, dot_loss
@@ -57,6 +60,19 @@ def test_far_out_and_at_kinks(function: str, x: list[float], values: list[float]
     value, slope = value_and_derivative(function, x, **arguments)
     np.testing.assert_allclose(value, values, rtol=1e-12)
     np.testing.assert_allclose(slope, slopes, rtol=1e-12)
+
+
+@pytest.mark.parametrize("element", [bf16, f16, f32], ids=str)
+@pytest.mark.parametrize("bound", [0.1, 0.33, 0.7])
+def test_bounds_of_clip_are_numbers_of_its_type(element: Attribute, bound: float) -> None:
+    """A value at a bound is not beyond it, whichever way the type rounds."""
+    at = Numbers().hold(bound, element)
+    net = Net()
+    module = net.finish(dot_loss(net, net.call("clip", net.param("x", 2), low=-bound, high=bound)))
+    SetPrecisionPass(str(element)).apply(Context(), module)
+    AutodiffPass().apply(Context(), module)
+    run = execute(module, {"x": np.array([-at, at]), "target": np.ones(2)})
+    assert run.gradients["x"].tolist() == [1.0, 1.0]
 
 
 def test_elu_left_of_its_kink_has_the_slope_alpha() -> None:

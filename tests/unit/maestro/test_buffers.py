@@ -31,6 +31,11 @@ MACHINES = {
     "maestro-example": (256, 100, 3000, Fraction(50)),
 }
 """Processing elements, elements in the buffer of each and in the shared one, elements a cycle off chip."""
+SUMS = {"nvdla": 4, "eyeriss": 1, "tpu-v1": 1, "maestro-example": 1}
+"""
+Elements of the shared buffer that a partial sum takes: 32 bits among bytes, 16 among 16 bits; one where the buffer is
+written in elements.
+"""
 NET = """network net(batch = 2) {
   input x: f32[batch, 8, 12, 12]
   y = conv2d(x, 16, kernel=3)
@@ -65,10 +70,11 @@ def best_mappings(network: str, preset: str, objective: Objective) -> Iterator[t
         yield op, attr.data
 
 
-def two_tiles(work: Contraction, sizes: dict[str, int]) -> int:
-    """Two tiles of each tensor, by the values that its indices take."""
+def two_tiles(work: Contraction, sizes: dict[str, int], sums: int = 1) -> int:
+    """Two tiles of each tensor, by the values that its indices take; a partial sum takes so many elements."""
     counts = (
-        prod(
+        (sums if r == "O" else 1)
+        * prod(
             len({sum(v) for v in product(*(range(0, c * sizes[d], c) for d, c in axis.terms))}) for axis in work.axes(r)
         )
         for r in ROLES
@@ -95,7 +101,7 @@ def test_best_mappings_fit_into_the_machine(network: str, preset: str, objective
             first |= {loop.dim: loop.temporal for loop in mapping.levels[0].loops}
             for level in mapping.levels:
                 sizes |= {loop.dim: loop.spatial for loop in level.loops}
-            assert two_tiles(work, first) <= l2
+            assert two_tiles(work, first, SUMS[preset]) <= l2
             assert two_tiles(work, sizes) <= l1
 
 
@@ -104,16 +110,20 @@ def test_the_shared_buffer_is_the_scratchpad_in_elements_of_the_contraction() ->
     report = compile_source(NET, backend="maestro", hardware=keys)
     assert report.totals.cycles
     need = [row.native["l2_size_req"] for row in report.ops if row.kind == "matrix"]
-    largest = next(row.native["l2_size_req"] for row in report.ops if row.phase == "forward" and row.kind == "matrix")
+    forward = next(row for row in report.ops if row.phase == "forward" and row.kind == "matrix")
+    largest, outputs = forward.native["l2_size_req"], forward.native["output_l2_size_req"]
     assert isinstance(largest, int)
+    assert isinstance(outputs, int)
     assert all(isinstance(size, int) and size > 128 for size in need)
     (told,) = [text for text in report.warnings if "more than" in text]
     assert told.startswith(f"y needs {largest:,} elements of 128")
     assert told.endswith("its mapping needs more than memory.spm_kib, which a search (npuc map) never takes")
     for size in (largest, largest - 1):
         for more in (
-            {"memory.element_bytes": 1, "memory.spm_kib": size / KIB},
-            {"memory.element_bytes": 2, "memory.spm_kib": (2 * size + 1) / KIB},
+            # a partial sum has four bytes, or two in accumulators of 16 bits, but in mode parity
+            {"memory.element_bytes": 1, "memory.spm_kib": (size + 3 * outputs) / KIB},
+            {"memory.element_bytes": 2, "memory.spm_kib": (2 * size + 2 * outputs + 1) / KIB},
+            {"memory.element_bytes": 2, "memory.spm_kib": (2 * size + 1) / KIB, "array.accumulator_bits": 16},
             {"memory.spm_kib": (4 * size + 3) / KIB},
             {"maestro.l2_size": size, "memory.element_bytes": 1},
         ):
@@ -148,3 +158,12 @@ def test_a_bandwidth_that_is_not_whole_lies_between_its_neighbours(mode: str) ->
     assert slow >= between >= fast
     assert slow > fast
     assert between == slow if mode == "parity" else slow > between > fast
+
+
+@pytest.mark.parametrize(("mode", "elements"), [("exact", 4), ("parity", 1)])
+def test_mode_parity_counts_an_element_for_a_partial_sum(mode: str, elements: int) -> None:
+    keys: CompileOptions = {"hardware": "nvdla", "overrides": {"maestro.mode": mode}}
+    module, hardware = lowered_module(open_source("samples:lenet"), get_backend("maestro"), keys, lambda text: None, [])
+    ops = [op for op in module.walk() if isinstance(op, ContractOp)]
+    assert ops
+    assert {mapped_machine(hardware).for_contraction(op).sum_size for op in ops} == {elements}

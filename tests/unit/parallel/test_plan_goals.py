@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import load_hardware
+from npuc.backends.hardware import Hardware, load_hardware
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.network.topology import KINDS, Level
 from npuc.compiler.analysis.parallel.flows import Flows
@@ -29,7 +29,7 @@ from npuc.compiler.transforms._room import room_of
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.compiler.verify import SourceTexts
 from npuc.frontends import read_source
-from tests.spread_networks import ATTENTION, IMAGES, WORDS, spread_by
+from tests.spread_networks import ATTENTION, IMAGES, WORDS, precisions, spread_by
 
 CHAIN = """
 network chain(batch=16) {
@@ -82,9 +82,12 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
 ) -> None:
     source = text_source(text, "dsl", "net.dsl")
     module = read_program(source, {}, SourceTexts({source.filename: source.text}), [], channels=False)
-    times = Times(data.draw(networks_of(sizes)), 4, ())
+    data.draw(precisions(module))
+    width = data.draw(st.sampled_from((4, None)))
+    times = Times(data.draw(networks_of(sizes)), width, ())
     network, flows, patterns = spread_by(module, data, sizes)
-    moved = exchanges(the_function(module), times.place(sizes), MACHINE)
+    machine = Hardware({**MACHINE.values, **({"memory.element_bytes": width} if width else {})})
+    moved = exchanges(the_function(module), times.place(sizes), machine)
     costs = [exchange.cost for exchange in moved]
     found = message_seconds(network.program, physical_terms(flows), patterns, times, sizes)
     assert found == sum((cost.seconds for cost in costs if cost is not None), Fraction(0))

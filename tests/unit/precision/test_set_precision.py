@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler import SourceError
+from npuc.compiler.check import check_program
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.pipeline import available_passes, read_pipeline, run_pipeline, write_pipeline
 from npuc.compiler.reading import read_program
@@ -17,6 +18,7 @@ from npuc.compiler.transforms._autocast import POLICIES
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
 from npuc.compiler.verify import SourceTexts
+from npuc.dialects.npu import VectorOp
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train import OPERATIONS
@@ -98,6 +100,14 @@ def test_parameters_gradients_and_states_stay_f32() -> None:
     assert {str(tensor_type(value).element_type) for op in updates for value in op.operands[:4]} == {"f32"}
 
 
+def test_sums_of_f32_for_the_gradient_of_a_normalised_bf16() -> None:
+    """Gradients of scale and shift are f32; dX of bf16 takes them as the sums that it needs."""
+    module = read(NET, 'set-precision{to="mixed"},autodiff,lower-to-npu')
+    (dx,) = [op for op in module.walk() if isinstance(op, VectorOp) and op.kind == "batch_norm_dx_from_sums"]
+    *_, dgamma, dbeta = (tensor_type(value).element_type for value in dx.operands)
+    assert (str(tensor_type(dx.operands[0]).element_type), str(dgamma), str(dbeta)) == ("bf16", "f32", "f32")
+
+
 def test_a_parameter_is_cast_once() -> None:
     module = read(NET, "set-precision{to=mixed},autodiff")
     func = the_function(module)
@@ -129,6 +139,23 @@ def test_every_function_has_a_mixed_program(name: str, data: st.DataObject) -> N
             AutodiffPass().apply(Context(), step)
         step.verify()
     assert str(net.module) == before
+
+
+@pytest.mark.parametrize("to", ["mixed", "bf16", "f16"])
+@pytest.mark.parametrize("text", [NET, ATTENTION.replace("output h", "loss mean(h * h)")], ids=["norms", "attention"])
+def test_a_step_means_the_same_at_all_levels(text: str, to: str) -> None:
+    check_program(text_source(text, "dsl", "net.dsl"), {"precision": to, "level": "tiles"})
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(all_calls()) - {"binary_cross_entropy"})
+)  # the data of `check` are integers
+@settings(max_examples=2, deadline=None)
+@given(data=st.data())
+def test_every_function_in_mixed_precision_means_the_same_at_all_levels(name: str, data: st.DataObject) -> None:
+    net = build(all_calls()[name](data))
+    SetPrecisionPass("f32").apply(Context(), net.module)
+    check_program(text_source(str(net.module), "mlir", "net.mlir"), {"precision": "mixed", "level": "tiles"})
 
 
 def test_a_large_constant_stays_finite_in_f16() -> None:

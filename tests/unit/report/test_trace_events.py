@@ -117,6 +117,41 @@ def test_each_core_has_a_track_of_its_array() -> None:
         assert busy(tracks[name]) == pytest.approx(expected, abs=1e-3 * len(tracks[name]))
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"array.dataflow": "ws"}, {"array.dataflow": "in-place"}, {"array.cores": 3}, {"array.fill": "per-fold"}],
+    ids=str,
+)
+def test_slices_say_what_waits_for_the_edge(changed: dict[str, object]) -> None:
+    """Of a core's slices they add up to the waits of its array, those of the busiest core to the report's."""
+    knows = changed.get("array.fill") != "per-fold"
+    report = compile_file("samples:lenet", overrides={"array.rows": 32, "dram.gb_per_s": 1000, **changed})
+    waits: dict[str, int] = defaultdict(int)
+    cores = [f"array of core {core}" for core in range(3)] if "array.cores" in changed else ["array"]
+    for track, slices in tracks_of(report, [*cores, *TRACKS[1:]]).items():
+        for one in slices:
+            matrix = one["cat"] == "matrix"
+            assert ("edge_cycles" in one["args"]) == (matrix and knows)
+            if track.startswith("array") and matrix and knows:
+                wait = one["args"]["edge_cycles"]
+                waits[track] += one["args"]["repeat"] * wait
+                assert 0 <= one["args"]["repeat"] * wait / 1050 <= one["dur"] + 1e-3
+    totals: dict[str, int] = defaultdict(int)
+    for row in report.ops:
+        each = row.native.get("core_edge_cycles", [row.native.get("edge_cycles", 0)])
+        assert isinstance(each, list)
+        for name, own in zip(cores, each, strict=False):
+            assert isinstance(own, int)
+            totals[name] += row.repeat * own
+        if len(cores) > 1 and each != [0]:
+            works = row.native["core_compute_cycles"]
+            assert isinstance(works, list)
+            busiest = max(work for work in works if isinstance(work, int))
+            assert row.native["edge_cycles"] == each[works.index(busiest)]
+    assert {name: cycles for name, cycles in totals.items() if knows} == waits
+    assert any(waits.values()) == knows
+
+
 def test_repetitions_are_one_slice_of_all_runs() -> None:
     report = compile_source(TABLE, "csv", "t.csv", opt_level=0)
     assert_sums(report)

@@ -7,7 +7,8 @@ import pytest
 
 from npuc.compiler.analysis.array import Array, Dataflow
 from npuc.compiler.analysis.mapping.systolic import mapped_time
-from npuc.compiler.study.crosscheck.study import CrossCheck, run_crosscheck
+from npuc.compiler.study.crosscheck import study
+from npuc.compiler.study.crosscheck.study import CrossCheck, Row, run_crosscheck
 from npuc.compiler.study.crosscheck.view import to_csv, to_json
 
 NET = """network net(batch=200) {
@@ -30,10 +31,10 @@ def test_the_parts_add_up_to_the_cycles_of_each_model(tight: CrossCheck) -> None
     assert {row.dataflow for row in tight.rows} == {"os", "ws", "is"}
     assert {row.phase for row in tight.rows} == {"forward", "dx", "dw"}
     for row in tight.rows:
-        array = row.ideal + row.edges + row.tiles + row.fill_drain + row.dram
+        array = row.ideal + row.edges + row.tiles + row.edge_cycles + row.fill_drain + row.dram
         assert array == pytest.approx(row.cycle, rel=1e-12)
         assert row.ideal + row.edges + row.network == pytest.approx(row.mapping, rel=1e-12)
-        assert min(row.edges, row.tiles, row.fill_drain, row.dram, row.network) >= 0
+        assert min(row.edges, row.tiles, row.edge_cycles, row.fill_drain, row.dram, row.network) >= 0
     assert sum(row.dram for row in tight.rows) > 0
     assert sum(row.network for row in tight.rows) > 0
 
@@ -69,8 +70,29 @@ def test_rows_are_written_with_ratio_and_reason(tight: CrossCheck) -> None:
     assert (rows[0]["hardware"], rows[0]["noc_bw"]) == ("igo-large", 24)
     assert rows[0]["ratio"] == rows[0]["cycle"] / rows[0]["mapping"]
     assert {row["reason"] for row in rows} <= {
-        *("fill and drain", "DRAM bandwidth", "tiles of the scratchpad", "network of the mapping", "none")
+        *("fill and drain", "DRAM bandwidth", "tiles of the scratchpad", "network of the mapping", "none"),
+        "the array's edge",
     }
+
+
+@pytest.mark.parametrize("dataflow", ["os", "ws", "is"])
+def test_waits_for_the_edge_are_no_tiles(dataflow: study.Dataflow, tmp_path: Path) -> None:
+    """
+    A vector times a matrix: with ports wide enough nothing waits, and but for the waits it takes as long; one tile
+    takes the folds of the mapping.
+    """
+    (tmp_path / "net.csv").write_text("layer,M,N,K\nfc,1,64,96\n")
+
+    def one(edge: int | str) -> Row:
+        changed = {**SMALL, **UNLIMITED, "memory.spm_kib": 1 << 20, "array.edge_elements": edge}
+        return run_crosscheck(str(tmp_path / "net.csv"), overrides=changed, dataflows=[dataflow]).rows[0]
+
+    narrow, wide = one(1), one("unlimited")
+    waits = {"ws": (6 * 8 - 1) * 15, "os": 0, "is": (6 - 1) * 0}[dataflow]
+    assert (narrow.edge_cycles, wide.edge_cycles, wide.tiles) == (waits, 0, 0)
+    assert narrow.tiles == 0
+    assert narrow.cycle - narrow.edge_cycles == wide.cycle
+    assert narrow.reason == ("the array's edge" if waits else wide.reason)
 
 
 def test_any_network_and_one_dataflow(tmp_path: Path) -> None:

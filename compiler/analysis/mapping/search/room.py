@@ -21,18 +21,23 @@ class Room:
     """
     Statements that run one after another in the same buffers, of `l1` and `l2` elements; None: no limit.
 
-    Their dimensions are those of the space that is searched, in its order.
+    Their dimensions are those of the space that is searched, in its order. A partial sum takes `sum_size` elements of
+    the shared buffer, one of a processing element's.
     """
 
     works: tuple[Contraction, ...]
     l1: int | None = None
     l2: int | None = None
+    sum_size: float = 1.0
 
-    def need(self, sizes: Floats) -> Floats:
-        """What tiles of these sizes, [dimension, mapping], take of a buffer."""
+    def need(self, sizes: Floats, sum_size: float = 1.0) -> Floats:
+        """What tiles of these sizes, [dimension, mapping], take of a buffer where a sum takes so many elements."""
         most = np.zeros(sizes.shape[1:])
         for work in self.works:
-            three = sum((tile(work, role, sizes) for role in ROLES), start=np.zeros(sizes.shape[1:]))
+            three = sum(
+                ((sum_size if role == "O" else 1.0) * tile(work, role, sizes) for role in ROLES),
+                start=np.zeros(sizes.shape[1:]),
+            )
             most = np.maximum(most, 2 * three)
         return most
 
@@ -61,24 +66,32 @@ def cut_to_fit(room: Room, drawn: Drawn) -> None:
     """
     tiles, least = drawn.tiles, drawn.least
     if room.l1 is not None:
-        _cut(room, room.l1, tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
+        _cut(room, (room.l1, 1.0), tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
     if room.l2 is None:
         return
+    shared = room.l2, room.sum_size
     if len(tiles) > 1:
         inside = np.where(np.isinf(least), np.inf, tiles[1])
-        _cut(room, room.l2, tiles[:1], drawn.widths, drawn.orders[0], drawn, inside)
-    _cut(room, room.l2, tiles, drawn.widths, drawn.orders[0], drawn, least)
+        _cut(room, shared, tiles[:1], drawn.widths, drawn.orders[0], drawn, inside)
+    _cut(room, shared, tiles, drawn.widths, drawn.orders[0], drawn, least)
 
 
 def _cut(
-    room: Room, size: int, tiles: list[Floats], widths: Floats | float, order: Ints, drawn: Drawn, least: Floats
+    room: Room,
+    buffer: tuple[int, float],
+    tiles: list[Floats],
+    widths: Floats | float,
+    order: Ints,
+    drawn: Drawn,
+    least: Floats,
 ) -> None:
-    """Cut tiles of all these levels to the least ones until a step of the first fits."""
+    """Cut tiles of all these levels until a step of the first fits: a buffer's elements, and those of a sum in it."""
+    size, sum_size = buffer
     wide = np.broadcast_to(widths, drawn.whole.shape)
     rows: Ints = np.arange(order.shape[1], dtype=np.int64)
     for place in range(len(order)):
         step = np.minimum(tiles[0][:, rows] * wide[:, rows], drawn.whole[:, rows])
-        rows = rows[np.flatnonzero(room.need(step) > size)]
+        rows = rows[np.flatnonzero(room.need(step, sum_size) > size)]
         dim = order[place, rows]
         for level in tiles:
             level[dim, rows] = np.minimum(level[dim, rows], least[dim, rows])

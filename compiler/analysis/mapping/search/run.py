@@ -106,12 +106,17 @@ Evaluate: TypeAlias = Callable[[Candidates], Costs]
 
 
 def exact_costs(
-    works: tuple[Contraction, ...], candidates: Candidates, array: Array, l1_size: int | None = None
+    works: tuple[Contraction, ...],
+    candidates: Candidates,
+    array: Array,
+    l1_size: int | None = None,
+    sum_size: float = 1.0,
 ) -> Costs:
     """
     What candidates cost exactly for statements one after another; buffers are as large as any of them needs.
 
-    `l1_size` is what the buffer of a processing element holds, without which clusters keep all that they bring again.
+    `l1_size` is what the buffer of a processing element holds, without which clusters keep all that they bring again;
+    `sum_size` the elements of the shared buffer that a partial sum takes.
     """
     levels, inside = list(candidates.levels), candidates.fanouts[1:].prod(axis=0)
     tables: list[dict[str, Floats]] = []
@@ -126,14 +131,23 @@ def exact_costs(
     cycles, energy = (
         np.sum([table[name] for table in tables], axis=0) for name in ("runtime_cycles", "energy_total_mac_units")
     )
-    l1, l2 = (np.max([table[name] for table in tables], axis=0) for name in ("l1_size_req", "l2_size_req"))
+    l1 = np.max([table["l1_size_req"] for table in tables], axis=0)
+    l2 = np.max([with_sums(table["l2_size_req"], table["output_l2_size_req"], sum_size) for table in tables], axis=0)
     return Costs(cycles, energy, l1, l2, carried, held)
 
 
-def exact_cost(works: tuple[Contraction, ...], mapping: Clusters, array: Array, l1_size: int | None = None) -> Cost:
-    """What one mapping costs exactly; `l1_size` as of `exact_costs`."""
+def with_sums(elements: Floats, outputs: Floats, sum_size: float) -> Floats:
+    """The room of elements of which some are outputs, where a partial sum takes `sum_size` of them."""
+    return elements + (sum_size - 1) * outputs
+
+
+def exact_cost(
+    works: tuple[Contraction, ...], mapping: Clusters, array: Array, l1_size: int | None = None, sum_size: float = 1.0
+) -> Cost:
+    """What one mapping costs exactly; `l1_size` and `sum_size` as of `exact_costs`."""
     fanouts = np.array([[level.fanout] for level in mapping.levels])
-    return exact_costs(works, Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping]))), array, l1_size).row(0)
+    one = Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping])))
+    return exact_costs(works, one, array, l1_size, sum_size).row(0)
 
 
 @dataclass
