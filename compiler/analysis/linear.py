@@ -20,6 +20,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 TOLERANCE = 1e-9
 """How far the solver may leave a row, and an integer variable its integer."""
+CLOSE = 1e-6
+"""How far, as a share of all terms, the cost of the best values may be from what none go below."""
 
 
 @dataclass
@@ -123,14 +125,28 @@ def solve(
     if status in (highs.HighsModelStatus.kInfeasible, highs.HighsModelStatus.kUnboundedOrInfeasible):
         return None
     values = np.array(found.col_value) if info.primal_solution_status == _FEASIBLE else None
-    if _joined(program.whole).any():
-        bound = float(info.mip_dual_bound)
-    else:
+    proved = status == highs.HighsModelStatus.kOptimal
+    if not _joined(program.whole).any():
         bound = dual_bound(program, np.array(found.row_dual)) if found.dual_valid else -np.inf
-    return Solution(values, bound, status == highs.HighsModelStatus.kOptimal)
+        return Solution(values, bound, proved)
+    bound = float(info.mip_dual_bound)
+    if proved and not _costs(program, values, bound):
+        if start is not None:
+            # HiGHS 1.16.0 returns the values to begin with, and the cost of better ones.
+            return solve(program, purpose=purpose, nodes=nodes, seconds=seconds)
+        proved = False
+    return Solution(values, bound, proved)
 
 
 _FEASIBLE = 2
+
+
+def _costs(program: Program, values: Floats | None, bound: float) -> bool:
+    """Whether values cost what none go below, but for the solver's tolerance."""
+    if values is None:
+        return False
+    each = values * _joined(program.cost)
+    return float(each.sum()) - bound <= CLOSE * max(1.0, float(np.abs(each).sum()))
 
 
 def _highs(purpose: str) -> Any:
