@@ -121,8 +121,9 @@ def least_edge_cycles(nests: Sequence[Nest], array: Array, cores: int = 1) -> in
 
 def least_busy_cycles(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
     """
-    What no schedules of nests in one operation are below, in cycles of the busiest core's array: whole folds without
-    the fill and drain that is paid once, with all changes but one of tiles that take time by themselves; or the edge.
+    What no schedules of nests in one operation are below, in cycles of the busiest core's array: whole folds, with all
+    changes but one of tiles that take time by themselves, after the fill and drain that each core pays once; or the
+    edge.
     """
     busy = 0
     for nest in nests:
@@ -133,7 +134,7 @@ def least_busy_cycles(nests: Sequence[Nest], array: Array, cores: int = 1) -> in
             busy += tiles * (array.stream(size[place.streamed]) + array.reload)
     # The operation before may have left the first one.
     busy -= array.reload
-    return max(-(-busy // cores), least_edge_cycles(nests, array, cores))
+    return max(array.op_overhead - (-busy // cores), least_edge_cycles(nests, array, cores))
 
 
 def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement, held: bool, apart: bool) -> Compute:

@@ -49,7 +49,7 @@ def test_no_schedule_is_below_and_vectors_reach_it() -> None:
         rows, _, streamed = (dict(zip("mnk", sizes, strict=True))[place] for place in array.places)
         if streamed == 1 and rows % 3 == 0 and edge is not None:
             assert bound == best == least_edge_cycles((nest,), array), (array, sizes)
-    assert reached > 50
+    assert reached >= 546
 
 
 def test_no_schedule_of_two_statements_is_below() -> None:
@@ -101,7 +101,7 @@ def test_a_vector_times_a_matrix(flow: Dataflow) -> None:
     bound = round(row.lower_bound_seconds * 1050e6)
     latency = Array(128, 128, flow).latency
     # os: a row of the array has work. ws: 64 x 64 tiles of 128 rows each. is: 64 tiles of 128 rows and one column.
-    least = {"os": 64 * 8192, "ws": latency + 64 * 8192 - 127, "is": 64 * 8192}[flow]
+    least = latency + {"os": 64 * 8192, "ws": 64 * 8192 - 127, "is": 64 * 8192}[flow]
     assert bound == least
     assert row.compute_cycles is not None
     assert bound <= row.compute_cycles <= 1.001 * bound
