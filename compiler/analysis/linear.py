@@ -110,6 +110,8 @@ def solve(
         return Solution(np.zeros(0), 0.0, proved=True)
     solver = highs.Highs()
     solver.setOptionValue("output_flag", False)
+    # On several threads the tree depends on their number: the answer would be this machine's.
+    solver.setOptionValue("parallel", "off")
     options = {"mip_rel_gap": 0.0, "primal_feasibility_tolerance": TOLERANCE, "mip_feasibility_tolerance": TOLERANCE}
     options |= {} if nodes is None else {"mip_max_nodes": nodes}
     options |= {} if seconds is None else {"time_limit": seconds}
