@@ -21,14 +21,14 @@ from npuc.compiler.analysis.parallel.explained import Explainer, Other, Part
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.planning import Planned, unique_names
-from npuc.compiler.analysis.parallel.strategies import has_three_types
+from npuc.compiler.analysis.parallel.strategies import has_cuts, names_three_types
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.driver import check_options
 from npuc.compiler.errors import UsageError
 from npuc.compiler.lowering import parallel_passes, without_loss
 from npuc.compiler.memory import without_cycle_collection
 from npuc.compiler.options import CompileOptions
-from npuc.compiler.parallel import TYPES_SHOWN, exact_number, movement
+from npuc.compiler.parallel import CUTS_SHOWN, TYPES_SHOWN, exact_number, movement
 from npuc.compiler.pipeline import own_passes, read_pipeline, run_pipeline
 from npuc.compiler.precision import precision_passes
 from npuc.compiler.reading import plain_defines, read_program
@@ -134,7 +134,8 @@ class _Writer:
         self.names = names
         self.adapts = adapts
         self.alone = alone
-        self.three = has_three_types(explainer.planned.strategy)
+        strategy, convention = explainer.planned.strategy, explainer.planned.convention
+        self.three, self.has_cuts = names_three_types(strategy), has_cuts(strategy, convention)
 
     def layer(self, node: int) -> PlanLayer:
         """A layer by the number of its node."""
@@ -142,15 +143,16 @@ class _Writer:
         parts = explainer.parts(node)
         return PlanLayer(
             layer=self.names[node],
-            weights=explainer.network.nodes[node].kind is not None,
-            choices=self._types(explainer.planned.patterns[node]),
+            weights=self._has_weights(node),
+            choices=self._types(node, explainer.planned.patterns[node]),
+            cuts=self._cuts(node, explainer.planned.patterns[node]),
             parts=[self.part(part) for part in parts],
             total=movement(
                 sum((part.elements for part in parts), start=Fraction(0)),
                 sum((part.bytes for part in parts), start=Fraction(0)),
             ),
-            other=self._other(explainer.best_other(node)),
-            adapted=self._other(explainer.best_adapted(node, whole=self.alone) if self.adapts else None),
+            other=self._other(node, explainer.best_other(node)),
+            adapted=self._other(node, explainer.best_adapted(node, whole=self.alone) if self.adapts else None),
         )
 
     def part(self, part: Part) -> PlanPart:
@@ -162,14 +164,24 @@ class _Writer:
             total=movement(part.elements, part.bytes),
         )
 
-    def _types(self, pattern: Pattern) -> list[str]:
-        return [way if self.three else TYPES_SHOWN.get(way, way) for way in pattern]
+    def _types(self, node: int, pattern: Pattern) -> list[str]:
+        if self.three:
+            return list(pattern)
+        shown = TYPES_SHOWN if self._has_weights(node) else TYPES_SHOWN | {"III": "III"}
+        return [shown.get(way, way) for way in pattern]
 
-    def _other(self, other: Other | None) -> PlanOther | None:
+    def _cuts(self, node: int, pattern: Pattern) -> list[str | None] | None:
+        return [CUTS_SHOWN.get(way) for way in pattern] if self.has_cuts and self._has_weights(node) else None
+
+    def _has_weights(self, node: int) -> bool:
+        return self.explainer.network.nodes[node].kind is not None
+
+    def _other(self, node: int, other: Other | None) -> PlanOther | None:
         if other is None:
             return None
         return PlanOther(
-            choices=self._types(other.pattern),
+            choices=self._types(node, other.pattern),
+            cuts=self._cuts(node, other.pattern),
             total=movement(other.elements, other.bytes),
             lower_bound_elements=exact_number(other.bound),
         )

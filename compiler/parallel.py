@@ -19,6 +19,7 @@ from xdsl.utils.hints import isa
 
 from npuc.compiler.analysis.parallel.chain import Kind, Layer
 from npuc.compiler.analysis.parallel.planning import PLAN, plan_chain, total_of, unique_names
+from npuc.compiler.analysis.parallel.strategies import has_cuts, names_three_types
 from npuc.compiler.errors import UsageError, did_you_mean
 from npuc.compiler.options import CONVENTIONS, STRATEGIES
 from npuc.compiler.report import Parallel, ParallelLevel, ParallelTotal, PlanCost
@@ -31,7 +32,10 @@ ELEMENT_BYTES = 4
 """Bytes of an element of a chain of which only sizes are known, as in HyPar's evaluation."""
 DIRECTIONS = 2
 """Bytes are those that both sides of a pair read, as in HyPar's evaluation, too."""
-TYPES_SHOWN: dict[str, str] = {"I": "dp", "II": "mp", "III": "III"}
+TYPES_SHOWN: dict[str, str] = {"I": "dp", "II": "mp", "III": "mp"}
+"""The types of layers with weights by the names of the strategies that have two."""
+CUTS_SHOWN: dict[str, str] = {"II": "input", "III": "output"}
+"""Along which channels a layer in mp is cut."""
 
 
 def plan_parallel(
@@ -95,7 +99,9 @@ def _read(plan: DictionaryAttr, sizes: tuple[int, ...] | None) -> Parallel:
     layers = {name: tuple(text.split()) for name, text in ways.items()}
     bound = Fraction(words["bound"]) if "bound" in words else None
     moved = Fraction(words["bytes"]) if "bytes" in words else None
-    report = _report(layers, levels, bound, words.get("strategy", ""), words.get("convention", ""), sizes, moved)
+    strategy, convention = words.get("strategy", ""), words.get("convention", "")
+    cuts = has_cuts(strategy, convention, words.get("objective", "bytes"))
+    report = _report(layers, levels, bound, strategy, convention, sizes, moved, cuts=cuts)
     return replace(report, planned=_planned(plan), training="forward" not in plan.data)
 
 
@@ -121,17 +127,20 @@ def _report(
     convention: str,
     sizes: tuple[int, ...] | None = None,
     moved: Fraction | None = None,
+    *,
+    cuts: bool = False,
 ) -> Parallel:
     """
     The report's object; `layers` has the type of each layer at each level, `sizes` the parts of each (None: two),
-    `moved` is in bytes, one direction (None: `ELEMENT_BYTES` an element).
+    `moved` is in bytes, one direction (None: `ELEMENT_BYTES` an element). With `cuts` it says how layers in mp are cut.
     """
     parts = (2,) * len(amounts) if sizes is None else sizes
-    three = strategy.startswith("accpar")
+    three = names_three_types(strategy)
     levels = [
         ParallelLevel(
             level=f"H{h + 1}",
             choices={name: types[h] if three else TYPES_SHOWN[types[h]] for name, types in layers.items()},
+            cuts=_cuts(layers, h) if cuts else None,
             elements=exact_number(amount),
             parts=parts[h],
         )
@@ -146,6 +155,11 @@ def _report(
         total=movement(total, total * ELEMENT_BYTES if moved is None else moved),
         lower_bound_elements=None if bound is None else exact_number(bound),
     )
+
+
+def _cuts(layers: Mapping[str, Sequence[str]], level: int) -> dict[str, str]:
+    """Along which channels the layers in mp are cut at a level."""
+    return {name: CUTS_SHOWN[types[level]] for name, types in layers.items() if types[level] in CUTS_SHOWN}
 
 
 def movement(elements: Fraction, moved: Fraction | None) -> ParallelTotal:

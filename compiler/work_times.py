@@ -133,7 +133,7 @@ class _Measure:
             undo_autodiff(func, self.plan.name)
         mesh = Mesh(self.plan.sizes)
         network, flows = network_to_plan(func, self.plan.chosen_strategy, mesh.devices, zero=self.plan.zero)
-        labels = patterns_for_time(network, self.plan.chosen_strategy, len(mesh.sizes))
+        labels = patterns_for_time(network, self.plan.rule, len(mesh.sizes))
         wanted = [list({key_of(pattern): pattern for pattern in own}.values()) for own in labels]
         _name_by_nodes(func, network)
         homes = {number: home.node for number, home in flows.homes.items()}

@@ -213,6 +213,9 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """
     One level of the tree of devices: what each layer does, and the elements one pair reads in one direction.
 
+    `cuts` says of each layer in `mp` along which of its channels it is cut, `input` or `output`, under conventions that
+    leave it open; null under the others.
+
     With unlike devices `pairs` are all different ones, and the rest is that of the first. Where a level splits into
     more than two `parts`, elements are half of what all parts read of each other.
     """
@@ -220,6 +223,7 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     level: str
     choices: dict[str, str]
     elements: int | str
+    cuts: dict[str, str] | None = None
     shares: dict[str, str] | None = None
     pairs: list[ParallelPair] | None = None
     parts: int = 2

@@ -11,9 +11,10 @@ from npuc.compiler.report.verdict import bytes_unit, is_training, time_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-STYLES = {"dp": "green", "mp": "magenta", "I": "green", "II": "magenta", "III": "cyan"}
+STYLES = {"dp": "green", "mp": "magenta", "mp out": "cyan", "I": "green", "II": "magenta", "III": "cyan"}
 ROUNDING = 1e-9
 """What sums of seconds may be off."""
+CUT_NOTE = "mp cuts a layer along its input's channels, mp out along its output's"
 LONGEST_RUN = 3
 """As many layers with the same types are shown one by one; of more only the first and the last."""
 
@@ -28,7 +29,7 @@ def print_parallel(parallel: Parallel, console: Console) -> None:
     last = f"elements of a {'pair' if all(level.parts == 2 for level in parallel.levels) else 'group'}"
     width = max([len(name) for name, _ in rows] + [len(last)])
     amounts = [short_amount(Fraction(level.elements)) for level in parallel.levels]
-    cells = max([3, *map(len, amounts)])
+    cells = max([3, *map(len, amounts), *(len(one) for _, types in rows for one in types)])
     titles = " ".join(level.level.rjust(cells) for level in parallel.levels)
     console.print(f" {'layer':<{width}}  {titles}", highlight=False, soft_wrap=True)
     for name, types in rows:
@@ -36,6 +37,8 @@ def print_parallel(parallel: Parallel, console: Console) -> None:
         console.print(f" {escape(name):<{width}}  {shown}", highlight=False, soft_wrap=True)
     totals = " ".join(amount.rjust(cells) for amount in amounts)
     console.print(f" {last:<{width}}  {totals}", highlight=False, soft_wrap=True)
+    if any("output" in (level.cuts or {}).values() for level in parallel.levels):
+        console.print(CUT_NOTE, highlight=False, soft_wrap=True)
     for text in [*_planned(parallel), *_summary(parallel)]:
         console.print(escape(text), highlight=False, soft_wrap=True)
     console.print()
@@ -44,7 +47,10 @@ def print_parallel(parallel: Parallel, console: Console) -> None:
 def _rows(levels: list[ParallelLevel]) -> list[tuple[str, tuple[str, ...]]]:
     """Layers with their types; long runs of the same types folded."""
     names = list(levels[0].choices) if levels else []
-    patterns = [(name, tuple(level.choices[name] for level in levels)) for name in names]
+    patterns = [
+        (name, tuple(type_text(level.choices[name], (level.cuts or {}).get(name)) for level in levels))
+        for name in names
+    ]
     runs: list[list[tuple[str, tuple[str, ...]]]] = []
     for row in patterns:
         if runs and runs[-1][0][1] == row[1]:
@@ -58,6 +64,11 @@ def _rows(levels: list[ParallelLevel]) -> list[tuple[str, tuple[str, ...]]]:
         else:
             found.append((f"{run[0][0]} … {run[-1][0]} ({len(run):,})", run[0][1]))
     return found
+
+
+def type_text(choice: str, cut: str | None) -> str:
+    """A type; `mp out` where the output's channels are cut, and not the input's."""
+    return f"{choice} out" if cut == "output" else choice
 
 
 def short_amount(amount: Fraction) -> str:

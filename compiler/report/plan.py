@@ -28,6 +28,7 @@ class PlanOther(msgspec.Struct, frozen=True, kw_only=True):
     """What the whole step would move with another choice for a layer; `bound`: no such plan goes below."""
 
     choices: list[str]
+    cuts: list[str | None] | None
     total: ParallelTotal
     lower_bound_elements: Count
 
@@ -36,11 +37,15 @@ class PlanLayer(msgspec.Struct, frozen=True, kw_only=True):
     """
     A layer's type at each level, its movement, and its best other types: `other` with all else as planned, `adapted`
     with all else free; null where there is none, or where it was not looked for.
+
+    `cuts` says of each level in `mp` which channels are cut, `input` or `output`; null where the type leaves nothing
+    open.
     """
 
     layer: str
     weights: bool
     choices: list[str]
+    cuts: list[str | None] | None
     parts: list[PlanPart]
     total: ParallelTotal
     other: PlanOther | None

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from npuc.compiler.report.model import ParallelTotal
-from npuc.compiler.report.parallel_table import bound_text, short_amount
+from npuc.compiler.report.parallel_table import CUT_NOTE, bound_text, short_amount, type_text
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanReport
 from npuc.compiler.report.plan_lines import PlanLine, PlanRows, largest_part, name_of_all, plan_lines, template
 from npuc.compiler.report.verdict import bytes_unit
@@ -71,6 +71,8 @@ def _layers(report: PlanReport, rows: PlanRows) -> list[str]:
         table.append([line.name, "", *moved, "", "", "", "", ""] if line.rest else _cells(line, moved, total))
     hidden = len(report.layers) - len(shown)
     notes = [f"{hidden:,} joins of layers move nothing"] if hidden else []
+    if any("output" in (layer.cuts or ()) for layer in shown):
+        notes.append(CUT_NOTE)
     if len(lines) < len(shown):
         notes.append(f"{len(shown):,} layers folded into {len(lines)} lines: --rows all shows each")
     if all(layer.adapted is None for layer in shown):
@@ -84,7 +86,7 @@ def _key(layer: PlanLayer, total: Fraction) -> tuple[str, ...]:
     largest = largest_part(layer)
     source = ("", "") if largest is None else (largest.what, template(largest.maker or ""))
     own = short_amount(Fraction(layer.total.elements))
-    return (_types(layer.choices), own, *source, *_other(layer.other, total), *_other(layer.adapted, total))
+    return (_types(layer), own, *source, *_other(layer.other, total), *_other(layer.adapted, total))
 
 
 def _cells(line: PlanLine, moved: Sequence[str], total: Fraction) -> list[str]:
@@ -95,7 +97,7 @@ def _cells(line: PlanLine, moved: Sequence[str], total: Fraction) -> list[str]:
     source = _what(parts[0].what, name_of_all(makers) if makers else None) if parts else ""
     return [
         line.name,
-        _types(first.choices),
+        _types(first),
         *moved,
         source,
         *_other(first.other, total),
@@ -124,7 +126,7 @@ def _sources(report: PlanReport) -> list[str]:
 def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
     total = Fraction(report.total.elements)
     rows = [[layer.layer, *(f"H{h + 1}" for h in range(len(layer.choices))), "elements", "bytes"]]
-    rows.append(["type", *layer.choices, "", ""])
+    rows.append(["type", *_each(layer), "", ""])
     for part in layer.parts:
         levels = [short_amount(Fraction(amount)) for amount in part.levels]
         rows.append([_what(part.what, part.maker), *levels, *_both(part.total)])
@@ -141,14 +143,14 @@ def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
 
 def _sentence(report: PlanReport, other: PlanOther, total: Fraction) -> str:
     moved, bound = Fraction(other.total.elements), Fraction(other.lower_bound_elements)
-    text = f"{_types(other.choices)}, {_step(report)} moves {_amounts(other.total)}, {_more(moved, total)}"
+    text = f"{_types(other)}, {_step(report)} moves {_amounts(other.total)}, {_more(moved, total)}"
     return text if bound >= moved else f"{text}; none moves fewer than {short_amount(bound)}"
 
 
 def _other(other: PlanOther | None, total: Fraction) -> tuple[str, str]:
     if other is None:
         return "", ""
-    return _types(other.choices), _more(Fraction(other.total.elements), total)
+    return _types(other), _more(Fraction(other.total.elements), total)
 
 
 def _more(moved: Fraction, than: Fraction) -> str:
@@ -161,10 +163,15 @@ def _what(what: str, maker: str | None) -> str:
     return own if maker is None else f"{between} {maker}"
 
 
-def _types(choices: Sequence[str]) -> str:
+def _each(of: PlanLayer | PlanOther) -> list[str]:
+    """The type at each level."""
+    return [type_text(*own) for own in zip(of.choices, of.cuts or [None] * len(of.choices), strict=True)]
+
+
+def _types(of: PlanLayer | PlanOther) -> str:
     """Types from the top, runs of one as a number: `dp x3, mp`."""
     runs: list[tuple[str, int]] = []
-    for choice in choices:
+    for choice in _each(of):
         if runs and runs[-1][0] == choice:
             runs[-1] = choice, runs[-1][1] + 1
         else:

@@ -5,6 +5,7 @@ The search knows what is kept between the passes (`analysis/parallel/room.py`), 
 step of each plan that it finds is derived and measured, and where it takes too much the search has as much less room.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -55,6 +56,21 @@ class Request:
 
 def fitting(func: FuncOp, plan: Request, room: Room) -> Planned:
     """A plan whose step fits the room; of those tried the one that takes least, if none fits."""
+    best, peak = _fitting(func, plan, room)
+    if peak > room.limit and plan.goal.rule(plan.strategy, plan.convention).has_outputs:
+        # a layer that is split along its output reads its input whole, at a peak that what is kept does not show
+        with suppress(CapacityError):
+            other, least = _fitting(func, replace(plan, goal=replace(plan.goal, outputs=False)), room)
+            best, peak = (other, least) if least < peak else (best, peak)
+    if peak > room.limit and plan.goal.objective == "bytes":
+        keeping = replace(plan, goal=replace(plan.goal, objective="memory", room=room)).solve()
+        if peak_of(func, plan, keeping, room) < peak:
+            best = replace(keeping, objective="bytes", cost=None, cost_bound=None)
+    return best
+
+
+def _fitting(func: FuncOp, plan: Request, room: Room) -> tuple[Planned, int]:
+    """The plan of the least peak of those tried until one fits, and its peak in bytes."""
     best = plan.within(room)
     least = peak_of(func, plan, best, room)
     limit = room.limit - max(0, least - room.limit)
@@ -69,7 +85,7 @@ def fitting(func: FuncOp, plan: Request, room: Room) -> Planned:
         if peak < least:
             best, least = found, peak
         limit -= max(1, peak - room.limit)
-    return best
+    return best, least
 
 
 def peak_of(func: FuncOp, plan: Request, planned: Planned, room: Room) -> int:

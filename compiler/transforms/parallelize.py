@@ -30,7 +30,7 @@ from npuc.compiler.analysis.parallel.flows import Flows, flows_of
 from npuc.compiler.analysis.parallel.nodes import Network, network_of
 from npuc.compiler.analysis.parallel.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
 from npuc.compiler.analysis.parallel.program import forward_program
-from npuc.compiler.analysis.parallel.strategies import is_joint
+from npuc.compiler.analysis.parallel.strategies import Rule, is_joint
 from npuc.compiler.analysis.parallel.times import TIMES, Times, times_from
 from npuc.compiler.options import (
     CONVENTIONS,
@@ -170,6 +170,11 @@ class ParallelizePass(ModulePass):
     def chosen_strategy(self) -> Strategy:
         """The strategy by its type."""
         return next(known for known in STRATEGIES if known == self.strategy)
+
+    @property
+    def rule(self) -> Rule:
+        """What is searched."""
+        return Goal(self._objective).rule(self.chosen_strategy, self._convention)
 
     @property
     def _convention(self) -> Convention:

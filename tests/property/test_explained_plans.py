@@ -76,7 +76,7 @@ def test_no_other_pattern_costs_less_than_the_next_best(
     assert best is None or best.elements == min(alone) == moved((*now[:node], best.pattern, *now[node + 1 :]))
 
     def differs(label: Pattern) -> bool:
-        return label != now[node] and (explainer.free == "accpar-joint" or sorted(label) != sorted(now[node]))
+        return label != now[node] and (explainer.free.has_outputs or sorted(label) != sorted(now[node]))
 
     together = [moved(plan) for plan in product(*labels) if differs(plan[node])]
     adapted = explainer.best_adapted(node)

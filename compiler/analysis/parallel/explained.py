@@ -31,10 +31,9 @@ from npuc.compiler.analysis.parallel.plan_search import (
     ways_of,
 )
 from npuc.compiler.analysis.parallel.planning import Planned, bytes_of, terms_of
-from npuc.compiler.analysis.parallel.strategies import has_three_types
+from npuc.compiler.analysis.parallel.strategies import rule_of
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, ReadingRate, Sizes, Term
 from npuc.compiler.analysis.parallel.ways import Way
-from npuc.compiler.options import Strategy
 from npuc.dialects.train.signature import ArgumentKind
 
 What = Literal["weight_gradients", "outputs", "input_gradients", "weights", "forward", "gradient"]
@@ -97,7 +96,7 @@ class Explainer:
         self.float_bytes = float_bytes
         self.terms = terms_of(network, flows, planned.convention)
         self.bytes = self.bytes_of(planned.patterns)
-        self.free: Strategy = "accpar-joint" if has_three_types(planned.strategy) else "joint"
+        self.free = rule_of(planned.strategy, planned.convention).all_free()
         self._touching: list[list[Term]] = [[] for _ in network.nodes]
         for term in self.terms:
             for node in term.nodes:
@@ -237,7 +236,7 @@ class Explainer:
             return None
         labels, graph = self._choices
         now = sorted(self.planned.patterns[node])
-        three = has_three_types(self.free)
+        three = self.free.has_outputs
         kept = [
             number
             for number, label in enumerate(labels[node])
@@ -281,7 +280,7 @@ class Explainer:
     @cached_property
     def _choices(self) -> tuple[list[list[Pattern]], Choices] | None:
         """The patterns of all nodes that a search over all levels chooses from; None where they are too many."""
-        if has_three_types(self.free) and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
+        if self.free.has_outputs and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
             return None
         labels = labels_of(self.network.nodes, self.free, self.sizes)
         return labels, graph_of(self.terms, labels, self.sizes)

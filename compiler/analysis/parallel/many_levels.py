@@ -32,12 +32,10 @@ from npuc.compiler.analysis.parallel.plan_search import (
     ways_of,
 )
 from npuc.compiler.analysis.parallel.runs import blocks, near, shares
-from npuc.compiler.analysis.parallel.strategies import has_three_types
+from npuc.compiler.analysis.parallel.strategies import Rule
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.parallel.totals import least_totals
 from npuc.compiler.analysis.parallel.ways import Way
-from npuc.compiler.errors import UsageError
-from npuc.compiler.options import Strategy
 
 MOST_LEVELS = 12
 """Among so many levels the ways of two nodes can be shared out in 125,970 ways: above that nothing is searched."""
@@ -46,16 +44,16 @@ ROUNDS = 6
 """So often sequences around a plan are searched, at most."""
 
 
-def has_many(strategy: Strategy, sizes: Sizes) -> bool:
+def has_many(rule: Rule, sizes: Sizes) -> bool:
     """Whether a node has too many sequences of halvings to look at all of them."""
     halves = all(size == 2 for size in sizes)
-    return has_three_types(strategy) and halves and len(sizes) > MOST_LEVELS_ON_GRAPHS
+    return rule.has_outputs and halves and len(sizes) > MOST_LEVELS_ON_GRAPHS
 
 
 def search_joint(
     nodes: Sequence[Node],
     terms: Sequence[Term],
-    strategy: Strategy,
+    rule: Rule,
     sizes: Sizes,
     beside: Sequence[tuple[Pattern, ...]] = (),
     *,
@@ -64,22 +62,19 @@ def search_joint(
     """
     The plan of least movement over all levels together: exact where that can be searched, else a good one.
 
-    It moves no more than the plan level by level, the best of two types, and those `beside` them. `exact`, here and
-    below, has an integer program close what elimination leaves open. Raises `UsageError` where there are too many
-    levels.
+    It moves no more than the plan level by level, the best without splits along the output, and those `beside` them.
+    With more levels than sequences are searched for it is the best of these, and nothing is proved (bound 0). `exact`,
+    here and below, has an integer program close what elimination leaves open.
     """
-    if not has_many(strategy, sizes):
-        return search_all(nodes, terms, strategy, sizes, exact=exact)
-    if len(sizes) > MOST_LEVELS:
-        raise UsageError(
-            f"{strategy}: found {2 ** len(sizes):,} devices, expected at most {2**MOST_LEVELS:,}",
-            hint="accpar and joint take any number of devices",
-        )
-    ways = [ways_of(node, strategy) for node in nodes]
-    bound = relaxation(nodes, terms, strategy, sizes, exact=exact)
-    known = [search_levels(nodes, terms, "accpar", sizes).patterns, search_all(nodes, terms, "joint", sizes).patterns]
-    known += beside
+    if not has_many(rule, sizes):
+        return search_all(nodes, terms, rule, sizes, exact=exact)
+    without = search_all(nodes, terms, rule.without_outputs(), sizes)
+    known = [search_levels(nodes, terms, rule, sizes).patterns, without.patterns, *beside]
     elements, best = min((moved_by(terms, plan, sizes), plan) for plan in known)
+    if len(sizes) > MOST_LEVELS:
+        return Plan(best, elements, Fraction(0))
+    ways = [ways_of(node, rule) for node in nodes]
+    bound = relaxation(nodes, terms, rule, sizes, exact=exact)
     around = [bound.patterns, *known]
     for _ in range(ROUNDS):
         labels = [near(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(ways)]
@@ -92,25 +87,23 @@ def search_joint(
 
 
 def least(
-    nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes, *, exact: bool = False
+    nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> Fraction | None:
-    """What no plan goes below that has a strategy's types; None where there are too many levels to say."""
-    free: Strategy = "accpar-joint" if has_three_types(strategy) else "joint"
-    if has_many(strategy, sizes) and len(sizes) > MOST_LEVELS:
+    """What no plan goes below that has a rule's types; None where there are too many levels to say."""
+    free = rule.all_free()
+    if has_many(free, sizes) and len(sizes) > MOST_LEVELS:
         return None
-    search = relaxation if has_many(strategy, sizes) else search_all
+    search = relaxation if has_many(free, sizes) else search_all
     return search(nodes, terms, free, sizes, exact=exact).bound
 
 
-def relaxation(
-    nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes, *, exact: bool = False
-) -> Plan:
+def relaxation(nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False) -> Plan:
     """
     What no plan goes below, and numbers of levels of each way to begin with, as patterns with the ways in order.
 
     `elements` are what the relaxation has, not what these patterns move.
     """
-    ways = [ways_of(node, strategy) for node in nodes]
+    ways = [ways_of(node, rule) for node in nodes]
     labels = [blocks(own, len(sizes)) for own in ways]
     alone = graph_of([term for term in terms if len(term.nodes) == 1], labels, sizes)
     between: dict[tuple[int, int], list[tuple[Rate, int]]] = {}

@@ -6,7 +6,7 @@ Plans for other objectives than movement: the shortest step, and the least memor
               moves least
 
 The patterns of a node are, for time, all sequences of its ways where these are few, else those with one change of way.
-What a plan keeps is a sum over nodes, so that the least of each node is the least of all.
+What a plan keeps is a sum over nodes, and over makers and readers of a value, each of which keeps it in its form.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
-import numpy as np
-
+from npuc.compiler.analysis.choices.graph import Choices, plus, times
 from npuc.compiler.analysis.choices.minimise import minimise
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network
@@ -28,11 +27,11 @@ from npuc.compiler.analysis.parallel.plan_search import (
     pattern,
     ways_of,
 )
-from npuc.compiler.analysis.parallel.room import Room, bytes_by_label, kept_tensors
+from npuc.compiler.analysis.parallel.room import Room, kept_graph, kept_tensors
+from npuc.compiler.analysis.parallel.strategies import Rule
 from npuc.compiler.analysis.parallel.terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.parallel.times import Times, message_seconds, time_graph, work_seconds
 from npuc.compiler.analysis.parallel.ways import Way
-from npuc.compiler.options import Strategy
 
 MOST_SEQUENCES = 81
 """With more sequences of a node's ways than these, only those with one change of way are searched."""
@@ -59,15 +58,15 @@ def sequences(ways: Sequence[Way], levels: int) -> list[Pattern]:
     return [pattern(way, levels) for way in ways] + twos
 
 
-def patterns_for_time(network: Network, strategy: Strategy, levels: int) -> list[list[Pattern]]:
+def patterns_for_time(network: Network, rule: Rule, levels: int) -> list[list[Pattern]]:
     """The patterns of each node that a search for the shortest step chooses from."""
-    return [sequences(ways_of(node, strategy), levels) for node in network.nodes]
+    return [sequences(ways_of(node, rule), levels) for node in network.nodes]
 
 
 def fastest(
     network: Network,
     flows: Flows,
-    strategy: Strategy,
+    rule: Rule,
     sizes: Sizes,
     times: Times,
     room: Room | None = None,
@@ -79,7 +78,7 @@ def fastest(
 
     Raises `CapacityError` where parameters alone take more, or where the network has no place for the devices.
     """
-    labels, terms = patterns_for_time(network, strategy, len(sizes)), physical_terms(flows)
+    labels, terms = patterns_for_time(network, rule, len(sizes)), physical_terms(flows)
     graph = time_graph(network.program, terms, labels, times, sizes)
     if room is None:
         found = minimise(graph, solve_exactly=exact)
@@ -94,16 +93,21 @@ def smallest(
     network: Network,
     flows: Flows,
     terms: Sequence[Term],
-    strategy: Strategy,
+    rule: Rule,
     sizes: Sizes,
     room: Room,
     *,
     exact: bool = False,
 ) -> Best:
     """The plan that keeps least in a device's memory, and of these moves least by `terms`."""
-    labels = labels_of(network.nodes, strategy, sizes)
-    fixed, kept = bytes_by_label(kept_tensors(network, flows, room), labels, sizes)
-    left = [[own[n] for n in np.flatnonzero(table == table.min())] for own, table in zip(labels, kept, strict=True)]
-    found = minimise(graph_of(terms, left, sizes), solve_exactly=exact)
-    least = float(fixed + sum(int(table.min()) for table in kept))
-    return Best(chosen(left, found.choice), least, least)
+    labels = labels_of(network.nodes, rule, sizes)
+    fixed, kept = kept_graph(kept_tensors(network, flows, room), labels, sizes)
+    moved = graph_of(terms, labels, sizes)
+    # one byte counts for more than all that a plan may move
+    byte = 1 + sum(int(table.max()) for table in (*moved.unary, *moved.pairs.values()))
+    pairs = {key: times(table, byte) for key, table in kept.pairs.items()}
+    for key, table in moved.pairs.items():
+        pairs[key] = plus(pairs[key], table) if key in pairs else table
+    unary = [plus(times(table, byte), own) for table, own in zip(kept.unary, moved.unary, strict=True)]
+    found = minimise(Choices(moved.sizes, unary, pairs), solve_exactly=exact)
+    return Best(chosen(labels, found.choice), fixed + int(found.cost) // byte, fixed + int(found.bound) // byte)

@@ -30,12 +30,11 @@ from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network, Node
 from npuc.compiler.analysis.parallel.room import Room, bytes_by_label, kept_tensors, largest
 from npuc.compiler.analysis.parallel.runs import few_orders
-from npuc.compiler.analysis.parallel.strategies import fixed_type, has_three_types, is_joint, types_of
+from npuc.compiler.analysis.parallel.strategies import Rule
 from npuc.compiler.analysis.parallel.terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.parallel.totals import MOST_HALVINGS, totals
 from npuc.compiler.analysis.parallel.ways import Way
 from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.options import Strategy
 
 MOST_LEVELS_ON_GRAPHS = 5
 """With three ways a node has 3^5 labels at 5 levels: more make tables too large to search (`many_levels`)."""
@@ -55,16 +54,16 @@ class Plan:
     bound: Fraction
 
 
-def ways_of(node: Node, strategy: Strategy) -> tuple[Way, ...]:
-    """The ways that a node chooses from: those that strategy's types are, for a layer with weights."""
+def ways_of(node: Node, rule: Rule) -> tuple[Way, ...]:
+    """The ways that a node chooses from: those that a rule's types are, for a layer with weights."""
     if node.kind is None:
         # all data parallel: joins and what several read as well, and weights whole with one sum of their gradient
         wanted: Way = "II" if node.weights else "I"
-        return (wanted,) if strategy == "dp" and wanted in node.ways else node.ways
-    fixed = fixed_type(strategy, node.kind)
-    if fixed is not None:
-        return (fixed,)
-    return tuple(way for way in types_of(strategy) if way in node.ways) or node.ways
+        return (wanted,) if rule.by_batch and wanted in node.ways else node.ways
+    types = rule.of_kind(node.kind)
+    if len(types) == 1:
+        return types
+    return tuple(way for way in types if way in node.ways) or (node.ways if "I" in types else types[:1])
 
 
 def labels_at_bottom(ways: Sequence[Way], levels: int) -> list[Pattern]:
@@ -77,7 +76,7 @@ def pattern(way: Way, levels: int) -> Pattern:
     return (way,) * levels
 
 
-def labels_of(nodes: Sequence[Node], strategy: Strategy, sizes: Sizes) -> list[list[Pattern]]:
+def labels_of(nodes: Sequence[Node], rule: Rule, sizes: Sizes) -> list[list[Pattern]]:
     """
     The labels of each node for a search over all levels together; with three ways and many levels some of them.
 
@@ -89,13 +88,13 @@ def labels_of(nodes: Sequence[Node], strategy: Strategy, sizes: Sizes) -> list[l
             f"found {levels} levels, not all of 2 parts, expected at most {MOST_LEVELS_ON_GRAPHS}",
             hint="neighbouring levels as one",
         )
-    choices = [ways_of(node, strategy) for node in nodes]
+    choices = [ways_of(node, rule) for node in nodes]
     # where only some nodes can cut the batch, the order of levels counts, too
-    by_batch = {"I" in ways for ways in choices if is_joint(strategy)}
-    ordered = mixed or has_three_types(strategy) or (len(by_batch) > 1 and levels <= MOST_LEVELS_ON_GRAPHS)
+    by_batch = {"I" in ways for ways in choices if rule.joint}
+    ordered = mixed or rule.has_outputs or (len(by_batch) > 1 and levels <= MOST_LEVELS_ON_GRAPHS)
     found: list[list[Pattern]] = []
     for ways in choices:
-        if has_three_types(strategy) and levels > MOST_LEVELS_ON_GRAPHS:
+        if rule.has_outputs and levels > MOST_LEVELS_ON_GRAPHS:
             found.append(few_orders([way for way in FROM_TOP if way in ways], levels))
         elif ordered:
             found.append([tuple(sequence) for sequence in product(ways, repeat=levels)])
@@ -104,15 +103,13 @@ def labels_of(nodes: Sequence[Node], strategy: Strategy, sizes: Sizes) -> list[l
     return found
 
 
-def search_all(
-    nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes, *, exact: bool = False
-) -> Plan:
+def search_all(nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False) -> Plan:
     """
-    The plan of least movement among the labels of a strategy, over all levels together.
+    The plan of least movement among the labels of a rule, over all levels together.
 
     `exact`, here and below, has an integer program close what elimination leaves open (`minimise`).
     """
-    labels = labels_of(nodes, strategy, sizes)
+    labels = labels_of(nodes, rule, sizes)
     result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
     return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
 
@@ -121,7 +118,7 @@ def search_within(
     network: Network,
     flows: Flows,
     terms: Sequence[Term],
-    strategy: Strategy,
+    rule: Rule,
     sizes: Sizes,
     room: Room,
     *,
@@ -133,7 +130,7 @@ def search_within(
     Where none does, it is the plan that keeps least. Raises `CapacityError` where the parameters and states of that
     plan alone are too much.
     """
-    labels = labels_of(network.nodes, strategy, sizes)
+    labels = labels_of(network.nodes, rule, sizes)
     result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
     return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
 
@@ -187,10 +184,10 @@ def chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[
 
 
 def search_levels(
-    nodes: Sequence[Node], terms: Sequence[Term], strategy: Strategy, sizes: Sizes, *, exact: bool = False
+    nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> Plan:
     """The published search: each level the best for what those above have left."""
-    ways = [ways_of(node, strategy) for node in nodes]
+    ways = [ways_of(node, rule) for node in nodes]
     patterns: list[Pattern] = [()] * len(nodes)
     for level in range(1, len(sizes) + 1):
         labels = [[above + pattern(way, 1) for way in own] for above, own in zip(patterns, ways, strict=True)]

@@ -18,7 +18,7 @@ from npuc.compiler.analysis.parallel.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.parallel.levels import Choices
-from npuc.compiler.analysis.parallel.many_levels import least, search_joint
+from npuc.compiler.analysis.parallel.many_levels import MOST_LEVELS, has_many, least, search_joint
 from npuc.compiler.analysis.parallel.nodes import Network, charged
 from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.parallel.plan_goals import fastest, smallest
@@ -29,10 +29,12 @@ from npuc.compiler.analysis.parallel.plan_search import (
 )
 from npuc.compiler.analysis.parallel.room import Room
 from npuc.compiler.analysis.parallel.strategies import (
+    Rule,
     best_of_chain,
     choices_of_chain,
-    has_three_types,
     is_joint,
+    names_three_types,
+    rule_of,
 )
 from npuc.compiler.analysis.parallel.terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.parallel.times import Times
@@ -76,12 +78,19 @@ class Goal:
 
     `room` is what a device keeps, for `memory`, and for all others the limit, if there is one. `exact`: an integer
     program goes on where elimination leaves a gap between plan and bound; so it does for every strategy's bound.
+    Without `outputs` no layer is split along its output.
     """
 
     objective: PlanObjective = "bytes"
     times: Times | None = None
     room: Room | None = None
     exact: bool = False
+    outputs: bool = True
+
+    def rule(self, strategy: Strategy, convention: Convention) -> Rule:
+        """What is searched: a plan for time has all cuts, as messages take the same time under every convention."""
+        rule = rule_of(strategy, "physical" if self.objective == "time" else convention)
+        return rule if self.outputs else rule.without_outputs()
 
 
 def total_of(levels: Sequence[Fraction], sizes: Sizes | None = None) -> Fraction:
@@ -108,7 +117,7 @@ def plan_network(
     split into so many parts each.
 
     Raises `CapacityError` where no plan keeps within the memory of a device, `UsageError` where there are too many
-    levels for a joint strategy of three types, or where a strategy knows movement only.
+    levels for accpar-joint, or where a strategy knows movement only.
     """
     goal = goal or Goal()
     sizes = (2,) * levels if isinstance(levels, int) else levels
@@ -123,46 +132,63 @@ def _plan(
     network: Network, flows: Flows, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
 ) -> Planned:
     """The same among the ways that a network's nodes have."""
-    halves, room = all(size == 2 for size in sizes), goal.room
+    halves, room, rule = all(size == 2 for size in sizes), goal.room, goal.rule(strategy, convention)
     if goal.objective != "bytes":
         return _for_goal(network, flows, strategy, convention, sizes, goal)
     terms = terms_of(network, flows, convention)
     chain = chain_of(network, terms) if halves and convention != "physical" else None
-    if room is not None and is_joint(strategy):
-        within = search_within(network, flows, terms, strategy, sizes, room, exact=goal.exact)
+    if room is not None and rule.joint:
+        within = search_within(network, flows, terms, rule, sizes, room, exact=goal.exact)
         amounts = amounts_of(terms, within.patterns, sizes)
         # what is kept is estimated: no plan at all goes below the bound without a limit
-        bound = least(network.nodes, terms, strategy, sizes, exact=goal.exact)
+        bound = least(network.nodes, terms, rule_of(strategy, convention), sizes, exact=goal.exact)
         return Planned(strategy, convention, sizes, within.patterns, amounts, bound)
     if chain is not None:
         return plan_chain(chain, strategy, convention, len(sizes))
+    _check_levels(strategy, convention, sizes)
     if strategy in ("hypar", "accpar"):
-        plan = search_levels(network.nodes, terms, strategy, sizes, exact=goal.exact)
+        # one level's least may leave more to those below it: mp along the input alone is tried, too
+        rules = [rule, rule.without_outputs()] if strategy == "hypar" and rule.has_outputs else [rule]
+        plans = [search_levels(network.nodes, terms, one, sizes, exact=goal.exact) for one in rules]
+        plan = min(plans, key=lambda one: one.elements)
     else:
-        plan = search_joint(network.nodes, terms, strategy, sizes, exact=goal.exact)
-    bound = plan.bound if is_joint(strategy) else least(network.nodes, terms, strategy, sizes, exact=goal.exact)
+        plan = search_joint(network.nodes, terms, rule, sizes, exact=goal.exact)
+    known = rule.joint and not (has_many(rule, sizes) and len(sizes) > MOST_LEVELS)
+    bound = plan.bound if known else least(network.nodes, terms, rule, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
+
+
+def _check_levels(strategy: Strategy, convention: Convention, sizes: Sizes) -> None:
+    """Raise `UsageError` where accpar-joint is asked for more devices than it is searched for."""
+    if strategy == "accpar-joint" and has_many(rule_of(strategy, convention), sizes) and len(sizes) > MOST_LEVELS:
+        raise UsageError(
+            f"{strategy}: found {2 ** len(sizes):,} devices, expected at most {2**MOST_LEVELS:,}",
+            hint="accpar and joint take any number of devices",
+        )
 
 
 def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Convention, levels: int) -> Planned:
     """The plan of a strategy for a chain of layers, of which the sizes are all that is known."""
     nodes, terms, sizes = chain_nodes(chain), chain_terms(chain, convention), (2,) * levels
+    # a chain's mp is that of the papers under every convention
+    rule = rule_of(strategy, "table2")
     printed, level_by_level = convention != "physical", strategy in ("hypar", "accpar")
     # the optimum is known of two types, and by the papers' conventions of three
-    known = not has_three_types(strategy) or (printed and levels <= MOST_LEVELS_OF_THREE)
+    known = not names_three_types(strategy) or (printed and levels <= MOST_LEVELS_OF_THREE)
     if level_by_level and not printed:
-        patterns = search_levels(nodes, terms, strategy, sizes).patterns
+        patterns = search_levels(nodes, terms, rule, sizes).patterns
     elif known or not is_joint(strategy):
         patterns = columns(choices_of_chain(chain, levels, strategy, convention), len(chain))
     else:
         beside = [columns(choices_of_chain(chain, levels, "accpar", convention), len(chain))] if printed else []
-        plan = search_joint(nodes, terms, strategy, sizes, beside)
+        _check_levels(strategy, convention, sizes)
+        plan = search_joint(nodes, terms, rule, sizes, beside)
         return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), plan.bound)
     if known:
         best = columns(best_of_chain(chain, levels, strategy, convention), len(chain))
         bound = total_of(amounts_of(terms, best, sizes))
     else:
-        bound = least(nodes, terms, strategy, sizes)
+        bound = least(nodes, terms, rule, sizes)
     return Planned(strategy, convention, sizes, patterns, amounts_of(terms, patterns, sizes), bound)
 
 
@@ -181,19 +207,20 @@ def _for_goal(
             f"{strategy} is a rule of movement: a plan for {goal.objective} is searched by {joints} only",
             hint=f"--parallel joint --plan-objective {goal.objective}",
         )
-    terms = terms_of(network, flows, convention)
+    terms, rule = terms_of(network, flows, convention), goal.rule(strategy, convention)
     if goal.objective == "time":
         if goal.times is None:
             raise UsageError(
                 "a plan for time needs the times of work and messages",
                 hint="npuc compile --devices N --plan-objective time finds them on the backend and the hardware",
             )
-        best = fastest(network, flows, strategy, sizes, goal.times, goal.room, exact=goal.exact)
+        best = fastest(network, flows, rule, sizes, goal.times, goal.room, exact=goal.exact)
     else:
         assert goal.room is not None, "a plan for memory is given what a device keeps"
-        best = smallest(network, flows, terms, strategy, sizes, goal.room, exact=goal.exact)
+        best = smallest(network, flows, terms, rule, sizes, goal.room, exact=goal.exact)
     amounts = amounts_of(terms, best.patterns, sizes)
-    bound = least(network.nodes, terms, strategy, sizes, exact=goal.exact)
+    known = rule if goal.outputs else replace(goal, outputs=True).rule(strategy, convention)
+    bound = least(network.nodes, terms, known, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, best.patterns, amounts, bound, goal.objective, best.cost, best.bound)
 
 

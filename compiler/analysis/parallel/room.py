@@ -3,18 +3,20 @@ What a plan keeps in the memory of a device between the forward and the backward
 
 Parameters stand there with the optimizer's states, in the form in which they are kept. Activations stand in the form
 in which they are made where vector work of the backward pass reads them, in that in which a layer reads them for the
-gradient of its weights. All numbers are bytes. What the step takes at its peak is a little more: gradients, and what
-is made and read at once.
+gradient of its weights; inputs in that of their first reader. All numbers are bytes. What the step takes at its peak is
+a little more: gradients, and what is made and read at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
-from npuc.compiler.analysis.choices.graph import Table
+from npuc.compiler.analysis.choices.graph import Choices, Table
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.homes import WHOLE, ByWay
 from npuc.compiler.analysis.parallel.moves import parts
@@ -43,8 +45,7 @@ class Kept:
     """
     A tensor that is kept: its number, its bytes as a whole, the node whose ways say how it is cut, and the axes.
 
-    It takes nothing in the forms in which it is there already: those of the axes `there`, if its maker goes the same
-    ways.
+    It takes nothing in a form in which it is there already: that of the axes `there`, by the ways of the node `maker`.
     """
 
     value: int
@@ -52,9 +53,10 @@ class Kept:
     node: int | None
     made: ByWay
     there: ByWay | None = None
+    maker: int | None = None
 
     def bytes(self, pattern: Pattern, sizes: tuple[int, ...]) -> int:
-        """What a device keeps of it under a pattern of its node; rounded up."""
+        """What a device keeps of it under a pattern of its node, if its maker goes the same ways; rounded up."""
         form = form_of(self.made, pattern)
         if self.there is not None and form_of(self.there, pattern) == form:
             return 0
@@ -75,13 +77,55 @@ def kept_tensors(network: Network, flows: Flows, room: Room) -> list[Kept]:
             if result in room.by_others and not task.hub:
                 size = network.program.values[result].bytes(room.float_bytes)
                 found.append(Kept(result, size, flows.sharing[number].node, flows.sharing[number].made(place)))
+    inputs = set[int]()
     for reading in flows.readings:
+        own = network.program.values[reading.value]
+        if own.argument is ArgumentKind.INPUT and reading.value not in inputs:
+            inputs.add(reading.value)
+            found.append(Kept(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed))
         weighted = reading.reader is not None and network.nodes[reading.reader].kind is not None
         if reading.value in room.by_weights and weighted:
             there = reading.made if reading.value in room.by_others else None
-            size = network.program.values[reading.value].bytes(room.float_bytes)
-            found.append(Kept(reading.value, size, reading.reader, reading.needed, there))
+            found.append(
+                Kept(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed, there, reading.maker)
+            )
     return found
+
+
+def kept_graph(
+    kept: Sequence[Kept], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
+) -> tuple[int, Choices]:
+    """What is kept whatever is chosen, and what the labels of nodes, and of makers and readers, keep; in bytes."""
+    alone = [tensor for tensor in kept if tensor.there is None or tensor.maker in (None, tensor.node)]
+    fixed, unary = bytes_by_label(alone, labels, sizes)
+    pairs: dict[tuple[int, int], Table] = {}
+    for tensor in kept:
+        maker, reader = tensor.maker, tensor.node
+        if tensor.there is None or maker is None or reader is None or maker == reader:
+            continue
+        in_parts = np.array([-(-tensor.size // n) for n in _parts(tensor.made, tuple(labels[reader]), sizes)], np.int64)
+        table = np.where(_alike(tensor.there, tuple(labels[maker]), tensor.made, tuple(labels[reader])), 0, in_parts)
+        pairs[maker, reader] = pairs[maker, reader] + table if (maker, reader) in pairs else table
+    return fixed, Choices([len(own) for own in labels], unary, pairs)
+
+
+@lru_cache(maxsize=256)
+def _parts(made: ByWay, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> list[int]:
+    """The parts of a tensor under each pattern."""
+    return [parts(form_of(made, own), sizes) for own in patterns]
+
+
+@lru_cache(maxsize=256)
+def _alike(
+    there: ByWay, makers: tuple[Pattern, ...], made: ByWay, readers: tuple[Pattern, ...]
+) -> npt.NDArray[np.bool_]:
+    """Whether a tensor has one form under a maker's pattern and a reader's, [maker's, reader's]."""
+    numbers: dict[object, int] = {}
+    forms = [
+        np.array([numbers.setdefault(form_of(axes, own), len(numbers)) for own in patterns])
+        for axes, patterns in ((there, makers), (made, readers))
+    ]
+    return forms[0][:, None] == forms[1][None, :]
 
 
 def bytes_by_label(

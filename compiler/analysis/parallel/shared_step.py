@@ -15,6 +15,7 @@ from npuc.compiler.analysis.parallel.nodes import Network, charged
 from npuc.compiler.analysis.parallel.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.parallel.plan_search import ways_of
 from npuc.compiler.analysis.parallel.shares import Left, Step
+from npuc.compiler.analysis.parallel.strategies import rule_of
 
 PRODUCTS = 3
 """Of a layer with weights: forward, the gradient of its input, the gradient of its weights."""
@@ -47,7 +48,7 @@ def step_of_network(network: Network, flows: Flows, float_bytes: int | None, ops
     floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
     element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=1)
     return Step(
-        [ways_of(node, "accpar") for node in network.nodes],
+        [ways_of(node, rule_of("accpar", "table2")) for node in network.nodes],
         [layer is not None for layer in layers],
         [term.nodes[0] for term in between],
         [term.nodes[1] for term in between],

@@ -60,7 +60,7 @@ def test_a_plan_within_the_memory_of_a_device() -> None:
         "devices": 4,
         "parallel": "joint",
         "convention": "physical",
-        "defines": {"batch": 512},
+        "defines": {"batch": 1024},
         "hardware": "hypar16",
     }
     free = compiled(NET, **options)

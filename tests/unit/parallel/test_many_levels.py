@@ -17,6 +17,7 @@ from npuc.compiler.analysis.parallel.paper_terms import BetweenRate
 from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all
 from npuc.compiler.analysis.parallel.planning import plan_chain, plan_network, terms_of
 from npuc.compiler.analysis.parallel.runs import blocks, counts_of, few_orders, near, of_runs
+from npuc.compiler.analysis.parallel.strategies import rule_of
 from npuc.compiler.analysis.parallel.terms import Rate, ReadingRate, SumRate
 from npuc.compiler.analysis.parallel.totals import least_totals, totals
 from npuc.compiler.analysis.parallel.ways import WAYS, Way
@@ -96,8 +97,8 @@ def test_what_is_near_a_pattern() -> None:
 @given(st.lists(LAYERS, min_size=1, max_size=4), st.integers(1, 4), st.sampled_from(CONVENTIONS))
 def test_no_plan_of_a_chain_goes_below_the_relaxation(layers: list[Layer], levels: int, convention: Convention) -> None:
     nodes, terms, sizes = chain_nodes(layers), chain_terms(layers, convention), (2,) * levels
-    bound = relaxation(nodes, terms, "accpar-joint", sizes).bound
-    least = search_all(nodes, terms, "accpar-joint", sizes).elements
+    bound = relaxation(nodes, terms, rule_of("accpar-joint", "table2"), sizes).bound
+    least = search_all(nodes, terms, rule_of("accpar-joint", "table2"), sizes).elements
     assert bound <= least
     if convention == "physical":
         assert bound == least
@@ -168,8 +169,8 @@ def test_no_plan_of_a_network_goes_below_the_relaxation(
 ) -> None:
     network, flows = net
     terms, sizes = terms_of(network, flows, convention), (2,) * levels
-    bound = relaxation(network.nodes, terms, "accpar-joint", sizes).bound
-    assert bound <= search_all(network.nodes, terms, "accpar-joint", sizes).bound
+    bound = relaxation(network.nodes, terms, rule_of("accpar-joint", "table2"), sizes).bound
+    assert bound <= search_all(network.nodes, terms, rule_of("accpar-joint", "table2"), sizes).bound
 
 
 @pytest.mark.parametrize("levels", [6, 10])

@@ -42,11 +42,24 @@ def moved(report: Report) -> int:
 
 
 def test_less_memory_takes_more_movement_and_is_kept() -> None:
-    options: CompileOptions = {"parallel": "joint", "convention": "physical", "defines": {"batch": 512}}
+    options: CompileOptions = {"parallel": "joint", "convention": "physical", "defines": {"batch": 1024}}
     free = compiled(**options)
     tight = compiled(peak(free) - 3, **options)
     assert peak(tight) < peak(free) - 3
     assert moved(tight) > moved(free)
+
+
+@pytest.mark.parametrize("batch", [512, 2048])
+def test_what_fits_with_the_plan_for_memory_fits_with_that_for_movement(batch: int) -> None:
+    """A layer that is split along its output reads its input whole: its peak is well above what it keeps."""
+    options: CompileOptions = {"parallel": "joint", "convention": "physical", "defines": {"batch": batch}}
+    keeping: CompileOptions = {**options, "plan_objective": "memory"}
+    free, least = compiled(**options), compiled(**keeping)
+    assert peak(least) < peak(free)
+    for limit in (peak(free) - 0.1, peak(least)):
+        tight = compiled(limit, **options)
+        assert peak(tight) <= limit
+        assert moved(free) <= moved(tight) <= moved(least)
 
 
 def test_parameters_in_parts_move_as_much_and_take_less() -> None:

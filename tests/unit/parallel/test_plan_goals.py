@@ -12,17 +12,18 @@ from npuc.backends.hardware import Hardware, load_hardware
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.network.topology import KINDS, Level
 from npuc.compiler.analysis.parallel.flows import Flows
+from npuc.compiler.analysis.parallel.moves import parts
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.plan_goals import fastest, sequences, smallest
 from npuc.compiler.analysis.parallel.plan_search import pattern, ways_of
 from npuc.compiler.analysis.parallel.planning import Goal, plan_network, terms_of
-from npuc.compiler.analysis.parallel.room import bytes_by_label, kept_tensors
-from npuc.compiler.analysis.parallel.terms import Pattern, physical_terms
+from npuc.compiler.analysis.parallel.room import Kept, kept_tensors
+from npuc.compiler.analysis.parallel.strategies import Rule, rule_of
+from npuc.compiler.analysis.parallel.terms import Pattern, form_of, physical_terms
 from npuc.compiler.analysis.parallel.times import Times, key_of, message_seconds, times_attr, times_from, work_seconds
 from npuc.compiler.communication import exchanges
 from npuc.compiler.errors import SourceError, UsageError
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.options import Strategy
 from npuc.compiler.reading import read_program
 from npuc.compiler.source import text_source
 from npuc.compiler.transforms._room import room_of
@@ -42,6 +43,7 @@ network chain(batch=16) {
   optimizer adam(lr=0.01)
 }
 """
+TWO, THREE = rule_of("joint", "table2"), rule_of("joint", "physical")
 RESIDUAL = """
 network residual(batch=8) {
   input x: f32[batch, 16]
@@ -93,10 +95,10 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
     assert found == sum((cost.seconds for cost in costs if cost is not None), Fraction(0))
 
 
-def random_times(data: st.DataObject, network: Network, levels: int, strategy: Strategy) -> Times:
+def random_times(data: st.DataObject, network: Network, levels: int, rule: Rule) -> Times:
     work: list[dict[str, float]] = []
     for node in network.nodes:
-        keys = {key_of(p) for p in product(ways_of(node, strategy), repeat=levels)}
+        keys = {key_of(p) for p in product(ways_of(node, rule), repeat=levels)}
         work.append({key: float(data.draw(st.integers(0, 40))) * 1e-6 for key in sorted(keys)})
     return Times(data.draw(networks_of((2,) * levels)), None, tuple(work), 1e-6)
 
@@ -111,14 +113,14 @@ def seconds(network: Network, flows: Flows, plan: tuple[Pattern, ...], times: Ti
 
 
 @settings(max_examples=12, deadline=None)
-@given(data=st.data(), strategy=st.sampled_from(("joint", "accpar-joint")), levels=st.integers(1, 2))
-def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, strategy: Strategy, levels: int) -> None:
+@given(data=st.data(), rule=st.sampled_from((TWO, THREE)), levels=st.integers(1, 2))
+def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, rule: Rule, levels: int) -> None:
     text = RESIDUAL if levels == 1 else CHAIN
     network, flows = planned_from(text)
-    times = random_times(data, network, levels, strategy)
-    every = product(*(list(product(ways_of(node, strategy), repeat=levels)) for node in network.nodes))
+    times = random_times(data, network, levels, rule)
+    every = product(*(list(product(ways_of(node, rule), repeat=levels)) for node in network.nodes))
     best = min(seconds(network, flows, plan, times, levels) for plan in every)
-    found = fastest(network, flows, strategy, (2,) * levels, times)
+    found = fastest(network, flows, rule, (2,) * levels, times)
     assert found.cost == pytest.approx(best, rel=1e-9)
     assert found.bound == pytest.approx(best, rel=1e-9)
     assert seconds(network, flows, found.patterns, times, levels) == pytest.approx(found.cost, rel=1e-9)
@@ -128,8 +130,8 @@ def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, strategy:
 @given(data=st.data())
 def test_many_levels_are_searched_by_one_change_of_way(data: st.DataObject) -> None:
     network, flows = planned_from(RESIDUAL)
-    times = random_times(data, network, 7, "joint")
-    found = fastest(network, flows, "joint", (2,) * 7, times)
+    times = random_times(data, network, 7, TWO)
+    found = fastest(network, flows, TWO, (2,) * 7, times)
     assert seconds(network, flows, found.patterns, times, 7) == pytest.approx(found.cost, rel=1e-9)
     assert found.bound <= found.cost * (1 + 1e-12)
     alike = tuple(pattern("I", 7) for _ in network.nodes)
@@ -202,20 +204,25 @@ def test_slow_networks_have_another_plan_than_the_least_movement() -> None:
 
 
 @settings(max_examples=10, deadline=None)
-@given(levels=st.integers(1, 2), text=st.sampled_from((RESIDUAL, CHAIN)))
-def test_the_least_memory_is_that_of_enumeration(levels: int, text: str) -> None:
+@given(levels=st.integers(1, 2), text=st.sampled_from((RESIDUAL, CHAIN)), rule=st.sampled_from((TWO, THREE)))
+def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: Rule) -> None:
     func = the_function(read_source(text, defines={}))
     network, flows = network_for(func)
     room, sizes = room_of(func, 0, 4), (2,) * levels
-    labels = [list(product(ways_of(node, "joint"), repeat=levels)) for node in network.nodes]
-    fixed, kept = bytes_by_label(kept_tensors(network, flows, room), labels, sizes)
+    labels = [list(product(ways_of(node, rule), repeat=levels)) for node in network.nodes]
+    kept = kept_tensors(network, flows, room)
     terms = terms_of(network, flows, "physical")
-    found = smallest(network, flows, terms, "joint", sizes, room)
-    sums = {
-        tuple(own[n] for own, n in zip(labels, choice, strict=True)): fixed
-        + sum(int(table[n]) for table, n in zip(kept, choice, strict=True))
-        for choice in product(*(range(len(own)) for own in labels))
-    }
+    found = smallest(network, flows, terms, rule, sizes, room)
+
+    def bytes_of(tensor: Kept, plan: tuple[Pattern, ...]) -> int:
+        if tensor.node is None:
+            return tensor.size
+        form = form_of(tensor.made, plan[tensor.node])
+        if tensor.there is not None and form_of(tensor.there, plan[tensor.maker or 0]) == form:
+            return 0
+        return -(-tensor.size // parts(form, sizes))
+
+    sums = {plan: sum(bytes_of(tensor, plan) for tensor in kept) for plan in product(*labels)}
     least = min(sums.values())
     assert found.cost == found.bound == least
     moved = {
@@ -249,7 +256,7 @@ def test_a_plan_for_memory_takes_less_than_one_for_movement() -> None:
 @given(data=st.data(), width=st.sampled_from((None, 2)))
 def test_times_are_read_as_they_were_written(data: st.DataObject, width: int | None) -> None:
     network, _ = planned_from(RESIDUAL)
-    times = random_times(data, network, 2, "joint")
+    times = random_times(data, network, 2, TWO)
     times = Times(times.levels, width, times.work, times.rest)
     assert times_from(times_attr(times)) == times
 

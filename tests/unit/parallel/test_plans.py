@@ -18,6 +18,7 @@ from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network
 from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all, ways_of
 from npuc.compiler.analysis.parallel.planning import Planned, plan_network, terms_of, total_of
+from npuc.compiler.analysis.parallel.strategies import Rule, rule_of
 from npuc.compiler.analysis.parallel.terms import Pattern, Term
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
@@ -149,9 +150,9 @@ def networks(draw: st.DrawFn) -> tuple[Network, Flows]:
     return planned_from(NET.format(middle=middle.format(**sizes), **sizes))
 
 
-def every(network: Network, strategy: Strategy, levels: int) -> list[list[Pattern]]:
+def every(network: Network, rule: Rule, levels: int) -> list[list[Pattern]]:
     """All sequences of ways of each node."""
-    return [list(product(ways_of(node, strategy), repeat=levels)) for node in network.nodes]
+    return [list(product(ways_of(node, rule), repeat=levels)) for node in network.nodes]
 
 
 def cost(terms: list[Term], plan: tuple[Pattern, ...], levels: int) -> Fraction:
@@ -166,9 +167,9 @@ def test_ways_at_the_bottom_are_as_good_as_all_sequences(
     net: tuple[Network, Flows], convention: Convention, levels: int
 ) -> None:
     network, flows = net
-    terms, sizes = terms_of(network, flows, convention), (2,) * levels
-    found = search_all(network.nodes, terms, "joint", sizes)
-    best = minimise(graph_of(terms, every(network, "joint", levels), sizes))
+    terms, sizes, rule = terms_of(network, flows, convention), (2,) * levels, rule_of("joint", "table2")
+    found = search_all(network.nodes, terms, rule, sizes)
+    best = minimise(graph_of(terms, every(network, rule, levels), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
 
@@ -185,9 +186,9 @@ def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
         for node in network.nodes
     ]
     network = replace(network, nodes=tuple(nodes))
-    terms, sizes = terms_of(network, flows, convention), (2, 2)
-    found = search_all(network.nodes, terms, "joint", sizes)
-    best = minimise(graph_of(terms, every(network, "joint", 2), sizes))
+    terms, sizes, rule = terms_of(network, flows, convention), (2, 2), rule_of("joint", convention)
+    found = search_all(network.nodes, terms, rule, sizes)
+    best = minimise(graph_of(terms, every(network, rule, 2), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes)
 
@@ -208,9 +209,9 @@ def test_joins_have_channels_below_what_is_whole(
     """Sizes with which it matters in which order a join is whole at one level and cut along channels at another."""
     given_sizes: dict[str, object] = {"batch": batch, "wide": 1, "h": h, "g": g, "out": out, "bias": "true"}
     network, flows = planned_from(NET.format(middle=middle.format(**given_sizes), **given_sizes))
-    terms, sizes = terms_of(network, flows, "physical"), (2,) * levels
-    found = search_all(network.nodes, terms, "joint", sizes)
-    best = minimise(graph_of(terms, every(network, "joint", levels), sizes))
+    terms, sizes, rule = terms_of(network, flows, "physical"), (2,) * levels, rule_of("joint", "table2")
+    found = search_all(network.nodes, terms, rule, sizes)
+    best = minimise(graph_of(terms, every(network, rule, levels), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes)
 
@@ -223,7 +224,7 @@ def test_meshes_of_any_sizes_are_searched_as_all_sequences_are(
     network, flows = net
     terms = terms_of(network, flows, convention)
     found = plan_network(network, flows, "joint", convention, sizes)
-    best = minimise(graph_of(terms, every(network, "joint", len(sizes)), sizes))
+    best = minimise(graph_of(terms, every(network, rule_of("joint", convention), len(sizes)), sizes))
     assert best.exact
     assert found.total == found.bound == elements_of(best.cost, sizes)
     for strategy in ("dp", "mp", "owt", "hypar"):
@@ -232,8 +233,8 @@ def test_meshes_of_any_sizes_are_searched_as_all_sequences_are(
         assert found.total == other.bound <= other.total
 
 
-def plans(network: Network, strategy: Strategy, levels: int) -> Iterator[tuple[Pattern, ...]]:
-    return product(*every(network, strategy, levels))
+def plans(network: Network, rule: Rule, levels: int) -> Iterator[tuple[Pattern, ...]]:
+    return product(*every(network, rule, levels))
 
 
 @settings(max_examples=15, deadline=None)
@@ -244,7 +245,7 @@ def test_the_best_plan_is_that_of_enumeration(
     network, flows = net
     terms = terms_of(network, flows, convention)
     found = plan_network(network, flows, strategy, convention, 1)
-    assert found.total == min(cost(terms, plan, 1) for plan in plans(network, strategy, 1))
+    assert found.total == min(cost(terms, plan, 1) for plan in plans(network, rule_of(strategy, convention), 1))
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
@@ -257,7 +258,7 @@ def test_the_best_plan_of_two_levels_is_that_of_enumeration(
     network, flows = planned_from(NET.format(middle=middle, batch=6, wide=40, h=12, out=3, bias="false"))
     terms = terms_of(network, flows, convention)
     found = plan_network(network, flows, strategy, convention, 2)
-    assert found.total == min(cost(terms, plan, 2) for plan in plans(network, strategy, 2))
+    assert found.total == min(cost(terms, plan, 2) for plan in plans(network, rule_of(strategy, convention), 2))
 
 
 @settings(max_examples=30, deadline=None)

@@ -15,7 +15,9 @@ from npuc.compiler.report.plan_lines import name_of_all, plan_lines, template
 def layer(name: str, elements: int) -> PlanLayer:
     """A layer without parts."""
     total = ParallelTotal(elements=elements, bytes=8 * elements)
-    return PlanLayer(layer=name, weights=True, choices=["dp"], parts=[], total=total, other=None, adapted=None)
+    return PlanLayer(
+        layer=name, weights=True, choices=["dp"], cuts=None, parts=[], total=total, other=None, adapted=None
+    )
 
 
 @pytest.mark.parametrize(
