@@ -1,5 +1,6 @@
 """`--devices`, `--parallel` and the pass `parallelize`: what is refused, and how that is said."""
 
+import json
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -153,3 +154,18 @@ def test_sums_over_devices_are_said_in_a_unit_that_shows_them(npuc: Npuc, net: s
     """Weights of 12 x 12 and 12 x 8 and 8 biases, two bytes each; of two devices each reads as many."""
     out = npuc("compile", net, "--devices", "2", "--parallel", "dp", "-q").out
     assert "sums      a device reads 496.00 B to sum 496.00 B of weights' gradients, and 2.00 B for all else\n" in out
+
+
+def test_the_table_says_which_channels_of_a_layer_in_mp_are_cut(npuc: Npuc, folder: Path) -> None:
+    (folder / "deep.dsl").write_text(DEEP)
+    options = ["deep.dsl", "--devices", "4", "--parallel", "mp", "-q"]
+    for verb in ("compile", "explain"):
+        text, before = (npuc(verb, *options, "--convention", c).out for c in ("physical", "table2"))
+        assert "mp out" in text
+        assert "mp cuts a layer along its input's channels, mp out along its output's\n" in text
+        assert "mp out" not in before
+    layers = json.loads(npuc("explain", *options, "--convention", "physical", "--json", "-").out)["layers"]
+    weighted = [layer for layer in layers if layer["weights"]]
+    assert all(set(layer["choices"]) == {"mp"} for layer in weighted)
+    assert {cut for layer in weighted for cut in layer["cuts"]} == {"input", "output"}
+    assert all(layer["cuts"] is None for layer in layers if not layer["weights"])

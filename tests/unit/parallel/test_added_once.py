@@ -19,6 +19,8 @@ from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.devices import Traffic
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import elements
+from npuc.compiler.options import Strategy
+from npuc.compiler.parallel import plan_of_program
 from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
@@ -118,14 +120,43 @@ def test_a_block_by_megatrons_plan_moves_four_all_reduces(layers: int, joint: bo
 @pytest.mark.parametrize("devices", [2, 4, 8])
 @pytest.mark.parametrize(("joint", "parallel"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("layers", [1, 2])
-def test_the_least_plan_is_not_above_megatrons(layers: int, joint: bool, parallel: bool, devices: int) -> None:
+@pytest.mark.parametrize("strategy", ["mp", "owt", "joint", "accpar-joint"])
+def test_the_least_plan_is_not_above_megatrons(
+    strategy: Strategy, layers: int, joint: bool, parallel: bool, devices: int
+) -> None:
     network, flows = network_for(the_function(blocks(layers, joint=joint, parallel=parallel)))
     levels = devices.bit_length() - 1
     terms, sizes = physical_terms(flows), (2,) * levels
-    found = plan_network(network, flows, "accpar-joint", "physical", levels)
+    found = plan_network(network, flows, strategy, "physical", levels)
     assert found.bound is not None
     assert found.bound <= found.total == moved_by(terms, found.patterns, sizes)
     assert found.total <= moved_by(terms, megatron(network, levels), sizes)
+
+
+@pytest.mark.parametrize("strategy", ["mp", "hypar", "joint"])
+@pytest.mark.parametrize("joint", [False, True])
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("devices", [2, 4])
+def test_two_types_find_megatrons_plan(strategy: str, joint: bool, layers: int, devices: int) -> None:
+    """Its four all-reduces a block and no more; before the first block all devices gather what they read of `h`."""
+    module, one = blocks(layers, joint=joint), blocks(layers, joint=joint)
+    differentiate(the_function(one))
+    ParallelizePass(strategy=strategy, devices=devices, convention="physical").apply(Context(), module)
+    differentiate(the_function(module))
+    plan = plan_of_program(module)
+    assert plan is not None
+    moving = [op for op in module.walk() if isinstance(op, AllReduceOp)]
+    assert [elements(op.x) for op in moving] == [BATCH * LENGTH * WIDTH] * 4 * layers
+    for level in plan.levels:
+        assert set(level.choices.values()) == {"mp"}
+        assert level.cuts is not None
+        inside = {name.split(".")[-1]: cut for name, cut in level.cuts.items() if name != "h"}
+        columns = ["qkv", "fc1"] if joint else ["q", "k", "v", "fc1"]
+        assert inside == dict.fromkeys(columns, "output") | dict.fromkeys(["out", "fc2"], "input")
+    data = random_data(one, 0)
+    together, alone = execute(module, data, double=True), execute(one, data, double=True)
+    assert traffic_of(together).total == plan.total.elements
+    assert compare(alone.updated, together.updated).equal
 
 
 def test_a_parallel_block_has_one_all_reduce_forward_and_one_back() -> None:

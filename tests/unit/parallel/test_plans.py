@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from npuc.compiler.analysis.choices.minimise import minimise
 from npuc.compiler.analysis.parallel.flows import Flows
 from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all, ways_of
+from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all, search_levels, ways_of
 from npuc.compiler.analysis.parallel.planning import Planned, plan_network, terms_of, total_of
 from npuc.compiler.analysis.parallel.strategies import Rule, rule_of
 from npuc.compiler.analysis.parallel.terms import Pattern, Term
@@ -285,3 +285,20 @@ def test_order_of_strategies_of_a_chain(levels: int, convention: Convention) -> 
         assert plan.bound <= plan.total
     assert found["joint"].total == min(found[s].total for s in TWO_WAYS)
     assert found["accpar-joint"].total <= min(found["joint"].total, found["accpar"].total)
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks(), st.sampled_from(TWO_WAYS[1:]), st.integers(1, 3))
+def test_no_plan_moves_more_than_by_cuts_of_inputs_alone(
+    net: tuple[Network, Flows], strategy: Strategy, levels: int
+) -> None:
+    network, flows = net
+    terms, sizes = terms_of(network, flows, "physical"), (2,) * levels
+    search = search_levels if strategy == "hypar" else search_all
+    before = search(network.nodes, terms, rule_of(strategy, "physical").without_outputs(), sizes)
+    found = plan_network(network, flows, strategy, "physical", levels)
+    assert found.total <= before.elements
+    assert found.bound is not None
+    assert found.bound <= found.total
+    if strategy == "joint":
+        assert found.total == plan_network(network, flows, "accpar-joint", "physical", levels).total
