@@ -8,9 +8,9 @@ The pass `parallelize`: from the forward function of a network to the program of
                                                               %4 = dist.all_reduce %3 over [0]
 
 A strategy chooses for each layer and each level of a tree of devices what the two halves split: the batch (dp, way I),
-the layer's input channels (mp, way II) or its output channels (way III). Everything else follows: which parts of each
-tensor a device has, and what moves where. `autodiff` derives the movement of the backward pass (again, if it has run).
-What the pass chose stands on the function, as `dist.plan`.
+the layer's input channels (mp, way II) or its output channels (way III, also mp under `physical`). Everything else
+follows: which parts of each tensor a device has, and what moves where. `autodiff` derives the movement of the backward
+pass (again, if it has run). What the pass chose stands on the function, as `dist.plan`.
 """
 
 from dataclasses import dataclass
@@ -28,10 +28,11 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine import machine_of
 from npuc.compiler.analysis.parallel.flows import Flows, flows_of
 from npuc.compiler.analysis.parallel.nodes import Network, network_of
+from npuc.compiler.analysis.parallel.plan_goals import patterns_for_time
 from npuc.compiler.analysis.parallel.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
 from npuc.compiler.analysis.parallel.program import forward_program
 from npuc.compiler.analysis.parallel.strategies import Rule, is_joint
-from npuc.compiler.analysis.parallel.times import TIMES, Times, times_from
+from npuc.compiler.analysis.parallel.times import TIMES, Times, key_of, times_from
 from npuc.compiler.options import (
     CONVENTIONS,
     PLAN_OBJECTIVES,
@@ -153,7 +154,17 @@ class ParallelizePass(ModulePass):
         if times is not None and len(times.work) != len(network.nodes):
             found = f"found {len(times.work):,} nodes in {TIMES}, expected {len(network.nodes):,}"
             raise PassFailedException(f"{self.name}: {found}")
+        if times is not None:
+            self._check_known(network, times)
         return times
+
+    def _check_known(self, network: Network, times: Times) -> None:
+        """Raise `PassFailedException` where the work of a node is not known in one of its ways."""
+        labels = patterns_for_time(network, self.rule, len(self.sizes))
+        for node, own, work in zip(network.nodes, labels, times.work, strict=True):
+            unknown = sorted({key_of(pattern) for pattern in own} - set(work))
+            if unknown:
+                raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{node.name}' for {unknown[0]}")
 
     @property
     def sizes(self) -> tuple[int, ...]:

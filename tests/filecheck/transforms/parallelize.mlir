@@ -1,5 +1,6 @@
 // RUN: npuc opt -p "parallelize{strategy=joint devices=2 convention=table2}" %s | filecheck %s
-// RUN: npuc opt -p "parallelize{strategy=joint devices=4 convention=physical}" %s | filecheck %s --check-prefix=TWO
+// RUN: npuc opt -p "parallelize{strategy=joint devices=4 convention=table2}" %s | filecheck %s --check-prefix=TWO
+// RUN: npuc opt -p "parallelize{strategy=joint devices=4 convention=physical}" %s | filecheck %s --check-prefix=CUTS
 
 // One layer along the batch, the next along its input channels: 1,024 for dW, 512 between, 64 for the output.
 
@@ -68,5 +69,18 @@ func.func @residual(
 // CHECK-NEXT: %5 = train.add %1, %4 {layer = "sum"} : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
 
 // TWO: func.func @residual(
-// TWO-SAME: layers = {fc1 = "I II", fc2 = "I II"}, elements = "514 160", bytes = "3336", bound = "834"}
+// TWO-SAME: layers = {fc1 = "I II", fc2 = "I II"}, elements = "512 160", bytes = "3328", bound = "832"}
 // TWO: dist.all_reduce %8 over [0] {layer = "loss"} : (tensor<f32>) -> tensor<f32>
+
+// What the program moves is least with columns of the first layer and rows of the second on each device.
+
+// CUTS: func.func @net(%x: tensor<8x8xf32> {train.input = "x"}, %t: tensor<8x8xf32> {train.input = "t"},
+// CUTS-SAME: %w0: tensor<8x32xf32> {train.param = "w0", dist.sharding = #dist.sharding<[[], [0, 1]]>},
+// CUTS-SAME: %w1: tensor<32x8xf32> {train.param = "w1", dist.sharding = #dist.sharding<[[0, 1], []]>})
+// CUTS-SAME: layers = {fc1 = "III III", fc2 = "II II"}, elements = "64 64", bytes = "768", bound = "192"}
+// CUTS-NEXT: %0 = train.matmul %x, %w0 {layer = "fc1"} : (tensor<8x8xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
+// CUTS-NEXT: %1 = train.matmul %0, %w1 {layer = "fc2"} : (tensor<8x32xf32>, tensor<32x8xf32>) -> tensor<8x8xf32>
+// CUTS-NEXT: %2 = dist.all_reduce %1 over [0, 1] {layer = "fc2"} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+// CUTS-NEXT: %3 = train.dot_loss %2, %t {layer = "loss"}
+// CUTS: func.func @residual(
+// CUTS-SAME: layers = {fc1 = "III III", fc2 = "II III"}, elements = "128 65", bytes = "1032", bound = "258"}
