@@ -30,7 +30,7 @@ from npuc.compiler.precision import AS_WRITTEN
 from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.compiler.transforms.parallelize import ParallelizePass, network_to_plan
+from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.dialects.dist.mesh import Mesh
 from npuc.dialects.train.signature import arguments_of, is_differentiated, training_functions
 from npuc.frontends.mlir import make_context
@@ -132,7 +132,7 @@ class _Measure:
         if whole:
             undo_autodiff(func, self.plan.name)
         mesh = Mesh(self.plan.sizes)
-        network, flows = network_to_plan(func, self.plan.chosen_strategy, mesh.devices, zero=self.plan.zero)
+        network, flows = self.plan.network_to_plan(func)
         labels = patterns_for_time(network, self.plan.rule, len(mesh.sizes))
         wanted = [list({key_of(pattern): pattern for pattern in own}.values()) for own in labels]
         _name_by_nodes(func, network)

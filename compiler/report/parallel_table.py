@@ -107,14 +107,15 @@ def _summary(parallel: Parallel) -> list[str]:
     text = f"{step} moves {moved}, {float(size) / scale:,.2f} {unit} both"
     if parallel.lower_bound_elements is None:
         return [f"{text}; how little any plan moves is not known"]
-    return [text + bound_text(total, Fraction(parallel.lower_bound_elements), parallel.strategy)]
+    return [text + bound_text(total, Fraction(parallel.lower_bound_elements), parallel.strategy, parallel.convention)]
 
 
-def bound_text(total: Fraction, bound: Fraction, strategy: str) -> str:
+def bound_text(total: Fraction, bound: Fraction, strategy: str, convention: str) -> str:
     """How near the elements of a plan are to what is proved of all plans of its types: the end of a sentence."""
     types = "types dp and mp" if strategy in ("dp", "mp", "owt") else "these types"
     if total <= bound:
-        kind = " whose cuts go even" if strategy.endswith("joint") else ""
+        even = " of channels" if convention == "physical" and strategy in ("mp", "owt", "hypar") else ""
+        kind = f" whose cuts{even} go even" if even or strategy.endswith("joint") else ""
         return f": no plan of {types}{kind} moves fewer elements"
     if not bound:
         return "; no more than 0 is proved to be needed"

@@ -53,7 +53,7 @@ def _heading(report: PlanReport) -> list[str]:
     total = Fraction(report.total.elements)
     text = f"{_step(report)} moves {_amounts(report.total)}"
     if report.lower_bound_elements is not None:
-        text += bound_text(total, Fraction(report.lower_bound_elements), report.strategy)
+        text += bound_text(total, Fraction(report.lower_bound_elements), report.strategy, report.convention)
     return [f"{report.network} ({report.source}): {by}", text]
 
 

@@ -1,6 +1,6 @@
 """Whether a plan's cuts go even: every axis that is cut must divide among all devices of the mesh."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -9,7 +9,7 @@ from xdsl.ir import BlockArgument, Operation
 from npuc.compiler.analysis.parallel.nodes import Network, Node
 from npuc.compiler.analysis.parallel.program import Program, Task
 from npuc.compiler.analysis.parallel.terms import Pattern
-from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.analysis.parallel.ways import WAYS, Way
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.layers.base import Cut
 from npuc.compiler.verify import location_of
@@ -34,13 +34,16 @@ def check_divides(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh:
         )
 
 
-def even_ways(func: FuncOp, network: Network, devices: int) -> Network:
-    """The network with those ways of each node alone that go even among so many devices, where there are any."""
+def even_ways(func: FuncOp, network: Network, devices: int, asked: Collection[Way] = WAYS) -> Network:
+    """
+    The network with those ways of each node alone that go even among so many devices, where there are any; `asked` are
+    the ways that have to.
+    """
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     uneven: set[tuple[int, Way]] = set()
     for number, task in enumerate(network.program.tasks):
         op, node = None if task.hub else next(ops), network.node_of[number]
-        for way in () if node is None else network.nodes[node].ways:
+        for way in () if node is None else set(asked).intersection(network.nodes[node].ways):
             cut = network.cuttings.cut_of[way][number]
             if node is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
                 uneven.add((node, way))

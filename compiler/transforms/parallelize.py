@@ -31,7 +31,7 @@ from npuc.compiler.analysis.parallel.nodes import Network, network_of
 from npuc.compiler.analysis.parallel.plan_goals import patterns_for_time
 from npuc.compiler.analysis.parallel.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
 from npuc.compiler.analysis.parallel.program import forward_program
-from npuc.compiler.analysis.parallel.strategies import Rule, is_joint
+from npuc.compiler.analysis.parallel.strategies import Rule, has_cuts, is_joint
 from npuc.compiler.analysis.parallel.times import TIMES, Times, key_of, times_from
 from npuc.compiler.options import (
     CONVENTIONS,
@@ -133,7 +133,7 @@ class ParallelizePass(ModulePass):
 
         Statistics of a batch are computed in two steps from now on.
         """
-        network, flows = network_to_plan(func, self.chosen_strategy, prod(self.sizes), zero=self.zero)
+        network, flows = self.network_to_plan(func)
         times = self._times(func, network)
         limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
         room = None if limit is None and self._objective != "memory" else room_of(func, limit or 0, width)
@@ -165,6 +165,18 @@ class ParallelizePass(ModulePass):
             unknown = sorted({key_of(pattern) for pattern in own} - set(work))
             if unknown:
                 raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{node.name}' for {unknown[0]}")
+
+    def network_to_plan(self, func: FuncOp) -> tuple[Network, Flows]:
+        """
+        `network_for`, with the ways that the strategy chooses from: a joint one takes only what goes even, and so are
+        the channels cut wherever there are two ways to.
+        """
+        devices = prod(self.sizes)
+        network, flows = network_for(func, devices if self.zero else None)
+        if is_joint(self.chosen_strategy):
+            return even_ways(func, network, devices), flows
+        cuts = has_cuts(self.strategy, self.convention)
+        return even_ways(func, network, devices, ("II", "III")) if cuts else network, flows
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -227,12 +239,6 @@ def plan_attr(network: Network, planned: Planned, moved: Fraction) -> Dictionary
         entries["cost"] = FloatAttr(planned.cost, f64)
         entries["cost_bound"] = FloatAttr(planned.cost_bound, f64)
     return DictionaryAttr(entries)
-
-
-def network_to_plan(func: FuncOp, strategy: Strategy, devices: int, *, zero: bool = False) -> tuple[Network, Flows]:
-    """`network_for`, with the ways that a strategy chooses from: a joint one takes only what goes even."""
-    network, flows = network_for(func, devices if zero else None)
-    return even_ways(func, network, devices) if is_joint(strategy) else network, flows
 
 
 def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[Network, Flows]:

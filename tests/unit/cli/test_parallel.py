@@ -142,7 +142,7 @@ def test_a_bound_says_which_plans_it_is_of_in_both_verbs(npuc: Npuc, folder: Pat
     explained = npuc("explain", *options).out.splitlines()[1]
     ends = {
         "dp": r"% above the proved bound of types dp and mp, [\d.]+",
-        "hypar": "no plan of these types moves fewer elements",
+        "hypar": "no plan of these types whose cuts of channels go even moves fewer elements",
         "joint": "no plan of these types whose cuts go even moves fewer elements",
         "accpar-joint": "no plan of these types whose cuts go even moves fewer elements",
     }
