@@ -197,7 +197,9 @@ class Prices:
         if self.objective == "traffic":
             return np.maximum(cycles + ends / rate, sent / rate)
         waited, last = self._exposed(ways, row, place, step, cycles, moved)
-        return np.maximum(cycles + waited + ends / rate, sent / rate + last)
+        # What no statement touches moves at any time, all else before the last tile or behind it.
+        spare = sum(holder.spare for holder in self.holders)
+        return np.maximum(np.maximum(cycles + waited + ends / rate, (sent - spare) / rate + last), sent / rate)
 
     def _exposed(
         self, ways: Ways, row: Grid, place: Places, step: Grid, work: Reals, moved: Reals

@@ -1,9 +1,9 @@
-"""The prices of a schedule search against the exact models: traffic and room are equal, the time is a close estimate."""
+"""The prices of a schedule search against the exact models: traffic and room are equal, times are near."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, log
+from math import log
 from random import Random
 
 import numpy as np
@@ -61,7 +61,9 @@ def test_exact_prices(seed: int, draw: Draw) -> None:
 @pytest.mark.parametrize("sums", [2, 4])
 def test_estimates_of_time(dataflow: Dataflow, sums: int) -> None:
     """
-    Near to the exact time, for sums of any width and starts: of many schedules by 3 % on the average, never far off.
+    Near to the exact time of schedules that may be the best, for sums of any width and starts.
+
+    It may be too low, where loads of different sizes take turns.
     """
     r = Random(sums)
     off: list[float] = []
@@ -76,9 +78,10 @@ def test_estimates_of_time(dataflow: Dataflow, sums: int) -> None:
         for number in likely[:40]:
             schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]))
             off.append(log(found.score[number] / float(pipeline(nest, schedule, machine, widths).time)))
-    print(exp(float(np.mean(np.abs(off)))), min(off), max(off))
-    assert exp(float(np.mean(np.abs(off)))) < 1.03
-    assert max(off) < log(1.2)
+    assert len(off) > 500
+    assert np.mean(np.abs(off)) < 0.05
+    assert np.quantile(off, 0.95) < 0.05
+    assert max(off) < 0.2
 
 
 @pytest.mark.parametrize("step", [16, 32])
