@@ -81,7 +81,7 @@ def all_ways(
     columns: list[Grid] = []
     for which in range(len(orders)):
         sizes = [len(known[kinds.index(kind)][which]) for kind in range(max(kinds) + 1)]
-        choices = np.indices(sizes).reshape(len(sizes), -1)[kinds]
+        choices: Grid = np.indices(sizes).reshape(len(sizes), -1)[kinds]
         order.append(np.full(choices.shape[1], which))
         chosen.append(choices)
         columns.append(np.stack([own[which][n] for own, n in zip(numbers, choices, strict=True)]))
