@@ -1,12 +1,18 @@
 """Small products and pairs of them, and every schedule that they can have, for searches to be compared with."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import combinations, permutations, product
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, product
 from math import prod
 
 from npuc.compiler.analysis.blocks import streams
-from npuc.compiler.analysis.traffic import traffic, volume
+from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.elements import Bits, whole_bytes
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.traffic import TensorTraffic, moved_bits, traffic, volume
 from npuc.dialects.npu.footprint import block_shape, block_sizes, footprint
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 
@@ -31,11 +37,62 @@ def fused(nest: Nest) -> Nest:
 
 def all_schedules(nest: Nest) -> Iterator[Schedule]:
     """Every schedule in which no dimension is cut twice."""
-    for steps in product(*(range(1, size + 1) for _, size in nest.dims)):
-        cut = [Loop(d, s) for (d, size), s in zip(nest.dims, steps, strict=True) if s < size]
-        for loops in permutations(cut):
-            for keeps in product(range(len(loops) + 1), repeat=len(nest.tensors)):
-                yield Schedule(loops, tuple(zip(nest.tensors, keeps, strict=True)))
+    for loops in all_loops(nest, 1):
+        for keeps in product(range(len(loops) + 1), repeat=len(nest.tensors)):
+            yield Schedule(loops, tuple(zip(nest.tensors, keeps, strict=True)))
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """A schedule that fits, the bits that it moves, and what its time is not below, in cycles."""
+
+    schedule: Schedule
+    moved: int
+    bound: Fraction
+
+
+def fitting(nest: Nest, machine: Machine, widths: Bits, most: int = 1) -> list[Fitting]:
+    """Every schedule that fits a machine, dimensions cut at most `most` times."""
+    found: list[Fitting] = []
+    rooms = widths.rooms(nest)
+    for loops in all_loops(nest, most):
+        kept = [
+            [
+                (whole_bytes(rooms[name] * elements), moved_bits(nest, {name: row}, widths))
+                for elements, row in options(nest, loops, name)
+            ]
+            for name in nest.tensors
+        ]
+        cycles = compute(nest, Schedule(loops), machine.array).cycles
+        for keeps in product(range(len(loops) + 1), repeat=len(nest.tensors)):
+            room, moved = (sum(own[keep][n] for own, keep in zip(kept, keeps, strict=True)) for n in range(2))
+            if room <= machine.spm_bytes:
+                schedule = Schedule(loops, tuple(zip(nest.tensors, keeps, strict=True)))
+                found.append(Fitting(schedule, moved, max(Fraction(cycles), moved / machine.channel_bits)))
+    return found
+
+
+@lru_cache(maxsize=65536)
+def options(nest: Nest, loops: tuple[Loop, ...], name: str) -> tuple[tuple[int, TensorTraffic], ...]:
+    """
+    The elements of SPM and the traffic of a tensor, by how many of the loops keep it.
+
+    What a tensor keeps changes only its own room and traffic.
+    """
+    kept = [Schedule(loops, ((name, depth),)) for depth in range(len(loops) + 1)]
+    return tuple((footprint(nest, schedule)[name], traffic(nest, schedule)[name]) for schedule in kept)
+
+
+def least_time(nest: Nest, machine: Machine, widths: Bits, schedules: Sequence[Fitting]) -> Fraction:
+    """The time of the fastest of some schedules; what cannot be faster is not timed."""
+    least: Fraction | None = None
+    for one in sorted(schedules, key=lambda one: one.bound):
+        if least is not None and one.bound >= least:
+            break
+        time = pipeline(nest, one.schedule, machine, widths).time
+        least = time if least is None else min(least, time)
+    assert least is not None, "no schedule fits"
+    return least
 
 
 def moved(nest: Nest, schedule: Schedule) -> int:

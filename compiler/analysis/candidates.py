@@ -7,19 +7,17 @@ way is too small to hide. The best by it are timed by the exact pipeline, in the
 until no other can win.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
 from sys import float_info
 
 import numpy as np
 
 from npuc.compiler.analysis.elements import Bits
-from npuc.compiler.analysis.holding import Option
 from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.prices import Candidates, Objective, Prices, Ways
+from npuc.compiler.analysis.prices import Candidates, Objective, Prices
 from npuc.compiler.analysis.schedule_price import price_of
 from npuc.compiler.analysis.space import Grid
+from npuc.compiler.analysis.ways import Ways, all_ways
 from npuc.dialects.npu.nest import Nest, Schedule
 
 TIMED = 48
@@ -57,7 +55,7 @@ def best_candidate(
     """The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`."""
     prices = Prices(nest, machine, objective, widths, fine=fine)
     budget = machine.spm_bytes
-    ways = _ways(prices, order)
+    ways = all_ways(nest, widths, prices.groups, prices.holders, order)
     steps = prices.steps(ways, budget)
     # A few of the most promising steps first, for a limit: what has a bound above it is left out.
     probed = prices.candidates(ways, steps, limit, budget, most=PROBED)
@@ -67,59 +65,6 @@ def best_candidate(
         limit = min(limit, _exact(prices, ways, probed, int(probed.score.argmin())) * ALIKE)
     found = prices.candidates(ways, steps, limit, budget)
     return _best(prices, ways, found) if len(found.row) else None
-
-
-def _ways(prices: Prices, wanted: tuple[str, ...]) -> Ways:
-    """Every order of the groups, batch outermost, with `wanted` dimensions in that order; all ways to hold tensors."""
-    count = len(prices.groups)
-    tensors = len(prices.nest.ins) + len(prices.nest.outs)
-    batch = 1 if count and all(0 in holder.used for holder in prices.holders[:tensors]) else 0
-    ranks = [min((wanted.index(d) for d in g.dims if d in wanted), default=len(wanted)) for g in prices.groups]
-    orders = [
-        (*range(batch), *inner)
-        for inner in permutations(range(batch, count))
-        if [ranks[g] for g in inner] == sorted(ranks[batch:])
-    ]
-    options = [[holder.options(order) for order in orders] for holder in prices.holders]
-    distinct: dict[tuple[int, ...], Option] = {}
-    for n, own in enumerate(options):
-        distinct |= {_key(n, option): option for of_order in own for option in of_order}
-    number = {key: n for n, key in enumerate(distinct)}
-    order: list[int] = []
-    kept: list[tuple[tuple[int, int], ...]] = []
-    columns: list[list[int]] = []
-    for which in range(len(orders)):
-        for chosen in _choices(prices, [own[which] for own in options]):
-            order.append(which)
-            kept.append(tuple(option.kept for option in chosen))
-            columns.append([number[_key(n, option)] for n, option in enumerate(chosen)])
-    return Ways(tuple(orders), np.array(order), tuple(kept), tuple(distinct.values()), np.array(columns))
-
-
-def _key(tensor: int, option: Option) -> tuple[int, ...]:
-    """Options of a tensor with the same key cost the same: they share their arrays."""
-    return tensor, id(option.room), id(option.moved), id(option.level)
-
-
-def _choices(prices: Prices, options: Sequence[tuple[Option, ...]]) -> Iterator[tuple[Option, ...]]:
-    """
-    Every choice of an option for each tensor.
-
-    Of more than two statements, tensors of the same kind and indices (W, W1, W2) are held alike: else the choices would
-    be too many to look at.
-    """
-    nest = prices.nest
-    if len(nest.statements) <= 2:
-        yield from product(*options)
-        return
-    kinds = [0] * len(nest.ins) + [1] * len(nest.outs) + [2] * (len(prices.holders) - len(nest.ins) - len(nest.outs))
-    tensors = [nest.tensors[name] for name in prices.names]
-    held, rooms = prices.widths.held(nest), prices.widths.rooms(nest)
-    widths = [(width, held[name], rooms[name]) for name, width in prices.widths.by_name(nest).items()]
-    alike = list(zip(kinds, (t.axes for t in tensors), (t.shape for t in tensors), widths, strict=True))
-    number = {kind: n for n, kind in enumerate(dict.fromkeys(alike))}
-    for chosen in product(*(range(len(options[alike.index(kind)])) for kind in number)):
-        yield tuple(own[chosen[number[kind]]] for own, kind in zip(options, alike, strict=True))
 
 
 def _exact(prices: Prices, ways: Ways, found: Candidates, number: int) -> float:

@@ -27,15 +27,15 @@ class Option:
     One way to hold a tensor in one order: what it costs at every combination of chain positions.
 
     `kept` is (place in the order, loops of that group) up to which inner loops are kept; `room` bytes of the largest
-    block; `moved` all bits, `block` those of one step that changes the block, `ends` those that nothing can hide (the
-    first load of what is read, the last store of an accumulator); `level` counts the groups of the order down to the
-    last one that changes the block, 0 for a tensor that is moved once.
+    block; `moved` all bits, `spare` those of them that no visit moves (what no statement touches), `ends` those that
+    nothing can hide (the first load of what is read, the last store of an accumulator); `level` counts the groups of
+    the order down to the last one that changes the block, 0 for a tensor that is moved once.
     """
 
     kept: tuple[int, int]
     room: Reals
     moved: Reals
-    block: Reals
+    spare: int
     ends: Reals
     level: Grid
 
@@ -83,10 +83,10 @@ class Holder:
         reached = touched(tensor, dict(dims))
         # All visits, plus what does not depend on the schedule: an accumulator is not read back at first and is
         # finished when it is written last, and what no statement touches is written (or its start read) once.
-        untouched = 0 if role == "input" else tensor.elements - reached
-        self.extra = width * untouched + (reached * (width - 2 * held) if self.accumulates else 0)
+        self.spare = 0 if role == "input" else width * (tensor.elements - reached)
+        self.extra = self.spare + (reached * (width - 2 * held) if self.accumulates else 0)
         self.moves: dict[tuple[int, int], Grid] = {}
-        self.known: dict[tuple[int, ...], tuple[Reals, Reals, Reals, Reals]] = {}
+        self.known: dict[tuple[int, ...], tuple[Reals, Reals, Reals]] = {}
         self.volumes: dict[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], Reals] = {}
         self.levels: dict[tuple[int, ...], Grid] = {}
         self.tried: dict[tuple[int, ...], tuple[Option, ...]] = {}
@@ -103,10 +103,10 @@ class Holder:
             removed = tuple(
                 self.groups[g].depth if place[g] > end else inner if place[g] == end else 0 for g in self.used
             )
-            room, _, block, ends = self._held(removed)
+            room, _, ends = self._held(removed)
             inside = tuple((z, *(g for g in self.used if place[g] > place[z])) for z in self.repeats)
             level = self._level(removed, tuple(place[g] for g in self.used))
-            yield Option((end, inner), room, self._volume(removed, inside), block, ends, level)
+            yield Option((end, inner), room, self._volume(removed, inside), self.spare, ends, level)
 
     def _volume(self, removed: tuple[int, ...], inside: tuple[tuple[int, ...], ...]) -> Reals:
         """The bits of all visits; `inside` are the groups that repeat them, each with the used ones inside of it."""
@@ -155,8 +155,8 @@ class Holder:
             found = self.moves[group, removed] = along(left.astype(np.int64), group, len(self.groups))
         return found
 
-    def _held(self, removed: tuple[int, ...]) -> tuple[Reals, Reals, Reals, Reals]:
-        """Room in bytes, bits of all visits, of one, of the ends, with so many loops of each used group in a block."""
+    def _held(self, removed: tuple[int, ...]) -> tuple[Reals, Reals, Reals]:
+        """Room in bytes, bits of all visits and of the ends, with so many loops of each used group in a block."""
         found = self.known.get(removed)
         if found is None:
             index: list[Grid] = [np.zeros(1, dtype=np.int64)] * len(self.groups)
@@ -167,7 +167,7 @@ class Holder:
             ends = self.table.last if self.accumulates else self.table.first
             room, volume, last = (table[at].astype(np.float64) for table in (self.table.room, self.table.volume, ends))
             taken = np.ceil(_times(self.taken / BYTE, room))
-            found = (taken, _times(times, volume), _times(times, room), _times(float(self.width), last))
+            found = (taken, _times(times, volume), _times(float(self.width), last))
             self.known[removed] = found
         return found
 

@@ -7,15 +7,16 @@ one a step. Every number is whole and below 2^53, so that the sums are exact.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Literal, TypeVar
 
 import numpy as np
 
 from npuc.compiler.analysis.elements import BYTE, Bits
-from npuc.compiler.analysis.holding import Option, Role, holder
+from npuc.compiler.analysis.holding import Role, holder
 from npuc.compiler.analysis.machine import Machine
 from npuc.compiler.analysis.space import Grid, Reals, groups_of
+from npuc.compiler.analysis.ways import Ways
 from npuc.compiler.analysis.work import Work
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 
@@ -23,35 +24,6 @@ Objective = Literal["time", "traffic", "energy", "edp"]
 Values = TypeVar("Values", Grid, Reals)
 AT_ONCE = 1 << 18
 """The most candidates that are priced at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ways:
-    """
-    Every order of the groups in question, and in each of them every way to hold the tensors: a row each.
-
-    `order` is the number of a row's order, `kept` what it keeps of each tensor (`Option.kept`). `options` are all that
-    differ in price, those of one tensor next to each other; `columns` has those of each row, a column a tensor.
-    """
-
-    orders: tuple[tuple[int, ...], ...]
-    order: Grid
-    kept: tuple[tuple[tuple[int, int], ...], ...]
-    options: tuple[Option, ...]
-    columns: Grid
-
-    def total(self, values: Reals, rows: slice) -> Reals:
-        """The sum over the tensors of some ways, from a row of values an option."""
-        first, *rest = self.columns[rows].T
-        total = values[first]
-        for column in rest:
-            total += values[column]
-        return total
-
-    @cached_property
-    def starts(self) -> Grid:
-        """The number of each tensor's first option."""
-        return self.columns.min(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +87,6 @@ class Prices:
         every = frozenset(nest.sizes)
         moved_by = [(t, every) for t in (*nest.ins, *nest.outs)]
         moved_by += [(s, o.dims) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None]
-        self.names = [t.name for t, _ in moved_by]
         held, rooms = widths.held(nest), widths.rooms(nest)
         self.holders = [
             holder(replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t), held[t.name], rooms[t.name])
@@ -144,7 +115,7 @@ class Prices:
             loops += chosen
             counts.append(len(chosen))
         keep: list[tuple[str, int]] = []
-        for name, (end, inner) in zip(self.names, ways.kept[row], strict=True):
+        for name, (end, inner) in zip(self.nest.tensors, ways.kept(row), strict=True):
             depth = sum(counts[end + 1 :]) + (min(inner, counts[end]) if end < len(counts) else 0)
             if depth:
                 keep.append((name, depth))
@@ -187,7 +158,7 @@ class Prices:
         rows: list[Grid] = []
         columns: list[Grid] = []
         prices: list[Reals] = []
-        for first in range(0, len(ways.kept), several):
+        for first in range(0, len(ways.order), several):
             some = slice(first, first + several)
             which = numbers[ways.order[some]] if len(cycles) > 1 else slice(None)
             own = [ways.total(values, some) for values in (room, moved, ends)]
@@ -199,7 +170,7 @@ class Prices:
         row, step = np.concatenate(rows), np.concatenate(columns)
         taken, sent, end, low = np.concatenate(prices, axis=1)
         which = numbers[ways.order[row]]
-        time = self._time(ways, row, place, step, cycles[which, step], sent, end)
+        time = self._time(ways, row, place, step, cycles[which, step], sent, end, moved)
         score = self._scale(time, sent, accesses[which, step])
         return Candidates(row, place.at[step], score, time, low, sent, taken)
 
@@ -213,15 +184,53 @@ class Prices:
         return cycles, accesses, of_orders
 
     def _time(
-        self, ways: Ways, row: Grid, place: Places, step: Grid, cycles: Reals, moved: Reals, ends: Reals
+        self, ways: Ways, row: Grid, place: Places, step: Grid, cycles: Reals, sent: Reals, ends: Reals, moved: Reals
     ) -> Reals:
-        """An estimate of the time of candidates: their ways, and their steps as numbers in `place`."""
+        """
+        An estimate of the time of candidates: their ways, and their steps as numbers in `place`.
+
+        Each moves `sent` bits in all; `moved` are those of each option at each step.
+        """
         rate = float(BYTE * self.machine.bytes_per_cycle)
         if not self.machine.double_buffer:
-            return cycles + moved / rate
-        if self.objective != "traffic":
-            ends = np.maximum(ends, self._exposed(ways, row, place, step, cycles) * rate)
-        return np.maximum(cycles + ends / rate, moved / rate)
+            return cycles + sent / rate
+        if self.objective == "traffic":
+            return np.maximum(cycles + ends / rate, sent / rate)
+        waited, last = self._exposed(ways, row, place, step, cycles, moved)
+        # What no statement touches moves at any time, all else before the last tile or behind it.
+        spare = sum(holder.spare for holder in self.holders)
+        return np.maximum(np.maximum(cycles + waited + ends / rate, (sent - spare) / rate + last), sent / rate)
+
+    def _exposed(
+        self, ways: Ways, row: Grid, place: Places, step: Grid, work: Reals, moved: Reals
+    ) -> tuple[Reals, Reals]:
+        """
+        An estimate of the cycles in which computation waits for loads that could not start early enough, and of those
+        that follow the last load.
+
+        Each place of the order has its loads, those of the blocks that a step there changes: of each tensor what its
+        visits move on the average. A load may run while the operations before it compute whose own loads leave it room;
+        what is longer than that is waited for.
+        """
+        room, rate = self.machine.spm_bits, float(BYTE * self.machine.bytes_per_cycle)
+        options = ways.columns[row].T
+        level = np.stack(_table(place, [option.level for option in ways.options]))[options, step]
+        finest = level.max(axis=0)
+        trips = np.stack(_table(place, self.work.trips))[np.array(ways.orders, dtype=np.int64)]
+        # Of each order the steps down to each of its places.
+        down = np.cumprod(np.concatenate([np.ones_like(trips[:, :1]), trips], axis=1), axis=1)
+        steps = down[ways.order[row], :, step].T
+        spare = np.array([option.spare for option in ways.options], dtype=np.float64)[options]
+        block = (moved[options, step] - spare) / np.take_along_axis(steps, level, axis=0)
+        stream = 1.0 + (block * (level == finest)).sum(axis=0)
+        overhead = float(self.machine.array.op_overhead)
+        between = (work - overhead) / steps[finest, np.arange(len(work))]
+        waited = np.zeros(len(work))
+        for depth in range(1, len(self.groups) + 1):
+            size = (block * (level >= depth)).sum(axis=0)
+            hidden = np.maximum(np.floor((room - size) / stream), 0.0) * between
+            waited += (steps[depth] - steps[depth - 1]) * np.maximum(size / rate - hidden, 0.0)
+        return waited, between + overhead
 
     def _bound(self, cycles: Reals, moved: Reals, ends: Reals, accesses: Reals) -> Reals:
         """What no schedule with these prices is below."""
@@ -247,31 +256,6 @@ class Prices:
             self.nest.macs * energy.mac_pj + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte
         )
         return joules if self.objective == "energy" else time * joules
-
-    def _exposed(self, ways: Ways, row: Grid, place: Places, step: Grid, work: Reals) -> Reals:
-        """
-        An estimate of the cycles in which computation waits for loads that could not start early enough.
-
-        Each place of the order has its loads, those of the blocks that a step there changes. A load may run while the
-        operations before it compute whose own loads leave it room; what is longer than that is waited for.
-        """
-        room, rate = self.machine.spm_bits, float(BYTE * self.machine.bytes_per_cycle)
-        which = ways.columns[row].T, step
-        block = np.stack(_table(place, [option.block for option in ways.options]))[which]
-        level = np.stack(_table(place, [option.level for option in ways.options]))[which]
-        finest = level.max(axis=0)
-        trips = np.stack(_table(place, self.work.trips))[np.array(ways.orders, dtype=np.int64)]
-        # Of each order the steps down to each of its places.
-        down = np.cumprod(np.concatenate([np.ones_like(trips[:, :1]), trips], axis=1), axis=1)
-        steps = down[ways.order[row], :, step].T
-        stream = 1.0 + (block * (level == finest)).sum(axis=0)
-        between = work / steps[finest, np.arange(len(work))]
-        waited = np.zeros(len(work))
-        for depth in range(1, len(self.groups) + 1):
-            size = (block * (level >= depth)).sum(axis=0)
-            hidden = np.maximum(np.floor((room - size) / stream), 0.0) * between
-            waited += (steps[depth] - steps[depth - 1]) * np.maximum(size / rate - hidden, 0.0)
-        return waited
 
 
 def _role(nest: Nest, tensor: Tensor) -> Role:

@@ -11,8 +11,10 @@ schedules can beat, until that is above the best found. All cores or fewer: a ne
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
+from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.bounds import lower_bound_bits
 from npuc.compiler.analysis.candidates import MOST, Found, best_candidate
 from npuc.compiler.analysis.compute import compute, least_cycles
@@ -58,7 +60,37 @@ def best_schedule(
         )
     if widths is None:
         widths = alike(nest, machine)
-    return (_on_core if machine.cores == 1 else _over_cores)(nest, machine, objective, widths, order)
+    search = _on_core if machine.cores == 1 else _over_cores
+    narrower = None if objective in ("traffic", "energy") else _narrower(machine)
+    if narrower is None:
+        return search(nest, machine, objective, widths, order)
+    # A search may miss what another finds: with a wider edge nothing is slower, so nothing that is found may be.
+    found = best_schedule(nest, narrower, objective, widths, order)
+    if _searched(machine.array):
+        own = search(nest, machine, objective, widths, order)
+        found = min(own, found, key=lambda schedule: price_of(nest, schedule, machine, objective, widths))
+    return found
+
+
+def _narrower(machine: Machine) -> Machine | None:
+    """
+    The machine with the next smaller power of two of elements at its edge, whose schedules are tried as well; None
+    where the edge has one, or is without meaning.
+    """
+    array = machine.array
+    if not array.grouped or array.edge_elements == 1 or machine.policy == "lru":
+        return None
+    # From as many as there are rows on, all of them cross in a cycle.
+    enough = 1 << (array.rows - 1).bit_length()
+    elements = array.edge_elements
+    fewer = enough if elements is None else 1 << (min(elements, 2 * enough) - 1).bit_length() - 1
+    return replace(machine, array=replace(array, edge_elements=fewer))
+
+
+def _searched(array: Array) -> bool:
+    """Whether schedules are searched for such an edge: one of a power of two of elements, or without limit."""
+    elements = array.edge_elements
+    return elements is None or (elements & (elements - 1) == 0 and elements // 2 < array.rows)
 
 
 def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:

@@ -91,6 +91,18 @@ class Nest:
     starts: tuple[Tensor | None, ...]
     statements: tuple[Statement, ...]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: nests are keys of most tables, and have many parts."""
+        return hash((self.dims, self.ins, self.outs, self.starts, self.statements))
+
+    def __getstate__(self) -> dict[str, object]:
+        # Hashes of strings differ from process to process.
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     @cached_property
     def sizes(self) -> dict[str, int]:
         """The size of each dimension by name."""

@@ -26,11 +26,19 @@ from tests.docs.tables import filled
 RUNS = ROOT / "tests" / "oracle" / "data" / "scalesim" / "runs.csv"
 MACHINE = "scalesim"
 PES = 32 * 32
+WORD = 2
+"""Bytes of npuc's words. SCALE-Sim's have one width, whatever it is; npuc's partial sums take two bytes at least."""
+WORDS: dict[str, object] = {
+    "memory.element_bytes": WORD,
+    "array.accumulator_bits": 8 * WORD,
+    "memory.spm_kib": WORD * 192,
+    "dram.gb_per_s": WORD * 10,
+}
 MODELS: dict[str, dict[str, object]] = {
     "CALC": {"cycle.compat": "scalesim3"},
-    "no waits": {"dram.gb_per_s": 100_000},
-    "per fold": {},
-    "npuc": {"array.fill": "overlap"},
+    "no waits": WORDS | {"dram.gb_per_s": 200_000},
+    "per fold": WORDS,
+    "npuc": WORDS | {"array.fill": "overlap"},
 }
 """
 SCALE-Sim's CALC mode; npuc with SCALE-Sim's folds, first with DRAM out of the way; npuc's default.
@@ -145,6 +153,11 @@ def total(rows: Iterable[OpRow], value: Callable[[OpRow], float | None]) -> floa
     return sum(row.repeat * (value(row) or 0) for row in rows)
 
 
+def words(model: str, count: float | None) -> float:
+    """Words of a number of bytes: those of CALC have one."""
+    return (count or 0) / (1 if model == "CALC" else WORD)
+
+
 def moved(row: OpRow) -> int:
     """Bytes between DRAM and the scratchpad."""
     return (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
@@ -166,22 +179,24 @@ def cycle_rows() -> Iterator[str]:
 
 
 def traffic_rows() -> Iterator[str]:
-    """DRAM bytes of networks in the three models, and the least that the products must move."""
+    """DRAM words of networks in the three models, and the least that the products must move."""
     yield "| network | phase | CALC, read | written | per fold, read | written | npuc, read | written | least, both |"
     yield "|---|---|--:|--:|--:|--:|--:|--:|--:|"
     ways: list[Callable[[OpRow], float | None]] = [lambda row: row.dram_read_bytes, lambda row: row.dram_write_bytes]
     for name, title in NETWORKS.items():
         for phase, products, _ in network(name).phases():
             cells = [
-                total((p.rows[model] for p in products), way) for model in ("CALC", "per fold", "npuc") for way in ways
+                words(model, total((p.rows[model] for p in products), way))
+                for model in ("CALC", "per fold", "npuc")
+                for way in ways
             ]
-            cells.append(total((p.rows["npuc"] for p in products), lambda row: row.lower_bound_bytes))
+            cells.append(words("npuc", total((p.rows["npuc"] for p in products), lambda row: row.lower_bound_bytes)))
             yield f"| {title} | {phase} | {' | '.join(f'{cell / 1e6:,.2f}' for cell in cells)} |"
 
 
 def layer_rows() -> Iterator[str]:
     """Some layers in all models: cycles and words moved, of all channels or heads."""
-    yield "| layer | phase | forward product | CALC, cycles | USER | per fold | npuc | CALC, kB | USER | npuc | least |"
+    yield "| layer | phase | product | CALC, cycles | USER | per fold | npuc | kwords, CALC | USER | npuc | least |"
     yield "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     user = {(run.source, run.sizes): run for run in runs() if run.mode == "USER" and run.columns}
     for name, layers in SHOWN.items():
@@ -191,11 +206,12 @@ def layer_rows() -> Iterator[str]:
                 if calc.name != layer:
                     continue
                 run = user.get((name, product.sizes))
-                slow, words = (None, None) if run is None else (product.times * run.cycles, product.times * run.moved)
+                slow, sent = (None, None) if run is None else (product.times * run.cycles, product.times * run.moved)
                 size = f"{calc.m} x {calc.n} x {calc.k}"
                 size = size if calc.batch == 1 else f"{calc.batch} times {size}"
                 cycles = [_text(value) for value in (calc.cycles, slow, fold.cycles, own.cycles)]
-                kilo = [_text(value, 1e3) for value in (moved(calc), words, moved(own), own.lower_bound_bytes)]
+                least = words("npuc", own.lower_bound_bytes)
+                kilo = [_text(value, 1e3) for value in (moved(calc), sent, words("npuc", moved(own)), least)]
                 yield f"| `{layer}` | {PHASES[calc.phase]} | {size} | {' | '.join((*cycles, *kilo))} |"
 
 
@@ -212,13 +228,13 @@ def user_rows() -> Iterator[str]:
         user = [run for run in runs() if run.source == name and run.mode == "USER"]
         ended = [(run, own[run.sizes]) for run in user if run.columns]
         cycles = sum(product.single("CALC", lambda row: row.cycles) for _, product in ended)
-        words = sum(product.single("CALC", moved) for _, product in ended)
+        sent = sum(product.single("CALC", moved) for _, product in ended)
         ratios = [run.cycles / product.single("CALC", lambda row: row.cycles) for run, product in ended]
         numbers = (
             sum(run.cycles for run, _ in ended) / cycles,
             median(ratios),
             max(ratios),
-            sum(run.moved for run, _ in ended) / words,
+            sum(run.moved for run, _ in ended) / sent,
             sum(product.single("npuc", lambda row: row.cycles) for _, product in ended) / cycles,
         )
         counts = (len(user), len(ended), sum(run.columns["stall_cycles"] > 0 for run, _ in ended))
@@ -227,21 +243,20 @@ def user_rows() -> Iterator[str]:
 
 def sweep_rows() -> Iterator[str]:
     """One product with more and more SRAM."""
-    yield "| kB each | USER, cycles | stalls | kB read | CALC, cycles | kB read | per fold, cycles | kB read |"
+    yield "| kB each | USER, cycles | stalls | kwords | CALC, cycles | kwords | per fold, cycles | kwords |"
     yield "|--:|--:|--:|--:|--:|--:|--:|--:|"
     source = "layer, M, N, K\nproduct, " + SWEEP.replace(" x ", ", ") + "\n"
     for run in runs():
         if run.source == SWEEP and run.mode == "USER":
-            sizes: dict[str, object] = {"memory.spm_kib": 3 * run.sram_kb}
-            sizes |= {f"scalesim.{name}_sram_kb": run.sram_kb for name in ("ifmap", "filter", "ofmap")}
-            calc, own = (
-                compile_source(source, "csv", hardware=MACHINE, overrides=sizes | MODELS[model]).ops[0]
-                for model in ("CALC", "per fold")
-            )
-            cycles, stalls, words = run.cycles, run.columns["stall_cycles"], run.reads
-            cells = [_text(value) for value in (run.sram_kb, cycles, stalls)] + [_text(words, 1e3)]
-            for row in (calc, own):
-                cells += [_text(row.cycles), _text(row.dram_read_bytes, 1e3)]
+            sizes: dict[str, dict[str, object]] = {
+                "CALC": {f"scalesim.{name}_sram_kb": run.sram_kb for name in ("ifmap", "filter", "ofmap")},
+                "per fold": {"memory.spm_kib": 3 * WORD * run.sram_kb},
+            }
+            cycles, stalls = run.cycles, run.columns["stall_cycles"]
+            cells = [_text(value) for value in (run.sram_kb, cycles, stalls)] + [_text(run.reads, 1e3)]
+            for model, size in sizes.items():
+                row = compile_source(source, "csv", hardware=MACHINE, overrides=MODELS[model] | size).ops[0]
+                cells += [_text(row.cycles), _text(words(model, row.dram_read_bytes), 1e3)]
             yield f"| {' | '.join(cells)} |"
 
 

@@ -1,0 +1,104 @@
+"""The prices of a schedule search against the exact models: traffic and room are equal, times are near."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from math import log
+from random import Random
+
+import numpy as np
+import pytest
+
+from npuc.compiler.analysis.array import Array, Dataflow
+from npuc.compiler.analysis.elements import Bits, taken_bytes
+from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.pipeline import pipeline
+from npuc.compiler.analysis.prices import Candidates, Prices
+from npuc.compiler.analysis.traffic import moved_bits, traffic
+from npuc.compiler.analysis.ways import Ways, all_ways
+from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Tensor
+from tests.schedules import fused, gemm
+from tests.widths import draw_bits, of_bytes
+
+Draw = Callable[..., tuple[Nest, Schedule]]
+
+
+def priced(nest: Nest, machine: Machine, widths: Bits) -> tuple[Prices, Ways, Candidates]:
+    """All coarse candidates that fit."""
+    prices = Prices(nest, machine, "time", widths, fine=False)
+    ways = all_ways(nest, widths, prices.groups, prices.holders, ())
+    steps = prices.steps(ways, machine.spm_bytes)
+    return prices, ways, prices.candidates(ways, steps, np.inf, machine.spm_bytes)
+
+
+def with_start(nest: Nest) -> Nest:
+    """Sums that start from a tensor of one element a column."""
+    (out,) = nest.outs
+    start = Tensor(f"{out.name}0", (out.shape[1],), (Axis(((out.axes[1].terms[0][0], 1),)),))
+    return replace(nest, starts=(start,))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exact_prices(seed: int, draw: Draw) -> None:
+    """Traffic and room of a candidate are those of its schedule, and no schedule is faster than its bound."""
+    r = Random(seed)
+    for _ in range(10):
+        nest, _ = draw(r, big=12)
+        nest = replace(nest, starts=(None,) * len(nest.outs))
+        widths = draw_bits(r, nest)
+        array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(["os", "ws", "is"]))
+        machine = Machine(array, r.choice([40, 400]), Fraction(r.randint(1, 40), 4), 1000.0, 8, r.random() < 0.8)
+        prices, ways, found = priced(nest, machine, widths)
+        for number in r.sample(range(len(found.row)), min(20, len(found.row))):
+            schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]))
+            context = f"{nest}\n{schedule}\n{widths}\n{machine}"
+            assert found.moved[number] == moved_bits(nest, traffic(nest, schedule), widths), context
+            assert found.room[number] == taken_bytes(nest, schedule, widths), context
+            assert found.bound[number] <= float(pipeline(nest, schedule, machine, widths).time) * (1 + 1e-9), context
+
+
+@pytest.mark.parametrize("dataflow", ["os", "ws", "is"])
+@pytest.mark.parametrize("sums", [2, 4])
+def test_estimates_of_time(dataflow: Dataflow, sums: int) -> None:
+    """
+    Near to the exact time of schedules that may be the best, for sums of any width and starts.
+
+    It may be too low, where loads of different sizes take turns.
+    """
+    r = Random(sums)
+    off: list[float] = []
+    for _ in range(30):
+        nest = gemm(*(r.randint(8, 200) for _ in range(3)))
+        nest = r.choice([nest, fused(nest), with_start(nest)])
+        machine = Machine(Array(8, 8, dataflow), r.choice([2000, 9000]), Fraction(r.randint(4, 80), 4), 1000.0, 8)
+        widths = of_bytes(nest, 2, sums)
+        prices, ways, found = priced(nest, machine, widths)
+        # Those that may be the best, but for such as take long to time.
+        likely = [n for n in np.argsort(found.bound, kind="stable")[:200] if prices.tiles(found.at[[n]])[0] < 400]
+        for number in likely[:40]:
+            schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]))
+            off.append(log(found.score[number] / float(pipeline(nest, schedule, machine, widths).time)))
+    assert len(off) > 500
+    assert np.mean(np.abs(off)) < 0.05
+    assert np.quantile(off, 0.95) < 0.05
+    assert max(off) < 0.2
+
+
+@pytest.mark.parametrize("step", [16, 32])
+@pytest.mark.parametrize("room", [Fraction(5, 4), 2, 4])
+def test_a_result_that_never_comes_back(step: int, room: Fraction | int) -> None:
+    """It moves once, at the width of its elements, however wide its sums: what equal tiles take is no estimate."""
+    nest, loops = gemm(256, 16, 16), (Loop("m", step),)
+    widths = of_bytes(nest, 2, 4)
+    spm = int(room * taken_bytes(nest, Schedule(loops), widths))
+    for rate in (1, 4, 20, 32, 200):
+        machine = Machine(Array(16, 16), spm, Fraction(rate), 1000.0, 8)
+        prices, ways, found = priced(nest, machine, widths)
+        scores: list[tuple[float, float]] = []
+        for row, at, score in zip(found.row, found.at, found.score, strict=True):
+            one = prices.schedule(ways, int(row), int(at))
+            if one.loops == loops:
+                scores.append((float(pipeline(nest, one, machine, widths).time), float(score)))
+        assert scores
+        for exact, estimate in scores:
+            assert estimate == pytest.approx(exact, rel=1e-12), (rate, scores)
