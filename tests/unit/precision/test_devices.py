@@ -198,8 +198,13 @@ def test_parameters_in_parts_take_sixteen_bytes_over_the_devices(
 ) -> None:
     whole_step, report = shared("dp", "mixed", mesh=mesh), shared(parallel, "mixed", mesh=mesh, zero=zero)
     # biases of layers that cut their input are read, and updated, by all devices alike
-    alike = 64 + 64 + 16 if parallel == "mp" else 0
-    parts = (PARAMETERS - alike) // prod(mesh) + alike
+    assert report.parallel is not None
+    biases = {name: prod(mesh) for name in ("h.linear", "h_2.linear", "linear")}
+    for level in report.parallel.levels if parallel == "mp" else []:
+        for name, cut in (level.cuts or {}).items():
+            biases[name] //= level.parts if cut == "input" else 1
+    sizes = dict(zip(biases, (64, 64, 16), strict=True))
+    parts = (PARAMETERS - sum(sizes.values())) // prod(mesh) + sum(sizes[name] // biases[name] for name in biases)
     assert report.memory is not None
     assert report.totals.memory["weights"] == report.memory.gradient_bytes == 4 * parts
     assert report.totals.memory["optimizer"] == 8 * parts + 8
