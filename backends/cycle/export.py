@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Layer, Sparsity
 from npuc.backends.hardware import Hardware
+from npuc.compiler.analysis.fusion import alone
 from npuc.compiler.errors import UsageError
 from npuc.compiler.report import OpRow, Report
 from npuc.dialects.npu import ContractOp
@@ -43,14 +44,17 @@ def topology_files(module: ModuleOp, hardware: Hardware) -> Export:
     Products only make a GEMM topology; with a convolution among them all rows are convolutions, a product being one of
     a 1 x K filter on an M x K image, as SCALE-Sim takes it too. Raises `UsageError` for a program without products.
     """
-    ops = [op for op in module.walk() if isinstance(op, ContractOp) and len(op.nest.statements) == 1]
-    if not ops:
+    products = [
+        (op, number) for op in module.walk() if isinstance(op, ContractOp) for number in range(len(op.nest.statements))
+    ]
+    if not products:
         raise UsageError("the program has no product that SCALE-Sim could take")
-    pairs = [product_of(op.nest, _sparsity(op)) for op in ops]
+    ops = [op for op, _ in products]
+    pairs = [product_of(alone(op.nest, number), _sparsity(op)) for op, number in products]
     layers = [layer for _, layer in pairs]
     plain = all(_sizes(layer) is None for layer in layers)
     sparse = hardware.get("scalesim.sparsity", bool) is True
-    lines = [_line(_name(op), layer, plain, sparse) for op, layer in zip(ops, layers, strict=True)]
+    lines = [_line(_name(*own), layer, plain, sparse) for own, layer in zip(products, layers, strict=True)]
     header = (_GEMM if plain else _CONV) + (" Sparsity," if sparse else "")
     export = Export(
         {
@@ -59,7 +63,7 @@ def topology_files(module: ModuleOp, hardware: Hardware) -> Export:
             "layout.csv": "Layer name,\n",
         }
     )
-    several = sum(repeat_of(op) * products > 1 for op, (products, _) in zip(ops, pairs, strict=True))
+    several = sum(repeat_of(op) * count > 1 for op, (count, _) in zip(ops, pairs, strict=True))
     if several:
         export.warnings.append(f"{several:,} rows stand for several equal products (count, batch, groups)")
     flat = sum(layer.image is not None and _sizes(layer) is None and layer.image.overlaps for layer in layers)
@@ -75,11 +79,16 @@ def _sparsity(op: ContractOp) -> Sparsity | None:
     return None if ratio is None else Sparsity(*ratio)
 
 
-def _name(op: ContractOp) -> str:
-    """The name of a row: DP in it would make SCALE-Sim take it apart by channels."""
-    name = layer_of(op).replace("DP", "Dp") or "layer"
-    role = role_of(op)
-    return name if role is Role.FORWARD else f"{name}_{role.value}"
+def _name(op: ContractOp, number: int) -> str:
+    """The name of a row, of one product of an operation: DP would make SCALE-Sim take it apart by channels."""
+    statements = op.nest.statements
+    layers = layer_of(op).replace("DP", "Dp").split("+")
+    name = layers[number] if len(layers) == len(statements) else "+".join(layers) or "layer"
+    if len(statements) == 1:
+        return name if role_of(op) is Role.FORWARD else f"{name}_{role_of(op).value}"
+    out = statements[number].out
+    kind = next((role.value for role in (Role.DX, Role.DW) if out.lower().startswith(role.value)), "")
+    return f"{name}_{kind}" if kind else name
 
 
 def _sizes(layer: Layer) -> tuple[int, ...] | None:

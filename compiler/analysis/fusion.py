@@ -103,6 +103,14 @@ def union(parts: Sequence[Part]) -> Union:
     return Union(nest, (*sources, *start_sources))
 
 
+def alone(nest: Nest, number: int) -> Nest:
+    """One statement of a nest as a nest of its own."""
+    statement = nest.statements[number]
+    ins = tuple(tensor for tensor in nest.ins if tensor.name in (statement.lhs, statement.rhs))
+    (out,) = (tensor for tensor in nest.outs if tensor.name == statement.out)
+    return replace(nest, ins=ins, outs=(out,), starts=(nest.start_of(out.name),), statements=(statement,))
+
+
 def renamed(axes: Sequence[Axis], names: Mapping[str, str]) -> tuple[Axis, ...]:
     """An index map over renamed dimensions."""
     return tuple(replace(axis, terms=tuple((names[dim], c) for dim, c in axis.terms)) for axis in axes)

@@ -48,7 +48,9 @@ def pool_type(
 
 def _check_inside(size: int, kernel: int, stride: int, before: int, dilation: int) -> None:
     """Every window holds an element of the input: one that begins before it could step over a small input."""
-    for start in range(-before, 0, stride) if dilation > 1 else ():
+    # A step over the input has a place of its own in it, of which there are `size`, until places repeat.
+    looked_at = size + 1 if dilation > size else 1
+    for start in range(-before, 0, stride)[:looked_at] if dilation > 1 else ():
         first = -(-(-start) // dilation)
         if first >= kernel or start + first * dilation >= size:
             raise VerifyException(f"a window with dilation {dilation} holds only padding of the {size} positions")

@@ -64,6 +64,37 @@ def test_what_is_written_scores_the_same(
     assert [r.name for r in after.ops] == [r.name.replace("DP", "Dp") + suffix[r.phase] for r in before]
 
 
+@pytest.mark.parametrize("options", [[], ["-O", "3"], ["-p", "autodiff,lower-to-npu,interleave{mode=zip}"]])
+def test_products_that_run_as_one_nest_are_written_too(options: list[str], tmp_path: Path) -> None:
+    """dX and dW of a layer, and several products of one value: as many rows as products, in any order."""
+    source = tmp_path / "net.dsl"
+    source.write_text(
+        """
+network net(batch=64) {
+  input x: f32[batch, 48]
+  input t: f32[batch, 32]
+  h = relu(linear(x, 40))
+  gate = linear(h, 32)
+  value = linear(h, 32)
+  loss dot_loss(linear(gate * value, 32), t)
+}
+""",
+        encoding="utf-8",
+    )
+
+    def rows(folder: str, *options: str) -> list[list[str]]:
+        arguments = ["compile", str(source), "--hw", "igo-small", "--emit", "scalesim", "-q", *options]
+        assert run_command([*arguments, "-o", str(tmp_path / folder)]) == 0
+        first, *lines = (tmp_path / folder / "topology.csv").read_text(encoding="utf-8").splitlines()
+        assert first == "Layer, M, N, K,"
+        return [line.rstrip(",").split(", ") for line in lines]
+
+    apart, together = rows("apart", "-O", "0"), rows("together", *options)
+    assert len(apart) == 3 * 4 - 1
+    assert sorted(row[0] for row in together) == sorted(row[0] for row in apart)
+    assert sorted(sorted(map(int, row[1:])) for row in together) == sorted(sorted(map(int, row[1:])) for row in apart)
+
+
 def test_the_machine_is_written_as_it_was_read(tmp_path: Path) -> None:
     (tmp_path / "h.cfg").write_text(CONFIG, encoding="utf-8")
     (tmp_path / "t.csv").write_text(GEMM, encoding="utf-8")
