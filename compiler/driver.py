@@ -9,7 +9,7 @@ From a source to reports: read, verify, lower as far as each backend needs, scor
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, overload
@@ -54,6 +54,16 @@ CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("convention", "convention", CONVENTIONS),
     ("plan_objective", "objective of a plan", PLAN_OBJECTIVES),
 )
+
+
+# How a step is shared, which says nothing of one device: keyword and default.
+PLAN_OPTIONS: Mapping[str, object] = {
+    "parallel": None,
+    "convention": CONVENTIONS[0],
+    "plan_objective": PLAN_OBJECTIVES[0],
+    "exact_plan": False,
+    "zero": False,
+}
 
 
 @dataclass
@@ -232,11 +242,18 @@ def _check_devices(options: CompileOptions) -> None:
         raise UsageError(f"--devices {devices}: expected a power of two", hint=hint)
     if devices > MAX_DEVICES:
         raise UsageError(f"--devices {devices:,}: expected up to {MAX_DEVICES:,}")
-    if devices == 1 and options.get("parallel") is not None:
-        raise UsageError(f"--parallel {options.get('parallel')} needs --devices N", hint="--devices 16")
-    if devices == 1 and options.get("mesh") is None and options.get("exact_plan"):
-        raise UsageError("--exact-plan needs --devices N", hint="--devices 16")
+    for name, default in PLAN_OPTIONS.items() if devices == 1 else ():
+        value = options.get(name, default)
+        if value != default:
+            raise needs_devices(name, value, passes=options.get("pipeline") is not None)
     if devices > 1 and options.get("pipeline") is not None:
         size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
         hint = f"parallelize{{strategy=hypar {size}}} in front of autodiff"
         raise UsageError("--devices has no meaning beside -p, which says all passes", hint=hint)
+
+
+def needs_devices(name: str, value: object, *, passes: bool) -> UsageError:
+    """The error of an option of `PLAN_OPTIONS` where there is one device; `passes`: -p says all passes."""
+    shown = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+    hint = "the pass parallelize{…} among those of -p" if passes else "--devices 16"
+    return UsageError(f"{shown} needs --devices N", hint=hint)

@@ -35,6 +35,7 @@ from npuc.compiler.cli.shared import (
     check_target,
     make_console,
     parse_defines,
+    plan_options,
     write_folder,
     write_result,
 )
@@ -102,11 +103,11 @@ def command(
     pipeline: Pipeline = None,
     inference: Inference = None,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
-    devices: Devices = 1,
+    devices: Devices = None,
     mesh: Mesh = None,
     parallel: Parallel = None,
-    convention: MovementBy = "table2",
-    plan_objective: PlanObjective = "bytes",
+    convention: MovementBy = None,
+    plan_objective: PlanObjective = None,
     exact_plan: ExactPlan = False,
     zero: Zero = False,
     check: Annotated[
@@ -149,6 +150,16 @@ def command(
         if backend is None and not quiet:
             print(f"npuc: backend {backends[0]}, the default", file=sys.stderr)
         outputs.check(backends)
+        shared = plan_options(
+            devices,
+            mesh,
+            parallel,
+            convention,
+            plan_objective,
+            zero,
+            exact_plan=exact_plan,
+            passes=pipeline is not None,
+        )
         options: CompileOptions = {
             "hardware": hw,
             "overrides": dict(parse_setting(item) for item in setting or []),
@@ -160,17 +171,11 @@ def command(
             "inference": inference,
             "only": only,
             "mapping": mapping,
-            "devices": devices,
-            "mesh": mesh,
-            "parallel": parallel,
-            "convention": convention,
-            "plan_objective": plan_objective,
-            "exact_plan": exact_plan,
-            "zero": zero,
             "load": load or [],
             "max_ops": max_ops,
             "verify_each": verify_each,
             "print_after": print_after,
+            **shared,
         }
         result = _compile(opened, backends, options, outputs, quiet=quiet, verbose=verbose)
         for pipeline in dict.fromkeys(report.pipeline for report in result.reports) if check else ():

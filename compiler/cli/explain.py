@@ -31,6 +31,7 @@ from npuc.compiler.cli.shared import (
     Zero,
     check_target,
     parse_defines,
+    plan_options,
     terminal_width,
     write_result,
 )
@@ -84,11 +85,11 @@ def command(
     mapping: Annotated[
         str | None, typer.Option("--mapping", metavar="NAME|FILE", help="Mapping of the backend maestro.")
     ] = None,
-    devices: Devices = 1,
+    devices: Devices = None,
     mesh: Mesh = None,
     parallel: Parallel = None,
-    convention: MovementBy = "table2",
-    plan_objective: PlanObjective = "bytes",
+    convention: MovementBy = None,
+    plan_objective: PlanObjective = None,
     exact_plan: ExactPlan = False,
     zero: Zero = False,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write a plan as JSON.")] = None,
@@ -104,7 +105,17 @@ def command(
     with Verb(debug):
         from npuc.backends.hardware import parse_setting
 
-        if devices > 1 or mesh is not None or parallel is not None:
+        shared = plan_options(
+            devices,
+            mesh,
+            parallel,
+            convention,
+            plan_objective,
+            zero,
+            exact_plan=exact_plan,
+            passes=pipeline is not None,
+        )
+        if shared.get("devices", 1) > 1 or mesh is not None:
             check_unused(
                 {
                     "--phase": phase,
@@ -121,13 +132,7 @@ def command(
                 "overrides": dict(parse_setting(item) for item in setting or []),
                 "defines": parse_defines(define),
                 "precision": precision,
-                "devices": devices,
-                "mesh": mesh,
-                "parallel": parallel,
-                "convention": convention,
-                "plan_objective": plan_objective,
-                "exact_plan": exact_plan,
-                "zero": zero,
+                **shared,
                 "inference": inference,
                 "pipeline": pipeline,
                 "max_ops": max_ops,
@@ -136,10 +141,7 @@ def command(
             return
         if layer is None:
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
-        goal = plan_objective if plan_objective != "bytes" else None
-        check_needless(
-            {"--json": json, "--rows": rows, "--plan-objective": goal, "--exact-plan": exact_plan, "--zero": zero}
-        )
+        check_needless({"--json": json, "--rows": rows})
         from npuc.compiler.mapping_file import is_mapping_file
         from npuc.compiler.report.model import Phase
 

@@ -33,10 +33,11 @@ from npuc.compiler.cli.shared import (
     check_target,
     make_console,
     parse_defines,
+    plan_options,
     write_bytes,
 )
 from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.options import CONVENTIONS, MAX_OPS, PLAN_OBJECTIVES
+from npuc.compiler.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.compiler.options import CompileOptions
@@ -87,11 +88,11 @@ def command(
     jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes that work on points.")] = 1,
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
     mapping: MappedBy = None,
-    devices: Devices = 1,
+    devices: Devices = None,
     mesh: Mesh = None,
     parallel: Parallel = None,
-    convention: MovementBy = "table2",
-    plan_objective: PlanObjective = "bytes",
+    convention: MovementBy = None,
+    plan_objective: PlanObjective = None,
     zero: Zero = False,
     load: Load = None,
     max_ops: MaxOps = MAX_OPS,
@@ -127,20 +128,18 @@ def command(
             "load": load or [],
             "max_ops": max_ops,
             "verify_each": verify_each,
+            **plan_options(
+                devices,
+                mesh,
+                parallel,
+                convention,
+                plan_objective,
+                zero,
+                passes=pipeline is not None,
+                varied="devices" in varied,
+            ),
         }
         # what is not said may be varied
-        if devices > 1:
-            options["devices"] = devices
-        if mesh is not None:
-            options["mesh"] = mesh
-        if parallel is not None:
-            options["parallel"] = parallel
-        if convention != CONVENTIONS[0]:
-            options["convention"] = convention
-        if plan_objective != PLAN_OBJECTIVES[0]:
-            options["plan_objective"] = plan_objective
-        if zero:
-            options["zero"] = zero
         if precision is not None:
             options["precision"] = precision
         if objective is not None:

@@ -18,6 +18,7 @@ from npuc.backends.hardware import load_hardware, parse_setting
 from npuc.backends.hardware.kinds import Rows, Text, WrongValue
 from npuc.backends.hardware.schema import KEYS
 from npuc.compiler.analysis.mapping.named.templates import template_named
+from npuc.compiler.driver import PLAN_OPTIONS, needs_devices
 from npuc.compiler.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.options import LEVELS, OBJECTIVES, PRECISIONS, CompileOptions
@@ -273,9 +274,14 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
 
 def _check_options(axes: Sequence[Axis], options: CompileOptions) -> None:
     """Raise `UsageError` for a machine that cannot be read, or for how a step is shared that is not."""
-    several = any(axis.target == "devices" for axis in axes) or devices_of(options) > 1
+    counts = next((axis.values for axis in axes if axis.target == "devices"), (devices_of(options),))
+    several = max(counts) > 1
+    for name, default in () if several else PLAN_OPTIONS.items():
+        value = options.get(name, default)
+        if value != default:
+            raise needs_devices(name, value, passes=False)
     for axis in () if several else axes:
-        if axis.target in FLAGS:
+        if axis.target in FLAGS and axis.target != "devices":
             raise UsageError(f"--vary {axis.key}: there is one device", hint="--devices 16, or --vary devices=1,2,4,8")
     machines = next((axis.values for axis in axes if axis.target == "hardware"), (options.get("hardware"),))
     first = {axis.target: axis.values[0] for axis in axes if axis.place == "hardware"}

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
-from npuc.compiler.driver import check_options
+from npuc.compiler.driver import PLAN_OPTIONS, check_options
 from npuc.compiler.errors import UsageError
 from npuc.compiler.options import CompileOptions, mesh_sizes
 from npuc.compiler.report import Report
@@ -50,9 +50,9 @@ def check_shared(target: str, value: object) -> None:
     elif target == "parallel":
         check_options({"devices": 2, "parallel": str(value)})
     elif target == "convention":
-        check_options({"convention": str(value)})
+        check_options({"devices": 2, "convention": str(value)})
     else:
-        check_options({"plan_objective": str(value)})
+        check_options({"devices": 2, "plan_objective": str(value)})
 
 
 def devices_of(options: CompileOptions) -> int:
@@ -65,7 +65,7 @@ def shared(options: CompileOptions, *, strategies: bool) -> CompileOptions:
     """The options of a point, without those that mean nothing there; whether `strategies` are varied."""
     kept = options.copy()
     if devices_of(options) == 1:
-        for name in ("parallel", "convention", "plan_objective", "zero"):
+        for name in PLAN_OPTIONS:
             kept.pop(name, None)
     elif strategies and not str(kept.get("parallel")).endswith("joint"):
         kept.pop("plan_objective", None)

@@ -2,19 +2,20 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from math import gcd
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation
 
 from npuc.compiler.analysis.parallel.nodes import Network, Node
 from npuc.compiler.analysis.parallel.program import Program, Task
+from npuc.compiler.analysis.parallel.segments import segments_cut
 from npuc.compiler.analysis.parallel.terms import Pattern
 from npuc.compiler.analysis.parallel.ways import WAYS, Way
 from npuc.compiler.errors import CapacityError
 from npuc.compiler.layers.base import Cut
 from npuc.compiler.verify import location_of
 from npuc.dialects.dist.mesh import Mesh
-from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import TrainOp
 
 _WHAT: dict[Way, str] = {"I": "its batch", "II": "its input channels", "III": "its output channels", "whole": "nothing"}
@@ -55,12 +56,16 @@ def even_ways(func: FuncOp, network: Network, devices: int, asked: Collection[Wa
 
 
 def _length(program: Program, task: Task, cut: Cut, op: Operation | None) -> int:
-    """What a cut cuts: the length that all its axes have in common, or that of a hub's value."""
+    """
+    What a cut cuts: the length that all its axes have in common, or that of a hub's value; where axes are cut in
+    segments (the gates of a cell), what these have in common.
+    """
+    segments = segments_cut(program, task, cut)
     if isinstance(op, TrainOp):
-        return cut.common(op)
+        return gcd(cut.common(op), *segments)
     (axis,) = cut.operands
     assert axis is not None
-    return program.values[task.operands[0]].shape[axis]
+    return gcd(program.values[task.operands[0]].shape[axis], *segments)
 
 
 def _problems(
@@ -83,22 +88,34 @@ def _problems(
         node = network.node_of[number]
         for way in dict.fromkeys(() if node is None else plan[node]):
             cut = network.cuttings.cut_of[way][number]
-            if task.hub and cut is not None and beside is not None:
-                length = _length(network.program, task, task.cuts[cut], None)
-                if length % mesh.devices:
-                    shape = "x".join(map(str, network.program.values[task.operands[0]].shape))
-                    found = f"found {length:,} in {shape}, expected a multiple of {mesh.devices:,}, the devices"
-                    yield beside, f"layer '{task.layer}' splits what several read: {found}"
-            if cut is not None and isinstance(op, TrainOp) and task.cuts[cut].common(op) % mesh.devices:
-                yield op, f"layer '{task.layer}' splits {_WHAT[way]}: {_found(op, task.cuts[cut], mesh)}"
+            where = op or beside
+            if cut is None or where is None or not _length(network.program, task, task.cuts[cut], op) % mesh.devices:
+                continue
+            what = "what several read" if task.hub else _WHAT[way]
+            found = _found(network.program, task, task.cuts[cut], op, mesh)
+            yield where, f"layer '{task.layer}' splits {what}: {found}"
 
 
-def _found(op: TrainOp, cut: Cut, mesh: Mesh) -> str:
-    """Which axis does not divide."""
-    beside = zip((*op.operands, *op.results), (*cut.operands, *cut.results), strict=True)
-    for value, axis in beside:
-        if isinstance(axis, int) and shape_of(value)[axis] % mesh.devices:
-            shape = "x".join(map(str, shape_of(value)))
-            size = shape_of(value)[axis]
-            return f"found {size:,} in {shape}, expected a multiple of {mesh.devices:,}, the devices"
-    return f"found {cut.common(op):,} groups, expected a multiple of {mesh.devices:,}, the devices"
+def _found(program: Program, task: Task, cut: Cut, op: Operation | None, mesh: Mesh) -> str:
+    """Which axis, or which of its segments, does not divide."""
+    expected = f"expected a multiple of {mesh.devices:,}, the devices"
+    beside = zip((*task.operands, *task.results), (*cut.operands, *cut.results), strict=True)
+    axes = [(value, axis) for value, axis in beside if isinstance(axis, int)]
+    for place in axes:
+        for part in program.segments.get(place, ()):
+            if part % mesh.devices:
+                size, shape = _size(program, *place), _shape(program, place[0])
+                return f"found {part:,}, one of the parts side by side in the {size:,} of {shape}, {expected}"
+    for value, axis in axes:
+        if (size := _size(program, value, axis)) % mesh.devices:
+            return f"found {size:,} in {_shape(program, value)}, {expected}"
+    groups = cut.common(op) if isinstance(op, TrainOp) else 0
+    return f"found {groups:,} groups, {expected}"
+
+
+def _shape(program: Program, value: int) -> str:
+    return "x".join(map(str, program.values[value].shape))
+
+
+def _size(program: Program, value: int, axis: int) -> int:
+    return program.values[value].shape[axis]

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.program import Value
 from npuc.compiler.analysis.parallel.ways import WAYS
 from npuc.compiler.layers.base import Combine, Cut
 from npuc.dialects.train.signature import ArgumentKind
@@ -186,7 +185,7 @@ class _Keeper:
         needs, way = _needs(self.network, self.sharing, task, place), self._way_to(value)
         before = {self._axis_behind(way, axis): axis for axis in range(len(own.shape))}
         made = tuple(None if axis is None else before.get(axis) for axis in needs.axes)
-        axis = self._scatter_axis(own, way) if is_param else None
+        axis = self._scatter_axis(argument, way) if is_param else None
         if axis is not None:
             made = tuple(axis if shared else one for one, shared in zip(made, needs.shared, strict=True))
         self.homes[argument] = Home(node, made)
@@ -201,15 +200,20 @@ class _Keeper:
             (value,) = self.network.program.tasks[maker].operands
         return found[::-1]
 
-    def _scatter_axis(self, own: Value, way: Sequence[int]) -> int | None:
+    def _scatter_axis(self, argument: int, way: Sequence[int]) -> int | None:
         """
-        The first axis of a parameter that divides among all devices, also behind the tasks on the way, if parameters
-        are to be kept in parts.
+        The first axis of a parameter that divides among all devices, each of its segments by itself, also behind the
+        tasks on the way, if parameters are to be kept in parts.
         """
-        if self.scatter_over is None or not own.trained:
+        program, devices = self.network.program, self.scatter_over
+        own = program.values[argument]
+        if devices is None or not own.trained:
             return None
-        axes = [axis for axis, size in enumerate(own.shape) if size % self.scatter_over == 0]
-        return next((axis for axis in axes if self._axis_behind(way, axis) is not None), None)
+        for axis, size in enumerate(own.shape):
+            even = all(part % devices == 0 for part in program.segments.get((argument, axis), (size,)))
+            if even and self._axis_behind(way, axis) is not None:
+                return axis
+        return None
 
     def _axis_behind(self, way: Sequence[int], axis: int) -> int | None:
         """What an axis of an argument is behind some tasks; None where it does not go on."""

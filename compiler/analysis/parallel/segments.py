@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from npuc.compiler.analysis.parallel.program import SIZES, Program
+from npuc.compiler.analysis.parallel.program import SIZES, Program, Task
+from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
 
 
@@ -41,6 +42,13 @@ def with_segments(program: Program) -> Program:
         else:
             tasks[number] = replace(task, cuts=tuple(own for own in task.cuts if own is not cut))
     return replace(program, tasks=tuple(tasks), segments=found)
+
+
+def segments_cut(program: Program, task: Task, cut: Cut) -> tuple[int, ...]:
+    """The sizes of all segments that a cut of a task cuts: whatever divides its axes must divide each of them, too."""
+    pairs = zip((*task.operands, *task.results), (*cut.operands, *cut.results), strict=True)
+    found = [program.segments.get((value, axis), ()) for value, axis in pairs if isinstance(axis, int)]
+    return tuple(size for own in dict.fromkeys(found) for size in own)
 
 
 def _along(

@@ -160,9 +160,9 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
             "a plan for time is searched by npuc compile: explained are plans for bytes and for memory",
             "--plan-objective bytes",
         ),
-        (["logits", "--zero"], "--zero is of a plan for many devices", "--devices 16"),
-        (["logits", "--exact-plan"], "--exact-plan is of a plan for many devices", "--devices 16"),
-        (["logits", "--plan-objective", "memory"], "--plan-objective is of a plan for many devices", "--devices 16"),
+        (["logits", "--zero"], "--zero needs --devices N", "--devices 16"),
+        (["logits", "--exact-plan"], "--exact-plan needs --devices N", "--devices 16"),
+        (["logits", "--plan-objective", "memory"], "--plan-objective memory needs --devices N", "--devices 16"),
     ],
 )
 def test_wrong_usage(npuc: Npuc, wide: str, arguments: list[str], message: str, hint: str) -> None:

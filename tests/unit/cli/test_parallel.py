@@ -169,3 +169,43 @@ def test_the_table_says_which_channels_of_a_layer_in_mp_are_cut(npuc: Npuc, fold
     assert all(set(layer["choices"]) == {"mp"} for layer in weighted)
     assert {cut for layer in weighted for cut in layer["cuts"]} == {"input", "output"}
     assert all(layer["cuts"] is None for layer in layers if not layer["weights"])
+
+
+@pytest.mark.parametrize("verb", ["compile", "explain", "sweep"])
+@pytest.mark.parametrize(
+    "option",
+    ["--parallel dp", "--convention table2", "--convention physical", "--plan-objective bytes", "--zero"],
+)
+def test_what_says_nothing_of_one_device_is_refused(npuc: Npuc, net: str, verb: str, option: str) -> None:
+    """Also where it is the default, since it was said."""
+    more = ["--vary", "batch=8"] if verb == "sweep" else ["logits"] if verb == "explain" else []
+    for devices in ([], ["--devices", "1"]):
+        outcome = npuc(verb, net, *more, *option.split(), *devices, "-q")
+        assert outcome.status == 2
+        assert outcome.err == f"npuc: error: {option} needs --devices N\n  hint: --devices 16\n"
+
+
+@pytest.mark.parametrize("verb", ["run", "check"])
+@pytest.mark.parametrize("option", ["--parallel", "--convention", "--plan-objective", "--zero", "--mesh", "--devices"])
+def test_verbs_of_one_device_know_no_plans(npuc: Npuc, net: str, verb: str, option: str) -> None:
+    outcome = npuc(verb, net, option)
+    assert outcome.status == 2
+    assert f"no such option: {option}" in outcome.err
+
+
+def test_one_device_is_no_mesh(npuc: Npuc, net: str) -> None:
+    outcome = npuc("compile", net, "--devices", "1", "--mesh", "2x2")
+    assert outcome.status == 2
+    assert "--devices 1: a mesh of 2x2 has several" in outcome.err
+    assert npuc("compile", net, "--mesh", "1").status == 2
+    passes = npuc("compile", net, "--zero", "-p", "autodiff,lower-to-npu")
+    assert "hint: the pass parallelize{…} among those of -p" in passes.err
+
+
+def test_a_sweep_may_begin_at_one_device(npuc: Npuc, net: str) -> None:
+    out = npuc("sweep", net, "--vary", "devices=1,2", "--parallel", "joint", "--zero", "-q", "--csv", "-")
+    assert out.status == 0
+    assert len(out.out.splitlines()) == 3
+    refused = npuc("sweep", net, "--vary", "devices=1,2", "--devices", "1")
+    assert refused.status == 2
+    assert "--vary devices: --devices says what it is" in refused.err

@@ -69,6 +69,14 @@ def test_rules_know_no_objective_where_strategies_are_varied() -> None:
         sweep({"devices": [1, 2]}, parallel="dp", plan_objective="time")
 
 
+def test_the_row_of_one_device_is_of_the_step_that_is_not_shared() -> None:
+    """Options that the other rows need say nothing of it."""
+    options: Any = {"parallel": "joint", "convention": "physical", "plan_objective": "memory", "zero": True}
+    one, two = sweep({"devices": [1, 2]}, **options)
+    assert one.totals == compile_source(EVEN, backend="cycle", hardware="hypar16").totals
+    assert two.totals == compile_source(EVEN, backend="cycle", hardware="hypar16", devices=2, **options).totals
+
+
 def test_a_mesh_says_how_many_devices_there_are() -> None:
     (point,) = sweep({"parallel": "mp"}, mesh="2x2")
     report = compile_source(EVEN, hardware="hypar16", mesh="2x2", parallel="mp")
@@ -167,6 +175,10 @@ def test_steps_of_several_batches_compare_by_their_work() -> None:
         ({"devices": "1,2"}, {"devices": 4}, "--vary devices: --devices says what it is"),
         ({"devices": "1,2"}, {"pipeline": "autodiff"}, "--devices has no meaning beside -p"),
         ({"batch": "8"}, {"parallel": "dp"}, "--parallel dp needs --devices N"),
+        ({"batch": "8"}, {"zero": True}, "--zero needs --devices N"),
+        ({"batch": "8"}, {"convention": "physical"}, "--convention physical needs --devices N"),
+        ({"devices": "1"}, {"plan_objective": "time"}, "--plan-objective time needs --devices N"),
+        ({"devices": "1", "parallel": "dp,mp"}, {}, "--vary parallel: there is one device"),
     ],
 )
 def test_wrong_usage_is_said_before_the_first_point(vary: Any, options: Any, message: str) -> None:
