@@ -24,7 +24,7 @@ from npuc.compiler.reading import read_program
 from npuc.compiler.source import text_source
 from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.compiler.transforms.parallelize import ParallelizePass, network_to_plan
+from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.compiler.verify import SourceTexts
 from npuc.dialects.dist.mesh import Mesh
 from npuc.dialects.dist.sharding import SHARDING, ShardingAttr
@@ -155,12 +155,14 @@ def by_batch(network: Network) -> list[Pattern]:
 @pytest.mark.parametrize("name", ["lstm3", "lstm6", "gru4", "gru5", "heads3x4/3", "heads2x3/1"])
 def test_each_way_that_is_offered_can_be_taken(name: str, devices: int) -> None:
     """One node in a way that it offers, all others by their batch: a program that holds the rules."""
-    given, _ = network_to_plan(the_function(program_of(name)), "accpar-joint", devices)
+    given, _ = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(
+        the_function(program_of(name))
+    )
     offered: list[tuple[int, Way]] = [(number, way) for number, node in enumerate(given.nodes) for way in node.ways]
     for chosen, way in offered:
         module = program_of(name)
         func = the_function(module)
-        network, flows = network_to_plan(func, "accpar-joint", devices)
+        network, flows = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(func)
         plan = by_batch(network)
         plan[chosen] = (way,)
         spread(func, network, flows, plan, Mesh((devices,)))
@@ -173,7 +175,7 @@ def test_each_way_that_is_offered_can_be_taken(name: str, devices: int) -> None:
 def test_a_plan_that_cuts_across_gates_is_refused() -> None:
     module = program_of("lstm3")
     func = the_function(module)
-    network, flows = network_to_plan(func, "dp", 2)
+    network, flows = ParallelizePass(strategy="dp", devices=2).network_to_plan(func)
     plan = by_batch(network)
     plan[next(n for n, node in enumerate(network.nodes) if node.name == "h.0.1.recurrent")] = ("III",)
     expected = "found 3, one of the parts side by side in the 12 of 3x12, expected a multiple of 2, the devices"
