@@ -43,7 +43,9 @@ def test_each_row_that_is_read_is_summed_once(rows: tuple[tuple[int, int], ...])
     summed = 0
     for op in report.ops:
         if op.phase == "comm" and op.native["of"] == "dw":
-            summed += op.repeat * op.native["operand_bytes"]
+            operand = op.native["operand_bytes"]
+            assert isinstance(operand, int)
+            summed += op.repeat * operand
     assert summed == 4 * 6 * len({row for start, stop in rows for row in range(start, stop)})
 
     rng = np.random.default_rng(0)
