@@ -7,11 +7,11 @@ Every byte of the peak that `liveness.py` finds has one kind. What a value is fo
 value by the operation that made it and by who reads it.
 
 - `weights`: parameters, and new values of them that are not written in place.
-- `gradients`: gradients of parameters and what is added up to them: what the operations of role `dw` make.
+- `gradients`: gradients of parameters and what is added up to them: what else the operations of role `dw` make.
 - `optimizer`: optimizer states, and what an update computes in between.
 - `activations`: inputs, results of the forward pass, and their gradients.
-- `buffers`: results of collectives, parameters in another form (gathered, or in a shorter type), constants, running
-  statistics.
+- `buffers`: results of collectives, parameters and their gradients in another form (gathered, in a shorter type, not
+  yet summed over devices), constants, running statistics.
 
 A gradient that comes out of a collective is a gradient. Gradients are there from the operation that makes them to the
 update that reads them, so all of them together only at the end of the backward pass: `gradient_bytes` are theirs.
@@ -36,6 +36,7 @@ from npuc.compiler.analysis.liveness import (
 from npuc.compiler.options import MEMORY_KINDS, MemoryKind
 from npuc.dialects.dist.collective import DistOp
 from npuc.dialects.provenance import Role, role_of
+from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 
 _ARGUMENTS: dict[ArgumentKind, MemoryKind] = {
@@ -116,7 +117,7 @@ class _Values:
             case Role.UPDATE:
                 return "optimizer"
             case Role.DW:
-                return "gradients"
+                return "buffers" if _only_in_other_forms(value) else "gradients"
             case _:
                 return "activations"
 
@@ -131,6 +132,14 @@ class _Values:
                 and all(map(self._is_parameter, op.operands))
             )
         return self.forms[value]
+
+
+def _only_in_other_forms(value: SSAValue) -> bool:
+    """Whether all that read a value, behind views too, give it another type or sum or move it over devices."""
+    readers = [use.operation for use in value.uses]
+    return bool(readers) and all(
+        _only_in_other_forms(op.results[0]) if is_view(op) else isinstance(op, CastOp | DistOp) for op in readers
+    )
 
 
 def _read_by_updates(block: Block) -> Iterable[SSAValue]:

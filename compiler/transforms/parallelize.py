@@ -20,9 +20,8 @@ from math import inf, prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine import machine_of
@@ -43,6 +42,7 @@ from npuc.compiler.options import (
     mesh_sizes,
 )
 from npuc.compiler.transforms._divides import even_ways
+from npuc.compiler.transforms._merge_slices import merge_slices
 from npuc.compiler.transforms._room import Request, fitting, room_of
 from npuc.compiler.transforms._split_norms import split_batch_norms
 from npuc.compiler.transforms._spread import spread
@@ -50,7 +50,6 @@ from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.dialects.dist.mesh import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.box import SliceOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
 
 MIB = 1 << 20
@@ -248,20 +247,10 @@ def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[Network,
     Parameters are kept in parts of `scatter_over` devices, if that is given (`flows_of`).
     """
     split_batch_norms(func)
-    _merge_equal_slices(func)
+    merge_slices(func)
     by_element = _updates_by_element(func)
     network = network_of(forward_program(func))
     return network, flows_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
-
-
-def _merge_equal_slices(func: FuncOp) -> None:
-    """One slice of an argument for all that take the same (positions of two stacks), so that it has one gradient."""
-    first: dict[tuple[SSAValue, frozenset[tuple[str, Attribute]], Attribute], SSAValue] = {}
-    for op in list(func.body.block.ops):
-        if isinstance(op, SliceOp) and isinstance(op.x, BlockArgument):
-            known = first.setdefault((op.x, frozenset(op.properties.items()), op.out.type), op.out)
-            if known is not op.out:
-                Rewriter.replace_op(op, [], [known])
 
 
 def _updates_by_element(func: FuncOp) -> bool:

@@ -115,3 +115,17 @@ def test_parameters_in_parts_take_half_on_two_devices() -> None:
 def test_it_is_unknown_for_tables() -> None:
     report = compile_source("Layer,M,N,K\nfc1,10,20,30\n", format="csv")
     assert report.totals.memory == dict.fromkeys(MEMORY_KINDS)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_mixed_precision_with_adamw_takes_sixteen_bytes_a_parameter(devices: int) -> None:
+    """A gradient that is bf16 before it is cast, or not yet summed over devices, is a buffer, as a cast weight is."""
+    parallel = None if devices == 1 else "dp"
+    report = compile_source(ADAMW, hardware="igo-large", precision="mixed", devices=devices, parallel=parallel)
+    parameters = 64 * 100 + 100 + 100 * 5 + 5
+    memory = kinds_of(report)
+    assert [memory[kind] for kind in ("weights", "gradients", "optimizer")] == [
+        4 * parameters,
+        4 * parameters,
+        8 * parameters + 8,
+    ]
