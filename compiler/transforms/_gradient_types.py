@@ -8,6 +8,9 @@ Values move between devices in the type in which they are read, gradients of par
 which they are summed: each is cast before it moves, once. So it goes back through the movement and through views with
 another type than the value's, and the cast of the parameter leaves it as it is. This is what PyTorch's
 `DistributedDataParallel` does under autocast, which reduces the gradients that the optimizer reads.
+
+Under autocast a value is cast for each use, all but a parameter, whose cast is cached: gradients of the uses are cast
+and added in the value's own type. One cast is enough for the values (`each_use` on it says so).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -69,13 +72,37 @@ def in_type(g: SSAValue, element: Attribute, source: Operation, role: Role, emit
     return emit(derive(source, CastOp(g, results=[tensor_of(element, shape_of(g))]), role=role)).out
 
 
+def of_uses(value: SSAValue) -> tuple[Attribute | None, SSAValue]:
+    """
+    The element type in which the gradients of a value's uses are added (None: that of these), and what they are for.
+
+        %c = train.cast %x each_use      each use has a cast of its own: the gradients are for %x
+        %y = dist.copy %c                they are added for %y in the type of %x, if that is wider, and then moved
+    """
+    behind = value
+    while isinstance(behind.owner, DistOp):
+        behind = behind.owner.x
+    cast = behind.owner
+    if not isinstance(cast, CastOp) or cast.each_use is None:
+        return None, value
+    if behind is value:
+        return tensor_type(cast.x).element_type, cast.x
+    wider = element_bytes(cast.x.type, None) > element_bytes(value.type, None)
+    return (tensor_type(cast.x).element_type if wider else None), value
+
+
 def taken(op: TrainOp, grads: list[SSAValue | None], types: Mapping[SSAValue, Own], emit: Emit[Any]) -> list[Any]:
-    """The gradients of what is computed from parameters alone, in the types in which an operation takes them."""
+    """
+    The gradients of results in the types in which an operation takes them; those of what is computed from parameters
+    alone have their own.
+    """
     found: list[SSAValue | None] = []
     for g, result in zip(grads, op.results, strict=True):
         own = types.get(result)
-        if g is None or own is None:
+        if g is None:
             found.append(g)
+        elif own is None:
+            found.append(in_type(g, tensor_type(result).element_type, op, Role.DX, emit))
         elif isinstance(op, DistOp):
             narrow = element_bytes(g.type, None) != own.bytes
             found.append(in_type(g, own.element, own.cast or op, Role.DW, emit) if narrow else g)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, Float64Type, FunctionType, StringAttr, TensorType, bf16, f32, f64
+from xdsl.dialects.builtin import AnyFloat, Float64Type, FunctionType, StringAttr, TensorType, UnitAttr, bf16, f32, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -95,13 +95,23 @@ class Mixed:
         _block_of(op).insert_op_after(back, op)
 
     def _cast(self, value: SSAValue, element: Attribute, user: Operation) -> SSAValue:
-        """A value in an element type, for its first or a later use there."""
+        """
+        A value in an element type, for its first or a later use there.
+
+        One cast is enough. PyTorch has one for each use, but of what it caches: parameters of f32 in 16 bits.
+        """
         if tensor_type(value).element_type == element:
             return value
         key = (value, element)
         if key not in self.casts:
             self.casts[key] = self._made(value, element, user)
+        elif isinstance(op := self.casts[key].owner, CastOp) and not self._is_cached(value, element):
+            op.each_use = UnitAttr()
         return self.casts[key]
+
+    def _is_cached(self, value: SSAValue, element: Attribute) -> bool:
+        """Whether a value in an element type has one gradient, or as an input none."""
+        return isinstance(value, BlockArgument) and (value not in self.names or element == LOW)
 
     def _made(self, value: SSAValue, element: Attribute, user: Operation) -> SSAValue:
         type = tensor_of(element, shape_of(value))

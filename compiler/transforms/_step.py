@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, Locati
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.transforms._gradient_types import in_type
+from npuc.compiler.transforms._gradient_types import in_type, of_uses
 from npuc.dialects.blocks import loose_argument
 from npuc.dialects.dist.sharding import spread_of
 from npuc.dialects.provenance import Role, derive
@@ -54,7 +54,14 @@ class Step:
         return {f"train.{what}": IntegerAttr(number, i64), **spread_of(self.arg_attrs[number].data)}
 
     def accumulate(self, source: TrainOp, role: Role, operand: SSAValue, contribution: SSAValue) -> None:
-        """Add a contribution to the gradient of a value; of two types in the wider one."""
+        """
+        Add a contribution to the gradient of a value; of two types in the wider one.
+
+        That of what is cast for each use is cast and added in the type of what is cast.
+        """
+        element, target = of_uses(operand)
+        if target is not operand and element is not None:
+            operand, contribution = target, in_type(contribution, element, source, role, self.append)
         earlier = self.gradients.get(operand)
         if earlier is None:
             self.gradients[operand] = contribution
@@ -63,6 +70,7 @@ class Step:
                 contribution.name_hint = f"d{operand.name_hint}"
             return
         addends = (earlier, contribution)
-        element = tensor_type(max(addends, key=lambda one: element_bytes(one.type, None))).element_type
+        if element is None:
+            element = tensor_type(max(addends, key=lambda one: element_bytes(one.type, None))).element_type
         both = (in_type(one, element, source, role, self.append) for one in addends)
         self.gradients[operand] = self.append(derive(source, AddOp(*both), role=role)).out

@@ -4,8 +4,8 @@ Arithmetic on tensors: the four operations with broadcasting, a sum over broadca
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FloatAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -119,17 +119,19 @@ class CastOp(TrainOp):
     `train.cast %x : (tensor<4xf32>) -> tensor<4xbf16>`: another element type.
 
     To integers values are rounded towards zero; to bool, what is not 0 becomes true; from bool, true becomes 1.
+    `each_use`: it stands for one at each use, so that the gradients of uses are cast, and added in the type of x.
     """
 
     name = "train.cast"
     TAKES_RESULT: ClassVar[bool] = True
 
     x = operand_def(TensorType)
+    each_use = opt_prop_def(UnitAttr)
     out = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, results: Types) -> Types:
+    def infer(x: Tensor, results: Types, *, each_use: bool = False) -> Types:
         """The shape of the operand, any element type."""
         (out,) = results
         return (tensor_of(out.element_type, x.get_shape()),)

@@ -27,11 +27,16 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Reference:
-    """A network in npuc's language; in PyTorch its loss and its outputs; how many values integer inputs have."""
+    """
+    A network in npuc's language; in PyTorch its loss and its outputs; how many values integer inputs have.
+
+    With `whole` floats are whole numbers up to it: sums of products are exact, and all that differs is what is rounded.
+    """
 
     source: str
     run: Callable[[Weights, Inputs], tuple[Tensor, dict[str, Tensor]]]
     limit: int = 0
+    whole: int = 0
 
 
 _MLP = """
@@ -156,12 +161,44 @@ def _lstm(w: Weights, x: Inputs) -> tuple[Tensor, dict[str, Tensor]]:
     return F.cross_entropy(logits, x["y"]), {"lstm": output, "logits": logits}
 
 
+_SHARED = """
+network shared(batch=4, width=6) {
+  input x: f32[batch, width]
+  input u: f32[batch, width]
+  input v: f32[batch, width]
+  input target: f32[batch, width]
+  scale = param([width])
+  tied = param([width, width])
+  h = x * scale
+  a = linear(h, width, bias=false)
+  b = linear(h, width, bias=false)
+  c = linear(h, width, bias=false)
+  y = linear(a, weight=tied, bias=false) + linear(b, weight=tied, bias=false) + linear(c, weight=tied, bias=false)
+  z = y * u + y * v + relu(y)
+  output y
+  output z
+  loss dot_loss(z, target)
+  optimizer sgd(lr=0.01)
+}
+"""
+
+
+def _shared(w: Weights, x: Inputs) -> tuple[Tensor, dict[str, Tensor]]:
+    """A value of f32 that three products read, weights of three products, and a value of bf16 read in f32."""
+    h = x["x"] * w["scale"]
+    a, b, c = (h @ w[f"{name}.weight"] for name in "abc")
+    y = a @ w["tied"] + b @ w["tied"] + c @ w["tied"]
+    z = y * x["u"] + y * x["v"] + F.relu(y)
+    return (z * x["target"]).sum(), {"y": y, "z": z}
+
+
 REFERENCES = {
     "mlp": Reference(_MLP, _mlp, 5),
     "convolutions": Reference(_CONVOLUTIONS, _convolutions, 4),
     "attention": Reference(_ATTENTION, _attention),
     "tied": Reference(_TIED, _tied, 9),
     "recurrent": Reference(_LSTM, _lstm, 4),
+    "shared": Reference(_SHARED, _shared, whole=5),
 }
 
 
@@ -170,6 +207,11 @@ def _drawn(reference: Reference, seed: int) -> dict[str, np.ndarray[Any, Any]]:
     about = describe_source(reference.source)
     random = np.random.RandomState(seed)
     drawn: dict[str, np.ndarray[Any, Any]] = {}
+    if reference.whole:
+        every = about["inputs"] | about["labels"] | about["params"]
+        return {
+            n: random.randint(-reference.whole, reference.whole + 1, one["shape"]) * 1.0 for n, one in every.items()
+        }
     for name, one in (about["inputs"] | about["labels"]).items():
         shape = one["shape"]
         drawn[name] = (
