@@ -4,7 +4,7 @@ from pathlib import Path
 
 from setuptools import setup
 
-FOLDERS = ("compiler", "dialects", "backends", "frontends", "samples")
+FOLDERS = ("compiler", "dialects", "hardware", "backends", "frontends", "samples", "studies")
 
 files = [file for folder in FOLDERS for file in sorted(Path(folder).rglob("__init__.py"))]
 setup(packages=[".".join(("npuc", *file.parent.parts)) for file in files])

@@ -20,15 +20,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
-from npuc.compiler.boundary import Foreign, summary
-from npuc.compiler.errors import NpucError, SourceError, UsageError, did_you_mean
+from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
+from npuc.compiler.core.foreign import Foreign, summary
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
-    from npuc.backends.hardware import Hardware
     from npuc.compiler.report import Report
+    from npuc.hardware import Hardware
 
 Level = Literal["train", "npu"]
 LEVELS = get_args(Level)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from npuc.compiler.analysis.choices.graph import Choices, Table
-from npuc.compiler.analysis.choices.limited import minimise_within
-from npuc.compiler.analysis.choices.minimise import minimise
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
+from npuc.compiler.analysis.solvers.choices.limited import minimise_within
+from npuc.compiler.analysis.solvers.choices.minimise import minimise
 
 LABELS = 11
 

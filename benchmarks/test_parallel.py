@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from npuc.compiler.analysis.parallel.planning import Planned, plan_network
+from npuc.compiler.analysis.sharding.search.planning import Planned, plan_network
+from npuc.compiler.core.options import Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.options import Convention, Strategy
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends import read_source, read_text
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from npuc.backends.hardware import load_hardware
 from npuc.backends.roofline import RooflineBackend
 from npuc.frontends import read_source, read_text
+from npuc.hardware import load_hardware
 
 THESIS = {"roofline.profile": "thesis", "roofline.order": "listed"}
 SAMPLES = ["resnet50", "mobilenet_v2", "transformer", "gnmt"]

@@ -10,7 +10,7 @@ import pytest
 
 from npuc.backends.cycle.scalesim import Columns, Configuration, Image, Layer, simulate
 from npuc.compiler import compile_source
-from npuc.compiler.analysis.array import Dataflow
+from npuc.compiler.analysis.machine.array import Dataflow
 
 # SCALE-Sim's topology: the sizes of the inputs include padding where there is any; fully connected layers are 1 x 1.
 ALEXNET = (

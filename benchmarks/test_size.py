@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from npuc.compiler import compile_source
-from npuc.compiler.report.table import print_report
+from npuc.compiler.report.text.table import print_report
 from npuc.frontends import read_text
 
 RESNET = """

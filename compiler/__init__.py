@@ -14,8 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from npuc.compiler.driver import compile_file, compile_source
-    from npuc.compiler.errors import (
+    from npuc.compiler.core.errors import (
         CapacityError,
         CheckError,
         InternalError,
@@ -25,33 +24,34 @@ if TYPE_CHECKING:
         SourceErrors,
         UsageError,
     )
+    from npuc.compiler.distributed.plan import plan_parallel
+    from npuc.compiler.driver.compile import compile_file, compile_source
+    from npuc.compiler.driver.run import describe_file, describe_source, run_file, run_source
+    from npuc.compiler.explore.sweep import SweepPoint, sweep_file, sweep_source
     from npuc.compiler.interpreter.execute import Run
-    from npuc.compiler.parallel import plan_parallel
     from npuc.compiler.report import Report
-    from npuc.compiler.run import describe_file, describe_source, run_file, run_source
-    from npuc.compiler.sweep import SweepPoint, sweep_file, sweep_source
 
 _HOMES = {
-    "CapacityError": "errors",
-    "CheckError": "errors",
-    "InternalError": "errors",
-    "Location": "errors",
-    "NpucError": "errors",
+    "CapacityError": "core.errors",
+    "CheckError": "core.errors",
+    "InternalError": "core.errors",
+    "Location": "core.errors",
+    "NpucError": "core.errors",
     "Report": "report",
     "Run": "interpreter.execute",
-    "SourceError": "errors",
-    "SourceErrors": "errors",
-    "SweepPoint": "sweep",
-    "UsageError": "errors",
-    "compile_file": "driver",
-    "compile_source": "driver",
-    "describe_file": "run",
-    "describe_source": "run",
-    "plan_parallel": "parallel",
-    "run_file": "run",
-    "run_source": "run",
-    "sweep_file": "sweep",
-    "sweep_source": "sweep",
+    "SourceError": "core.errors",
+    "SourceErrors": "core.errors",
+    "SweepPoint": "explore.sweep",
+    "UsageError": "core.errors",
+    "compile_file": "driver.compile",
+    "compile_source": "driver.compile",
+    "describe_file": "driver.run",
+    "describe_source": "driver.run",
+    "plan_parallel": "distributed.plan",
+    "run_file": "driver.run",
+    "run_source": "driver.run",
+    "sweep_file": "explore.sweep",
+    "sweep_source": "explore.sweep",
 }
 
 __all__ = [

@@ -18,7 +18,7 @@ def _npu() -> Dialect:
 
 
 def _dist() -> Dialect:
-    from npuc.dialects.dist import DIST
+    from npuc.dialects.distributed import DIST
 
     return DIST
 

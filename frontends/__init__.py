@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from npuc.compiler.errors import Location, SourceError, UsageError, did_you_mean
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import Location, SourceError, UsageError, did_you_mean
+from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

@@ -18,8 +18,8 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from npuc.compiler.boundary import Foreign, summary
-from npuc.compiler.errors import Location, SourceError, did_you_mean
+from npuc.compiler.core.errors import Location, SourceError, did_you_mean
+from npuc.compiler.core.foreign import Foreign, summary
 from npuc.dialects import get_all_dialects
 from npuc.dialects.npu.syntax import BarePromise
 
@@ -90,7 +90,7 @@ def read_mlir(text: str, filename: str, context: Context | None = None) -> Modul
     The module that a text holds.
 
     Raises `SourceError` for text that is not IR, and for values that are used where they are not defined. Verifiers of
-    operations are the caller's to run (`npuc.compiler.verify`).
+    operations are the caller's to run (`npuc.compiler.core.verify`).
     """
     source = _Text(text.removeprefix("\ufeff").replace("\r\n", "\n"), filename)
     check_strings(source.text, filename)

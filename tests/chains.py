@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.parallel.chain import Amount, Layer, Sizes, Type, between
-from npuc.compiler.analysis.parallel.levels import Choices
-from npuc.compiler.options import Convention
+from npuc.compiler.analysis.sharding.graph.chain import Amount, Layer, Sizes, Type, between
+from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
+from npuc.compiler.core.options import Convention
 
 SIZES = st.integers(1, 60)
 LAYERS = st.builds(Layer, st.just("fc"), st.just("fc"), SIZES, SIZES, SIZES)

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from npuc.compiler.analysis.choices.graph import Choices, Number, Table
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Number, Table
 
 Pair = tuple[int, int]
 SHAPES = ("tree", "chain", "ring", "series-parallel", "clique", "grid", "any", "parts")

@@ -3,8 +3,8 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.residency import placement
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.stationary import placement
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Statement
 

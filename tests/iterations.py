@@ -6,7 +6,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.iteration.steps import Iteration, Step, Tensor
+from npuc.backends.roofline.iteration.steps import Iteration, Step, Tensor
 
 Interval = tuple[int, int, int]
 """A tensor and the steps of two accesses between which it stays, or leaves."""

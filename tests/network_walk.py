@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 
-from npuc.compiler.analysis.network.topology import Group, Level
+from npuc.compiler.analysis.interconnect.topology import Group, Level
 
 Link = Hashable
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType, f64, i32
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder, Optimizer
-from npuc.compiler.check import index_limit
-from npuc.compiler.errors import Location
+from npuc.compiler.core.builder import GraphBuilder, Optimizer
+from npuc.compiler.core.errors import Location
+from npuc.compiler.driver.check import index_limit
 from npuc.compiler.interpreter.execute import argument_type, the_function
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.base import Array

@@ -7,12 +7,12 @@ from functools import lru_cache
 from itertools import combinations, product
 from math import prod
 
-from npuc.compiler.analysis.blocks import streams
-from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.elements import Bits, whole_bytes
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import pipeline
-from npuc.compiler.analysis.traffic import TensorTraffic, moved_bits, traffic, volume
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.blocks import streams
+from npuc.compiler.analysis.nest.elements import Bits, whole_bytes
+from npuc.compiler.analysis.nest.traffic import TensorTraffic, moved_bits, traffic, volume
+from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.footprint import block_shape, block_sizes, footprint
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 

@@ -8,21 +8,21 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.analysis.parallel.flows import Flows
-from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.plan_search import elements_of
-from npuc.compiler.analysis.parallel.planning import bytes_of
-from npuc.compiler.analysis.parallel.terms import Pattern, physical_terms
-from npuc.compiler.analysis.parallel.traffic import exchanged
-from npuc.compiler.builder import Optimizer
+from npuc.compiler.analysis.nest.elements import element_bytes
+from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.search.movement import elements_of
+from npuc.compiler.analysis.sharding.search.planning import bytes_of
+from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize.spread import spread
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
-from npuc.dialects.dist.collective import DistOp
-from npuc.dialects.dist.mesh import Mesh
+from npuc.dialects.distributed.collective import DistOp
+from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.tensors import shape_of
 from tests.networks import Net, dot_loss
 

@@ -14,9 +14,9 @@ from zlib import crc32
 
 import numpy as np
 
+from npuc.compiler.driver.run import describe_source, run_source
 from npuc.compiler.interpreter.execute import Run
 from npuc.compiler.layers.base import Array
-from npuc.compiler.run import describe_source, run_source
 from npuc.frontends import read_text
 
 FILE = Path(__file__).parent / "oracle" / "data" / "pytorch" / "networks.json"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from npuc.compiler.analysis.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits
 from npuc.dialects.npu.nest import Nest
 
 

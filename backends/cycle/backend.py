@@ -13,12 +13,11 @@ from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
-from npuc.backends.cycle.resident import held_tiles
-from npuc.backends.cycle.staying import stays_of, with_stay
+from npuc.backends.cycle.resident_values import stays_of, with_stay
+from npuc.backends.cycle.stationary import held_tiles
 from npuc.backends.cycle.stream import stream_row
-from npuc.backends.hardware import Hardware, machine_target
-from npuc.compiler.analysis.machine import Machine, machine_from
-from npuc.compiler.errors import UsageError
+from npuc.compiler.analysis.machine.facts import Machine, machine_from
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.alike import likeness
 from npuc.dialects.npu import (
@@ -33,6 +32,7 @@ from npuc.dialects.npu import (
     YieldOp,
 )
 from npuc.dialects.provenance import RECOMPUTE, SPARSITY, is_recomputed, layer_of, location_text, repeat_of
+from npuc.hardware import Hardware, machine_target
 
 EDGE = "array.edge_elements"
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from npuc.backends.cycle.pool import pool_groups
-from npuc.compiler.analysis.bounds import Certificate
-from npuc.compiler.analysis.elements import contract_widths
-from npuc.compiler.analysis.joint_bounds import joint_certificate
-from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.bounds import Certificate
+from npuc.compiler.analysis.nest.elements import contract_widths
+from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.report import CertifiedProducts, LayerCertificate, OpRow, Scalar
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.resident import memory_of, not_moved

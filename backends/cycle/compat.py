@@ -19,15 +19,15 @@ from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity, simulate
 from npuc.backends.cycle.scalesim.layer import Representation
 from npuc.backends.cycle.scalesim.sparsity import storage
-from npuc.backends.hardware import Hardware
-from npuc.compiler.analysis.gemm import forward_sizes
-from npuc.compiler.analysis.machine import Energy
-from npuc.compiler.errors import UsageError
+from npuc.compiler.analysis.machine.facts import Energy
+from npuc.compiler.analysis.nest.gemm import forward_sizes
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, TensorBytes
-from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.resident import Holder
 from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, sparsity_of
+from npuc.hardware import Hardware
 
 COMPAT = "scalesim3"
 _OPERANDS = ("ifmap", "filter", "ofmap")

@@ -1,9 +1,9 @@
 """
 What a scheduled contraction costs.
 
-Time is the pipeline of its tile operations (`npuc.compiler.analysis.pipeline`), compute cycles are those of its
-folds (`analysis.compute`), bytes its traffic (`analysis.traffic`). Energy counts MACs, bytes between array and SPM
-and what the DMA moves in and out of SPM, and DRAM bytes.
+Time is the pipeline of its tile operations (`npuc.compiler.analysis.timing.double_buffer`), compute cycles are those of
+its folds (`npuc.compiler.analysis.machine.compute`), bytes its traffic (`npuc.compiler.analysis.nest.traffic`). Energy
+counts MACs, bytes between array and SPM and what the DMA moves in and out of SPM, and DRAM bytes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,18 +22,18 @@ from npuc.backends.cycle.limits import (
     limit_of,
 )
 from npuc.backends.cycle.pool import Share
-from npuc.compiler.analysis.compute import Compute, compute
-from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
-from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes, whole_bytes
-from npuc.compiler.analysis.gemm import forward_sizes
-from npuc.compiler.analysis.joint_bounds import joint_certificate
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import core_timings, pipeline
-from npuc.compiler.analysis.residency import kept, transposed
-from npuc.compiler.analysis.traffic import bytes_by_tensor
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.analysis.machine.compute import Compute, compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import kept, transposed
+from npuc.compiler.analysis.nest.cores import core_count, parts, spread_traffic
+from npuc.compiler.analysis.nest.elements import Bits, contract_widths, taken_bytes, whole_bytes
+from npuc.compiler.analysis.nest.gemm import forward_sizes
+from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
+from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
+from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBytes
-from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import not_moved

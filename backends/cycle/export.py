@@ -16,12 +16,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Layer, Sparsity
-from npuc.backends.hardware import Hardware
-from npuc.compiler.analysis.fusion import alone
-from npuc.compiler.errors import UsageError
+from npuc.compiler.analysis.nest.fusion import alone
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import Role, layer_of, repeat_of, role_of, sparsity_of
+from npuc.hardware import Hardware
 
 _GEMM = "Layer, M, N, K,"
 _CONV = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,"

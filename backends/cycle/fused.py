@@ -1,9 +1,9 @@
 """
 The rows of a contraction and of the vector work that is fused with it.
 
-The model is `npuc.compiler.analysis.epilogue`. The contraction's row no longer writes an output that only fused work
-uses; a fused row has what its operation reads besides and writes, and the time that it adds. Lower bounds are added up
-in the same way, so that their sum holds for all rows together.
+The model is `npuc.compiler.analysis.timing.epilogue`. The contraction's row no longer writes an output that only fused
+work uses; a fused row has what its operation reads besides and writes, and the time that it adds. Lower bounds are
+added up in the same way, so that their sum holds for all rows together.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,9 +16,12 @@ from npuc.backends.cycle.certificates import certificate_columns, certificate_of
 from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.limits import is_edge_bound, least_cycles_of, limit_of
 from npuc.backends.cycle.stream import stream_row
-from npuc.compiler.analysis.cores import spread_traffic
-from npuc.compiler.analysis.elements import contract_widths, size_bytes
-from npuc.compiler.analysis.epilogue import (
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.cores import spread_traffic
+from npuc.compiler.analysis.nest.elements import contract_widths, size_bytes
+from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
+from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
+from npuc.compiler.analysis.timing.epilogue import (
     epilogues,
     fused_widths,
     moved_bytes,
@@ -28,12 +31,9 @@ from npuc.compiler.analysis.epilogue import (
     stage,
     vector_cycles,
 )
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import core_timings, pipeline
-from npuc.compiler.analysis.traffic import bytes_by_tensor
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, Scalar, TensorBytes
-from npuc.compiler.verify import location_of
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.vector import Fused, fused_with, is_stored
 from npuc.dialects.provenance import layer_of

@@ -2,7 +2,7 @@
 What contractions cost that run in turn (`npu.interleave`): one row for all of them.
 
 Time is the pipeline of their tile operations in turn, bytes are theirs, and what several keep whole is read once
-(`npuc.compiler.analysis.interleave`); over a pool of tiles (`memory.policy = "lru"`) both are those of its walk.
+(`npuc.compiler.analysis.timing.interleave`); over a pool of tiles (`memory.policy = "lru"`) both are those of its walk.
 Tensors are named as the nests do; of different ones with the same name, the later are numbered. Order and tile of the
 row's schedule are the first nest's, `native.schedules` has all of them.
 """
@@ -15,24 +15,24 @@ from npuc.backends.cycle.certificates import certificate_columns
 from npuc.backends.cycle.contract import schedule_row
 from npuc.backends.cycle.limits import edge_columns, is_edge_bound, least_cycles_of, limit_of
 from npuc.backends.cycle.pool import walks_of
-from npuc.compiler.analysis.elements import contract_widths, taken_bytes, whole_bytes
-from npuc.compiler.analysis.gemm import forward_sizes
-from npuc.compiler.analysis.interleave import (
+from npuc.compiler.analysis.lru import walk_pool
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import transposed
+from npuc.compiler.analysis.nest.elements import contract_widths, taken_bytes, whole_bytes
+from npuc.compiler.analysis.nest.gemm import forward_sizes
+from npuc.compiler.analysis.nest.traffic import TensorTraffic, bytes_by_tensor
+from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
+from npuc.compiler.analysis.timing.double_buffer import Timing
+from npuc.compiler.analysis.timing.interleave import (
     Widths,
     interleaved_compute,
     interleaved_pipeline,
     interleaved_traffic,
     tensor_names,
 )
-from npuc.compiler.analysis.joint_bounds import joint_certificate
-from npuc.compiler.analysis.lru import walk_pool
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import Timing
-from npuc.compiler.analysis.residency import transposed
-from npuc.compiler.analysis.traffic import TensorTraffic, bytes_by_tensor
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes
-from npuc.compiler.verify import location_of
 from npuc.dialects.npu import InterleaveOp
 from npuc.dialects.npu.shared import Together, joint_footprint, number_values
 from npuc.dialects.npu.syntax import schedule_text

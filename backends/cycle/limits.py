@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.compute import Compute, least_busy_cycles
-from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.compute import Compute, least_busy_cycles
+from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu.nest import Nest
 

@@ -15,14 +15,14 @@ from itertools import groupby
 
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.elements import contract_widths, whole_bytes
 from npuc.compiler.analysis.lru import Walk, walk_pool
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import Timing
-from npuc.compiler.analysis.traffic import TensorTraffic
-from npuc.compiler.errors import CapacityError
-from npuc.compiler.verify import location_of
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.elements import contract_widths, whole_bytes
+from npuc.compiler.analysis.nest.traffic import TensorTraffic
+from npuc.compiler.analysis.timing.double_buffer import Timing
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.verify import location_of
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import Role, layer_of, repeat_of, role_of
 

@@ -3,15 +3,15 @@ What operations without matrix work cost: vector work, moves, windows as matrice
 
 Each runs by itself, in series with the matrix work, and streams through SPM: its operands come from DRAM once, those
 that it needs twice a second time where they do not stay in between, and its results go there once
-(`analysis/streaming.py`). With double buffering the vector unit works while data moves, so the time is the larger of
-ops / lanes and the transfer; without it their sum. A value that is in SPM already is not read at all.
+(`analysis/timing/vector_traffic.py`). With double buffering the vector unit works while data moves, so the time is the
+larger of ops / lanes and the transfer; without it their sum. A value that is in SPM already is not read at all.
 """
 
 from xdsl.ir import Operation
 
-from npuc.compiler.analysis.epilogue import stream_cycles, vector_cycles
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.streaming import streamed
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.timing.epilogue import stream_cycles, vector_cycles
+from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.report import Kind, OpRow, Scalar, TensorBytes
 from npuc.dialects.npu import TensorWorkOp, VectorOp
 from npuc.dialects.npu.resident import Holder, not_moved

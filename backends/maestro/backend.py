@@ -11,16 +11,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
-from npuc.backends.hardware import Hardware
 from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_machine, mode_of
 from npuc.backends.maestro.price import Price, price_clusters, price_directives
 from npuc.backends.maestro.rows import buffer_need, contract_row, other_row
 from npuc.compiler.analysis.mapping.convert import to_clusters, to_maestro
 from npuc.compiler.analysis.mapping.levels import Unmappable, resolve
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
-from npuc.compiler.errors import CapacityError, SourceError
+from npuc.compiler.core.errors import CapacityError, SourceError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, Report, make_report
-from npuc.compiler.verify import location_of
 from npuc.dialects.mapping import Clusters, Mapping, MappingAttr
 from npuc.dialects.npu import (
     Col2ImOp,
@@ -34,6 +33,7 @@ from npuc.dialects.npu import (
     YieldOp,
 )
 from npuc.dialects.provenance import layer_of
+from npuc.hardware import Hardware
 
 FormT = TypeVar("FormT", Mapping, Clusters)
 FREE = (ViewOp, ConstantOp, YieldOp, InterleaveOp, FuncOp, ReturnOp, ModuleOp)

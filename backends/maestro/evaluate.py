@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.backends.hardware import Hardware, load_hardware
 from npuc.backends.maestro.machine import Mode, array_of, mode_of
 from npuc.compiler.analysis.mapping.batch.arrays import Mappings, read_levels
 from npuc.compiler.analysis.mapping.batch.build import mapping_arrays as build_arrays
@@ -31,11 +30,12 @@ from npuc.compiler.analysis.mapping.exact.contraction import contraction_of
 from npuc.compiler.analysis.mapping.exact.directives import cluster_levels
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.parity import Array, analyse
-from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.dialects.mapping import KINDS, KindName, Mapping, Problem
+from npuc.hardware import Hardware, load_hardware
 
 if TYPE_CHECKING:
-    from npuc.compiler.options import HardwareLike
+    from npuc.compiler.core.options import HardwareLike
 
 Floats = NDArray[np.float64]
 BATCH = 1_000

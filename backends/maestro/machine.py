@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from npuc.backends.hardware import Hardware
-from npuc.compiler.analysis.elements import BYTE, element_bits, widths_on
-from npuc.compiler.analysis.machine import as_written
+from npuc.compiler.analysis.machine.facts import as_written
 from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS
+from npuc.hardware import Hardware
 
 NAME = "maestro"
 UNLIMITED = (1 << 31) - 1

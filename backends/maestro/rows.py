@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.backends.maestro.price import Columns, Price
-from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of

@@ -8,15 +8,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
-from npuc.backends.hardware import Hardware
+from npuc.backends.roofline.iteration.steps import least_rows
 from npuc.backends.roofline.options import NAME, Options, check_rows, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import plan_rows
 from npuc.backends.roofline.summary import lane_totals, native_totals
-from npuc.compiler.analysis.iteration.steps import least_rows
-from npuc.compiler.errors import CapacityError
+from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.report import Report, make_report
 from npuc.dialects.train.base import TrainOp
+from npuc.hardware import Hardware
 
 
 class RooflineBackend:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from npuc.backends.roofline.iteration.best import rungs_of
+from npuc.backends.roofline.iteration.bounds import MOST_ACCESSES, Least, least_traffic, tile_bound, time_bound
+from npuc.backends.roofline.iteration.cache_plan import Plan, plan_of, residency
+from npuc.backends.roofline.iteration.intervals import Intervals, intervals_of
+from npuc.backends.roofline.iteration.timeline import Timeline
+from npuc.backends.roofline.iteration.trace import Trace
 from npuc.backends.roofline.options import Options
-from npuc.compiler.analysis.iteration.best import rungs_of
-from npuc.compiler.analysis.iteration.bounds import MOST_ACCESSES, Least, least_traffic, tile_bound, time_bound
-from npuc.compiler.analysis.iteration.intervals import Intervals, intervals_of
-from npuc.compiler.analysis.iteration.residency import Plan, plan_of, residency
-from npuc.compiler.analysis.iteration.timeline import Timeline
-from npuc.compiler.analysis.iteration.trace import Trace
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import Scalar
 
 

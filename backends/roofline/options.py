@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from npuc.backends.hardware import Hardware
-from npuc.backends.hardware.kinds import Value
-from npuc.backends.hardware.schema import KEYS
-from npuc.compiler.analysis.iteration.steps import Conventions
-from npuc.compiler.errors import CapacityError
+from npuc.backends.roofline.iteration.steps import Conventions
+from npuc.compiler.core.errors import CapacityError
+from npuc.hardware import Hardware
+from npuc.hardware.kinds import Value
+from npuc.hardware.schema import KEYS
 
 NAME = "roofline"
 MIB = 1 << 20

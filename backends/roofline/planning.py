@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from npuc.backends.roofline.iteration.best import Ladder, choose, in_chunks, ladder_of
+from npuc.backends.roofline.iteration.build import iteration_of
+from npuc.backends.roofline.iteration.cache_plan import Plan, residency
+from npuc.backends.roofline.iteration.steps import Conventions, Iteration
+from npuc.backends.roofline.iteration.timeline import Timeline, timeline
+from npuc.backends.roofline.iteration.trace import Trace, trace_of
 from npuc.backends.roofline.nearness import Nearness
 from npuc.backends.roofline.options import Options
-from npuc.compiler.analysis.iteration.best import Ladder, choose, in_chunks, ladder_of
-from npuc.compiler.analysis.iteration.build import iteration_of
-from npuc.compiler.analysis.iteration.residency import Plan, residency
-from npuc.compiler.analysis.iteration.steps import Conventions, Iteration
-from npuc.compiler.analysis.iteration.timeline import Timeline, timeline
-from npuc.compiler.analysis.iteration.trace import Trace, trace_of
 from npuc.dialects.train.signature import training_functions
 
 

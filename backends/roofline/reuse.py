@@ -1,9 +1,9 @@
 """
 From a module and a machine to what reuse saves: bytes by scope, and the capacities at which plans capture them.
 
-Plans are those of the ladder of `analysis/iteration/best.py`, up to the capacity in which everything fits. Where the
-options want the best plan of any capacity up to the given one, that is here the one that moves least: bytes are asked
-for, and throughput and bandwidth decide nothing.
+Plans are those of the ladder of `backends/roofline/iteration/best.py`, up to the capacity in which everything fits.
+Where the options want the best plan of any capacity up to the given one, that is here the one that moves least: bytes
+are asked for, and throughput and bandwidth decide nothing.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.hardware import Hardware
+from npuc.backends.roofline.iteration.best import everything, in_chunks, ladder_of, rungs_of
+from npuc.backends.roofline.iteration.cache_plan import residency
+from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, enough, reuse_of, within_steps
+from npuc.backends.roofline.iteration.steps import least_rows
+from npuc.backends.roofline.iteration.trace import Ints, Trace
 from npuc.backends.roofline.options import Options, check_rows, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import compulsory_bytes
-from npuc.compiler.analysis.iteration.best import everything, in_chunks, ladder_of, rungs_of
-from npuc.compiler.analysis.iteration.residency import residency
-from npuc.compiler.analysis.iteration.reuse import SCOPES, Reuse, enough, reuse_of, within_steps
-from npuc.compiler.analysis.iteration.steps import least_rows
-from npuc.compiler.analysis.iteration.trace import Ints, Trace
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.reuse import SHARES, CurvePoint, ReuseReport, ScopeReuse, Step
+from npuc.hardware import Hardware
 
 WITHIN, TOTAL = "intra-layer", "total"
 LEAST_GAIN = 0.05

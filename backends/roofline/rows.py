@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from npuc.backends.roofline.iteration.cache_plan import Plan
+from npuc.backends.roofline.iteration.prefetch import occupancy
+from npuc.backends.roofline.iteration.steps import Step, Tensor
+from npuc.backends.roofline.iteration.timeline import Timeline
+from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 from npuc.backends.roofline.options import Options
-from npuc.compiler.analysis.iteration.prefetch import occupancy
-from npuc.compiler.analysis.iteration.residency import Plan
-from npuc.compiler.analysis.iteration.steps import Step, Tensor
-from npuc.compiler.analysis.iteration.timeline import Timeline
-from npuc.compiler.analysis.iteration.trace import Bools, Ints, Trace
 from npuc.compiler.report import OpRow, Scalar, TensorBytes
 
 _GRADIENTS = {"gradient": "dY", "weight_gradient": "dW"}

@@ -7,10 +7,10 @@ from typing import get_args
 
 import numpy as np
 
+from npuc.backends.roofline.iteration.cache_plan import Plan
+from npuc.backends.roofline.iteration.timeline import Timeline
 from npuc.backends.roofline.options import Options
 from npuc.backends.roofline.rows import compulsory_bytes
-from npuc.compiler.analysis.iteration.residency import Plan
-from npuc.compiler.analysis.iteration.timeline import Timeline
 from npuc.compiler.report import Kind, Phase, Scalar, Totals
 
 

@@ -17,8 +17,8 @@ import typer
 
 from npuc.compiler.cli import check, compile, explain, fmt, lint, listing, map, opt, reuse, run, study, sweep
 from npuc.compiler.cli.shared import flush, prepare_streams, report_error
-from npuc.compiler.errors import UsageError
-from npuc.compiler.memory import without_cycle_collection
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.gc_pause import without_cycle_collection
 
 app = typer.Typer(
     name="npuc",
@@ -35,7 +35,7 @@ WrongCommandLine = cast("type[Exception]", typer.BadParameter.__mro__[1])
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from npuc.compiler.scoring import version
+        from npuc.compiler.driver.score import version
 
         print(f"npuc {version()}")
         raise typer.Exit(0)

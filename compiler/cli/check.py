@@ -22,11 +22,11 @@ from npuc.compiler.cli.shared import (
     Verb,
     parse_defines,
 )
-from npuc.compiler.errors import UsageError
-from npuc.compiler.options import DEFAULT_LEVEL, MAX_OPS, Only
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import DEFAULT_LEVEL, MAX_OPS, Only
 
 if TYPE_CHECKING:
-    from npuc.compiler.run import RunOptions
+    from npuc.compiler.driver.run import RunOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -59,7 +59,7 @@ def command(
     with Verb(debug):
         if limit != limit:
             raise UsageError("--limit nan: expected a number")
-        from npuc.backends.hardware import parse_setting
+        from npuc.hardware import parse_setting
 
         options: RunOptions = {
             "defines": parse_defines(define),
@@ -82,8 +82,8 @@ def compare_passes(source: str, options: RunOptions, *, only: Only = None, limit
 
     Raises `CheckError` for the first pass that changes the program.
     """
-    from npuc.compiler.check import PassCheck, check_program
-    from npuc.compiler.source import open_source
+    from npuc.compiler.driver.check import PassCheck, check_program
+    from npuc.frontends.source import open_source
 
     def show(outcome: PassCheck) -> None:
         if out or not quiet:

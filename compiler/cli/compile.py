@@ -39,15 +39,15 @@ from npuc.compiler.cli.shared import (
     write_folder,
     write_result,
 )
-from npuc.compiler.errors import UsageError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
-    from npuc.compiler.driver import Compilation
-    from npuc.compiler.options import CompileOptions, Say
-    from npuc.compiler.report.table import Rows
-    from npuc.compiler.run import RunOptions
-    from npuc.compiler.source import Source as Program
+    from npuc.compiler.core.options import CompileOptions, Say
+    from npuc.compiler.driver.compile import Compilation
+    from npuc.compiler.driver.run import RunOptions
+    from npuc.compiler.report.text.table import Rows
+    from npuc.frontends.source import Source as Program
 
 
 EMITTED = ("mlir", "trace", "scalesim")
@@ -136,8 +136,8 @@ def command(
     """Compile a network and print what one training step costs, a line a layer."""
     with Verb(debug):
         from npuc.backends.base import default_backend
-        from npuc.backends.hardware import parse_setting
-        from npuc.compiler.source import open_source
+        from npuc.frontends.source import open_source
+        from npuc.hardware import parse_setting
 
         shown: Rows | None = next((known for known in ROWS if known == rows), None)
         if shown is None:
@@ -209,8 +209,8 @@ def _outputs(
 
 def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
     """Compare the program before and after each pass of a compilation, on its hardware."""
-    from npuc.compiler.check import MAC_LIMIT
     from npuc.compiler.cli.check import compare_passes
+    from npuc.compiler.driver.check import MAC_LIMIT
 
     run: RunOptions = {
         "defines": options.get("defines"),
@@ -228,7 +228,7 @@ def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
 def _compile(
     source: Program, backends: Sequence[str], options: CompileOptions, outputs: Outputs, *, quiet: bool, verbose: bool
 ) -> Compilation:
-    from npuc.compiler.driver import compile_program
+    from npuc.compiler.driver.compile import compile_program
 
     result = compile_program(source, backends, options, _say(quiet))
     if verbose and not quiet:
@@ -245,7 +245,7 @@ def _write_scalesim(result: Compilation, options: CompileOptions, outputs: Outpu
 
     if outputs.reports is not None or outputs.topology is not None:
         from npuc.backends.cycle.export import report_files, topology_files
-        from npuc.backends.hardware import load_hardware
+        from npuc.hardware import load_hardware
 
         if outputs.reports is not None:
             write_folder(outputs.reports, report_files(result.reports[0]))
@@ -283,7 +283,7 @@ def _write(result: Compilation, outputs: Outputs) -> None:
     if outputs.program is not None and program is not None:
         write_result(outputs.program, program)
     if "-" not in (outputs.json, outputs.csv, outputs.program):
-        from npuc.compiler.report.table import print_report
+        from npuc.compiler.report.text.table import print_report
 
         console = make_console()
         for report in reports:

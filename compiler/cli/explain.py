@@ -35,12 +35,12 @@ from npuc.compiler.cli.shared import (
     terminal_width,
     write_result,
 )
-from npuc.compiler.errors import UsageError, did_you_mean
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.backends.cycle.explain import Explanation
-    from npuc.compiler.options import CompileOptions, Say
+    from npuc.compiler.core.options import CompileOptions, Say
     from npuc.compiler.report.layers import Line
     from npuc.compiler.report.model import OpRow
 
@@ -103,7 +103,7 @@ def command(
 ) -> None:
     """Explain the time of a layer: schedule, traffic, waits, a picture; with --devices what moves between devices."""
     with Verb(debug):
-        from npuc.backends.hardware import parse_setting
+        from npuc.hardware import parse_setting
 
         shared = plan_options(
             devices,
@@ -142,7 +142,7 @@ def command(
         if layer is None:
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
         check_needless({"--json": json, "--rows": rows})
-        from npuc.compiler.mapping_file import is_mapping_file
+        from npuc.compiler.driver.mapping_file import is_mapping_file
         from npuc.compiler.report.model import Phase
 
         if phase is not None and phase not in get_args(Phase):
@@ -190,10 +190,10 @@ def _mapped(source: str, layer: str, phase: str | None, options: CompileOptions,
     from npuc.backends.base import get_backend
     from npuc.backends.maestro.explain import explain_text
     from npuc.backends.maestro.machine import mapped_machine
-    from npuc.compiler.driver import lowered_module
+    from npuc.compiler.driver.compile import lowered_module
     from npuc.compiler.report.layers import by_layer
-    from npuc.compiler.source import open_source
     from npuc.dialects.npu import ContractOp
+    from npuc.frontends.source import open_source
 
     model, warnings = get_backend(MAPPED), list[str]()
     module, hardware = lowered_module(open_source(source), model, options, _teller(quiet), warnings)
@@ -225,10 +225,10 @@ def _explanations(
     from npuc.backends.cycle.backend import priced_operations
     from npuc.backends.cycle.compat import COMPAT
     from npuc.backends.cycle.explain import BACKWARD, Candidate, backward_products, certified_pair, compare, explain
-    from npuc.compiler.analysis.machine import machine_of
-    from npuc.compiler.driver import compile_program
+    from npuc.compiler.analysis.machine.facts import machine_of
+    from npuc.compiler.driver.compile import compile_program
     from npuc.compiler.report.layers import by_layer
-    from npuc.compiler.source import open_source
+    from npuc.frontends.source import open_source
 
     result = compile_program(open_source(source), [BACKEND], options, _teller(quiet))
     report, module = result.reports[0], result.modules[0]
@@ -251,8 +251,8 @@ def _explanations(
 def _program(source: str, layer: str, passes: str, options: CompileOptions) -> tuple[OpRow, ...]:
     """The products of a layer's backward pass, compiled by these passes after the lowering."""
     from npuc.backends.cycle.explain import backward_products
-    from npuc.compiler.driver import compile_program
-    from npuc.compiler.source import open_source
+    from npuc.compiler.driver.compile import compile_program
+    from npuc.frontends.source import open_source
 
     objective = options.get("objective", "time").replace("latency", "time")
     text = f"autodiff,lower-to-npu,{passes}schedule{{objective=OBJECTIVE}}"

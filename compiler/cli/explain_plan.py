@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.shared import check_target, make_console, write_result
-from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from npuc.backends.hardware import Hardware
-    from npuc.compiler.explain_plan import Choose
-    from npuc.compiler.options import CompileOptions
-    from npuc.compiler.report.plan_lines import PlanRows
+    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.explain.plan import Choose
+    from npuc.compiler.report.text.plan_lines import PlanRows
+    from npuc.hardware import Hardware
 
 ROWS: tuple[PlanRows, ...] = ("folded", "all")
 LISTED = 12
@@ -77,22 +77,22 @@ def show_plan(
     if shown is None:
         raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))
     from npuc.compiler.report.write import to_json
-    from npuc.compiler.source import open_source
+    from npuc.frontends.source import open_source
 
     check_target(json)
     choose: Choose | None = None if layer is None else lambda names: number_of(names, layer)
     if unlike is None:
-        from npuc.compiler.explain_plan import explain_plan
-        from npuc.compiler.lowering import EXACT
-        from npuc.compiler.report.plan_table import print_plan
+        from npuc.compiler.driver.lower import EXACT
+        from npuc.compiler.explain.plan import explain_plan
+        from npuc.compiler.report.text.plan import print_plan
 
         if options.get("exact_plan") and not quiet:
             print(f"npuc: {EXACT}", file=sys.stderr)
         plan = explain_plan(open_source(source), options, choose)
         text, show = to_json(plan), partial(print_plan, plan)
     else:
-        from npuc.compiler.explain_unequal import explain_unequal
-        from npuc.compiler.report.unequal_table import print_unequal
+        from npuc.compiler.explain.heterogeneous import explain_unequal
+        from npuc.compiler.report.text.heterogeneous import print_unequal
 
         shares = explain_unequal(open_source(source), options, unlike, choose)
         text, show = to_json(shares), partial(print_unequal, shares)
@@ -106,7 +106,7 @@ def _unlike_machine(hardware: str | None, settings: Sequence[str] | None, precis
     """The machine, if its devices are unlike; None for any other."""
     if hardware is None and not settings:
         return None
-    from npuc.backends.hardware import load_hardware, parse_setting
+    from npuc.hardware import load_hardware, parse_setting
 
     machine = load_hardware(hardware or {}, dict(map(parse_setting, settings or [])), precision)
     return machine if machine.written("network.groups") else None

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from npuc.compiler.cli.shared import Debug, Quiet, Verb, report_error, write_bytes
-from npuc.compiler.errors import NpucError, UsageError
+from npuc.compiler.core.errors import NpucError, UsageError
 
 SUFFIX = ".dsl"
 

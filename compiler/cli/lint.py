@@ -19,8 +19,8 @@ from npuc.compiler.cli.shared import (
     report_error,
     write_result,
 )
-from npuc.compiler.errors import NpucError, UsageError, did_you_mean
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import NpucError, UsageError, did_you_mean
+from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.frontends.dsl.lint import Finding
@@ -75,8 +75,8 @@ def _rules(select: list[str] | None, ignore: list[str] | None) -> list[str]:
 
 
 def _lint(path: str, defines: dict[str, int | str], rules: Sequence[str], max_ops: int) -> Sequence[Finding]:
-    from npuc.compiler.source import open_source
     from npuc.frontends.dsl.lint import lint_source
+    from npuc.frontends.source import open_source
 
     source = open_source(path)
     if source.format != "dsl":

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from npuc.compiler.cli.shared import Debug, Load, Verb
-from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError, did_you_mean
 
 WIDEST = 44
 
@@ -55,7 +55,7 @@ def _backends(_: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _hardware(_: list[str]) -> Iterator[tuple[str, str]]:
-    from npuc.backends.hardware import load_hardware, preset_names
+    from npuc.hardware import load_hardware, preset_names
 
     for name in preset_names():
         yield name, load_hardware(name).summary()
@@ -64,7 +64,7 @@ def _hardware(_: list[str]) -> Iterator[tuple[str, str]]:
 def _passes(load: list[str]) -> Iterator[tuple[str, str]]:
     import dataclasses
 
-    from npuc.compiler.pipeline import available_passes
+    from npuc.compiler.driver.passes import available_passes
 
     for name, factory in available_passes(load).items():
         try:

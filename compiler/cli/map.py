@@ -29,14 +29,14 @@ from npuc.compiler.cli.shared import (
     write_bytes,
     write_result,
 )
-from npuc.compiler.errors import SourceError, UsageError, did_you_mean
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
-    from npuc.compiler.analysis.mapping.search.run import Objective
-    from npuc.compiler.mapsearch.result import Result, Settings
-    from npuc.compiler.mapsearch.search import Search
-    from npuc.compiler.options import CompileOptions
+    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.explore.mapping.best import Objective
+    from npuc.compiler.explore.mapping.result import Result, Settings
+    from npuc.compiler.explore.mapping.search import Search
 
 BACKEND = "maestro"
 TILES = ("divisors", "any")
@@ -109,7 +109,7 @@ def command(
 ) -> None:
     """Search the best mapping of every contraction of a training step onto processing elements."""
     with Verb(debug):
-        from npuc.backends.hardware import parse_setting
+        from npuc.hardware import parse_setting
 
         settings = _settings(objective, mapper, budget, seed, levels, parallel, tiles)
         if rows not in ("folded", "all"):
@@ -146,9 +146,9 @@ def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
 
 def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, parallel: int, tiles: str) -> Settings:
     """What was asked for. Raises `UsageError`."""
-    from npuc.compiler.analysis.mapping.search.run import OBJECTIVES
-    from npuc.compiler.mapsearch.result import Settings
-    from npuc.compiler.mapsearch.search import MAPPERS
+    from npuc.compiler.explore.mapping.best import OBJECTIVES
+    from npuc.compiler.explore.mapping.result import Settings
+    from npuc.compiler.explore.mapping.search import MAPPERS
 
     wanted = "time" if objective == "latency" else objective
     _chosen("--objective", wanted, OBJECTIVES)
@@ -174,7 +174,7 @@ def _outputs(json: str | None, csv: str | None, program: str | None, plot: str |
         check_target(path)
     picture = None
     if plot is not None:
-        from npuc.compiler.figure import check_format
+        from npuc.compiler.core.figure import check_format
 
         picture = check_format(plot)
     return Outputs(json, csv, program, plot, picture, all_rows)
@@ -183,11 +183,11 @@ def _outputs(json: str | None, csv: str | None, program: str | None, plot: str |
 def _search(source: str, options: CompileOptions, settings: Settings, *, quiet: bool) -> tuple[Search, Result]:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.backends.base import get_backend
-    from npuc.compiler.driver import lowered_module
-    from npuc.compiler.mapsearch.search import Search
-    from npuc.compiler.memory import without_cycle_collection
-    from npuc.compiler.scoring import network_name
-    from npuc.compiler.source import open_source
+    from npuc.compiler.core.gc_pause import without_cycle_collection
+    from npuc.compiler.driver.compile import lowered_module
+    from npuc.compiler.driver.score import network_name
+    from npuc.compiler.explore.mapping.search import Search
+    from npuc.frontends.source import open_source
 
     def say(text: str) -> None:
         if not quiet:
@@ -215,8 +215,8 @@ def _search(source: str, options: CompileOptions, settings: Settings, *, quiet: 
 
 
 def _write(search: Search, result: Result, outputs: Outputs) -> None:
-    from npuc.compiler.mapsearch.result import to_csv, to_json
-    from npuc.compiler.scoring import version
+    from npuc.compiler.driver.score import version
+    from npuc.compiler.explore.mapping.result import to_csv, to_json
 
     if outputs.json is not None:
         write_result(outputs.json, to_json(result, version()))
@@ -229,10 +229,10 @@ def _write(search: Search, result: Result, outputs: Outputs) -> None:
         Printer(text).print_op(search.module)
         write_result(outputs.program, text.getvalue() + "\n")
     if outputs.plot is not None and outputs.picture is not None:
-        from npuc.compiler.mapsearch.picture import draw
+        from npuc.compiler.explore.mapping.picture import draw
 
         write_bytes(outputs.plot, draw(result, outputs.picture))
     if not outputs.on_stdout:
-        from npuc.compiler.mapsearch.table import print_result
+        from npuc.compiler.explore.mapping.table import print_result
 
         print_result(result, make_console(), all_rows=outputs.all_rows)

@@ -21,11 +21,11 @@ from npuc.compiler.cli.shared import (
     parse_defines,
     write_result,
 )
-from npuc.compiler.errors import UsageError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
-    from npuc.compiler.options import CompileOptions
+    from npuc.compiler.core.options import CompileOptions
     from npuc.compiler.report.reuse import ReuseReport
 
 
@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """Say how many bytes each scope of data reuse saves, and which cache captures it, by the model of roofline."""
     with Verb(debug):
-        from npuc.backends.hardware import parse_setting
+        from npuc.hardware import parse_setting
 
         if json == "-" and csv == "-":
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
@@ -67,7 +67,7 @@ def command(
         }
         report = _report(source, options, quiet=quiet)
         from npuc.compiler.report.reuse import to_csv
-        from npuc.compiler.report.reuse_table import print_reuse
+        from npuc.compiler.report.text.reuse import print_reuse
         from npuc.compiler.report.write import to_json
 
         for target, text in ((json, to_json), (csv, to_csv)):
@@ -84,9 +84,9 @@ def _report(source: str, options: CompileOptions, *, quiet: bool) -> ReuseReport
     from npuc.backends.base import get_backend
     from npuc.backends.roofline import BACKEND
     from npuc.backends.roofline.reuse import reuse_report
-    from npuc.compiler.driver import lowered_module
-    from npuc.compiler.scoring import network_name, version
-    from npuc.compiler.source import open_source
+    from npuc.compiler.driver.compile import lowered_module
+    from npuc.compiler.driver.score import network_name, version
+    from npuc.frontends.source import open_source
 
     def say(text: str) -> None:
         if not quiet:

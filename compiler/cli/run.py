@@ -25,15 +25,15 @@ from npuc.compiler.cli.shared import (
     parse_defines,
     write_bytes,
 )
-from npuc.compiler.errors import UsageError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from npuc.compiler.driver.run import RunOptions
     from npuc.compiler.interpreter.execute import Run
-    from npuc.compiler.run import RunOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -66,9 +66,9 @@ def command(
 ) -> None:
     """Execute the program in numpy: print the losses, or the outputs' sizes and means without a loss."""
     with Verb(debug):
-        from npuc.backends.hardware import parse_setting
-        from npuc.compiler.run import run_program
-        from npuc.compiler.source import open_source
+        from npuc.compiler.driver.run import run_program
+        from npuc.frontends.source import open_source
+        from npuc.hardware import parse_setting
 
         check_target(outputs)
         options: RunOptions = {
@@ -101,7 +101,7 @@ def read_arrays(path: str) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an `.npz` file by name. Raises `UsageError` for a file that is none, or holds Python objects."""
     import numpy as np
 
-    from npuc.compiler.boundary import Foreign
+    from npuc.compiler.core.foreign import Foreign
 
     def refused(error: BaseException) -> UsageError:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from npuc.compiler.errors import InternalError, NpucError, UsageError
-from npuc.compiler.options import CONVENTIONS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES
+from npuc.compiler.core.errors import InternalError, NpucError, UsageError
+from npuc.compiler.core.options import CONVENTIONS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npuc.compiler.options import CompileOptions
+    from npuc.compiler.core.options import CompileOptions
 
 Source = Annotated[
     str, typer.Argument(help="A .dsl, .mlir or .csv file, samples:NAME, or - for a .dsl on standard input.")
@@ -93,7 +93,7 @@ def plan_options(
     given: dict[str, object] = {name: value for name, value in chosen.items() if value is not None}
     given |= {name: True for name, value in (("exact_plan", exact_plan), ("zero", zero)) if value}
     if given and devices in (None, 1) and mesh is None and not varied:
-        from npuc.compiler.driver import needs_devices
+        from npuc.compiler.driver.compile import needs_devices
 
         raise needs_devices(*next(iter(given.items())), passes=passes)
     if devices == 1 and mesh is not None:

@@ -24,7 +24,7 @@ from npuc.compiler.cli.shared import (
     write_folder,
     write_result,
 )
-from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ def _only_of_thesis(asked: Asked) -> None:
 
 def _igo(asked: Asked) -> None:
     """Interleaved gradient orders."""
-    from npuc.compiler.figure import check_format
-    from npuc.compiler.study.igo.networks import MODELS
-    from npuc.compiler.study.igo.plot import draw
-    from npuc.compiler.study.igo.settings import SETTINGS, Setting
-    from npuc.compiler.study.igo.study import PRESETS, run_study
-    from npuc.compiler.study.igo.view import to_csv, to_json, to_text
+    from npuc.compiler.core.figure import check_format
+    from npuc.studies.igo.networks import MODELS
+    from npuc.studies.igo.plot import draw
+    from npuc.studies.igo.settings import SETTINGS, Setting
+    from npuc.studies.igo.study import PRESETS, run_study
+    from npuc.studies.igo.view import to_csv, to_json, to_text
 
     preset = _preset(asked, PRESETS)
     if asked.networks:
@@ -144,11 +144,11 @@ def _igo(asked: Asked) -> None:
 
 def _thesis(asked: Asked) -> None:
     """The roofline study."""
-    from npuc.backends.hardware import parse_setting
-    from npuc.compiler.study.thesis.figures import draw, figure_points, figures_of
-    from npuc.compiler.study.thesis.settings import PRESETS
-    from npuc.compiler.study.thesis.study import plan_study, run_study
-    from npuc.compiler.study.thesis.view import print_study, to_csv, to_json
+    from npuc.hardware import parse_setting
+    from npuc.studies.thesis.figures import draw, figure_points, figures_of
+    from npuc.studies.thesis.settings import PRESETS
+    from npuc.studies.thesis.study import plan_study, run_study
+    from npuc.studies.thesis.view import print_study, to_csv, to_json
 
     preset = _preset(asked, PRESETS)
     overrides = dict(parse_setting(item) for item in asked.settings)
@@ -173,11 +173,11 @@ def _thesis(asked: Asked) -> None:
 
 def _hypar(asked: Asked) -> None:
     """Layers over accelerators."""
-    from npuc.compiler.figure import check_format
-    from npuc.compiler.study.hypar.plot import draw
-    from npuc.compiler.study.hypar.settings import PRESETS
-    from npuc.compiler.study.hypar.study import plan_study, run_study
-    from npuc.compiler.study.hypar.view import print_study, to_csv, to_json
+    from npuc.compiler.core.figure import check_format
+    from npuc.studies.hypar.plot import draw
+    from npuc.studies.hypar.settings import PRESETS
+    from npuc.studies.hypar.study import plan_study, run_study
+    from npuc.studies.hypar.view import print_study, to_csv, to_json
 
     preset = _preset(asked, {name: name for name in PRESETS})
     _only_of_thesis(asked)
@@ -195,9 +195,9 @@ def _hypar(asked: Asked) -> None:
 
 def _crosscheck(asked: Asked) -> None:
     """The backends cycle and maestro."""
-    from npuc.backends.hardware import parse_setting
-    from npuc.compiler.study.crosscheck.study import DATAFLOWS, NETWORK, PRESETS, run_crosscheck
-    from npuc.compiler.study.crosscheck.view import print_crosscheck, to_csv, to_json
+    from npuc.hardware import parse_setting
+    from npuc.studies.crosscheck.study import DATAFLOWS, NETWORK, PRESETS, run_crosscheck
+    from npuc.studies.crosscheck.view import print_crosscheck, to_csv, to_json
 
     dataflows = PRESETS[_preset(asked, PRESETS)]
     if asked.plot is not None or asked.figures:
@@ -229,7 +229,7 @@ def _is_folder(path: str) -> bool:
 
 def _kinds(plot: str | None) -> tuple[str, ...]:
     """The kinds of picture to make, none without a target; checks that it can be written."""
-    from npuc.compiler.figure import check_format
+    from npuc.compiler.core.figure import check_format
 
     if plot is None:
         return ()

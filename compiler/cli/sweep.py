@@ -36,15 +36,15 @@ from npuc.compiler.cli.shared import (
     plan_options,
     write_bytes,
 )
-from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
-    from npuc.compiler.options import CompileOptions
-    from npuc.compiler.sweep.partial import Partial
-    from npuc.compiler.sweep.points import SweepPoint
-    from npuc.compiler.sweep.sweep import Sweep
-    from npuc.compiler.sweep.table import SweepRows
+    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.explore.sweep.partial import Partial
+    from npuc.compiler.explore.sweep.points import SweepPoint
+    from npuc.compiler.explore.sweep.sweep import Sweep
+    from npuc.compiler.explore.sweep.table import SweepRows
 
 ROWS: tuple[SweepRows, ...] = ("folded", "all")
 MESSAGES_SHOWN = 20
@@ -102,10 +102,10 @@ def command(
     """Score a network at every combination of values of hardware keys, parameters and options."""
     with Verb(debug):
         from npuc.backends.base import default_backend
-        from npuc.backends.hardware import parse_setting
-        from npuc.compiler.source import open_source
-        from npuc.compiler.sweep.axes import read_vary
-        from npuc.compiler.sweep.sweep import Sweep
+        from npuc.compiler.explore.sweep.axes import read_vary
+        from npuc.compiler.explore.sweep.sweep import Sweep
+        from npuc.frontends.source import open_source
+        from npuc.hardware import parse_setting
 
         varied = read_vary(vary or [])
         shown: SweepRows | None = next((known for known in ROWS if known == rows), None)
@@ -150,11 +150,11 @@ def command(
         sweep = Sweep(opened, varied, backend, options)
         points = _run(sweep, csv, restart=restart, jobs=jobs, quiet=quiet)
         if plot is not None and kind is not None:
-            from npuc.compiler.sweep.picture import draw_sweep
+            from npuc.compiler.explore.sweep.picture import draw_sweep
 
             write_bytes(plot, draw_sweep(sweep.title, sweep.compare(points), kind))
         if csv != "-":
-            from npuc.compiler.sweep.table import print_sweep
+            from npuc.compiler.explore.sweep.table import print_sweep
 
             print_sweep(sweep.title, sweep.compare(points), make_console(), rows=shown, backend=sweep.backend)
         if any(point.error is not None for point in points):
@@ -162,14 +162,14 @@ def command(
 
 
 def _picture_kind(path: str) -> str:
-    from npuc.compiler.figure import check_format
+    from npuc.compiler.core.figure import check_format
 
     return check_format(path)
 
 
 def _run(sweep: Sweep, csv: str | None, *, restart: bool, jobs: int, quiet: bool) -> list[SweepPoint]:
     """All points, which are written as they come. What is to be told goes to standard error."""
-    from npuc.compiler.sweep.partial import Partial, header, line
+    from npuc.compiler.explore.sweep.partial import Partial, header, line
 
     special = csv is not None and csv != "-" and os.path.exists(csv) and not os.path.isfile(csv)
     if csv is None or csv == "-" or special:
@@ -232,7 +232,7 @@ class _Told:
 
     def new(self, point: SweepPoint) -> Iterator[str]:
         """What is to be told of a point, that was not told before."""
-        from npuc.compiler.sweep.points import point_text
+        from npuc.compiler.explore.sweep.points import point_text
 
         messages = list(point.messages)
         if point.error is not None:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from npuc.compiler.layers.base import Array
-from npuc.dialects.dist import (
+from npuc.dialects.distributed import (
     AddendOp,
     AllGatherOp,
     AllReduceOp,

@@ -16,13 +16,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.errors import Location, SourceError
+from npuc.compiler.core.errors import Location, SourceError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.interpreter.collectives import Arrays, Wire, exchange
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers.base import Array
-from npuc.compiler.verify import location_of
-from npuc.dialects.dist import (
+from npuc.dialects.distributed import (
     AllGatherOp,
     CopyOp,
     DistOp,

@@ -19,7 +19,8 @@ from xdsl.interpreters.func import FuncFunctions
 from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Attribute, Operation
 
-from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.interpreter.devices import Traffic, run_on_devices, sharding_of, together
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
@@ -27,8 +28,7 @@ from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
 from npuc.compiler.interpreter.train import TrainFunctions
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS
-from npuc.compiler.verify import location_of
-from npuc.dialects.dist import Sharding, argument_sharding, global_type, mesh_of, result_sharding
+from npuc.dialects.distributed import Sharding, argument_sharding, global_type, mesh_of, result_sharding
 from npuc.dialects.npu import ApplyOp, VectorOp
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of

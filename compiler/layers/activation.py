@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptValue, Value, channels_of, check_value
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer
 from npuc.compiler.layers.channels import columns, over_channels

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, IntOrInts, Value, image_size
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Layer, OpT, Work
 from npuc.compiler.layers.cuts import image_cuts

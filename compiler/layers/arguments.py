@@ -13,7 +13,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import AnyFloat, bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from npuc.compiler.errors import either
+from npuc.compiler.core.errors import either
 from npuc.dialects.tensors import element_text, tensor_type
 from npuc.dialects.train.rules import integer_range
 

@@ -7,7 +7,7 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat, i1, i8, i32
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Operand, Value, check_value, element_type
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, PerElementLayer, broadcast_cuts
 from npuc.compiler.layers.cuts import reduce_cuts

@@ -17,7 +17,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.layers.base import Emit, Gradients, Kind, Layer, OpT, params_of
-from npuc.dialects.dist.collective import (
+from npuc.dialects.distributed.collective import (
     AddendOp,
     AllGatherOp,
     AllReduceOp,
@@ -31,7 +31,7 @@ from npuc.dialects.dist.collective import (
     SliceOp,
     levels_of,
 )
-from npuc.dialects.dist.mesh import mesh_around
+from npuc.dialects.distributed.mesh import mesh_around
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import AffineOp
 from npuc.dialects.train.base import Param

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Operand, Value
 from npuc.compiler.layers.arithmetic import as_tensors, binary, reduce_to
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, broadcast_cuts

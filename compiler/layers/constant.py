@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInt, check_value, element_type
 from npuc.compiler.layers.base import Array, Kind, Layer
 from npuc.dialects.tensors import shape_of, tensor_of

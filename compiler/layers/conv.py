@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import (
     IMAGE,
     ArgumentError,

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, IntOrInts, OptInt, OptInts, OptValue, Value, per_axis
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.conv import (

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptInt, OptValue, Value, element_type, weight_element
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, Work, elements, result_elements
 from npuc.compiler.layers.cuts import row_cuts

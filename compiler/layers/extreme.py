@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import OptInt, OptInts, Value, normal_axis
 from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, PerElementLayer, elements, slabs
 from npuc.compiler.layers.cuts import same_axes

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, IndexOrInts, Value, check_positive, element_type, normal_axis
 from npuc.compiler.layers.base import (
     Array,

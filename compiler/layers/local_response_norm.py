@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, channels_of, check_not_negative, check_positive
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, derivative
 from npuc.compiler.layers.cuts import same_axes

@@ -18,7 +18,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import (
     ArgumentError,
     Value,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value
 from npuc.compiler.layers.arithmetic import negated, scaled
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Operand, Value, check_value
 from npuc.compiler.layers.arithmetic import binary, negated, reduce_to
 from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer

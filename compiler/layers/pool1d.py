@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptInt, Padding, Value, rank_exactly
 from npuc.compiler.layers.pool import as_image, avg_pool, max_pool
 from npuc.compiler.layers.shape import view

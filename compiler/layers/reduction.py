@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptInts, Value, normal_axes, normal_axis
 from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, PerElementLayer, derivative, elements, slabs
 from npuc.compiler.layers.cuts import same_axes

@@ -11,7 +11,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, check_not_negative
 from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, derivative, elements
 from npuc.compiler.layers.cuts import row_cuts

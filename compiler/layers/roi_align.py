@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import IMAGE, ArgumentError, IntOrInts, Value, image_size, rank_exactly
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Layer, Work, derivative, elements, told_of
 from npuc.dialects.tensors import shape_of

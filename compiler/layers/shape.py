@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInts, Value, new_axis, normal_axes, normal_axis
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, broadcast_cuts, elements
 from npuc.compiler.layers.cuts import reshape_cuts

@@ -5,7 +5,7 @@ from math import erf, pi, sqrt
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, check_word
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder
+from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import (
     IMAGE,
     ArgumentError,

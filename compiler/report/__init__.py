@@ -6,7 +6,7 @@ What a backend says about a program: the report, its totals, and its forms for m
     report.totals["seconds"]; report.to_json(); report.to_csv()
 
 The fields and their units are those of `docs/report.md`, schema `npuc.report/1`; `report_schema.json` beside this file
-is their JSON Schema. The table for people is `npuc.compiler.report.table`.
+is their JSON Schema. The table for people is `npuc.compiler.report.text.table`.
 """
 
 from npuc.compiler.report.model import (

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from npuc.compiler.options import MEMORY_KINDS
+from npuc.compiler.core.options import MEMORY_KINDS
 
 SCHEMA = "npuc.report/1"
 

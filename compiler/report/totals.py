@@ -11,7 +11,7 @@ from typing import get_args
 
 from msgspec.structs import astuple
 
-from npuc.compiler.errors import InternalError
+from npuc.compiler.core.errors import InternalError
 from npuc.compiler.report.model import (
     HardwareDict,
     Kind,

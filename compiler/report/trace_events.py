@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.model import OpRow, Report, Scalar
 
 TRACKS = ("array", "vector unit", "DRAM in", "DRAM out")

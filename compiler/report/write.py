@@ -14,12 +14,12 @@ from typing import cast
 
 import msgspec
 
-from npuc.compiler.errors import InternalError
+from npuc.compiler.core.errors import InternalError
+from npuc.compiler.report.heterogeneous import UnequalReport
 from npuc.compiler.report.model import OpRow, Report, Totals
 from npuc.compiler.report.plan import PlanReport
 from npuc.compiler.report.reuse import ReuseReport
 from npuc.compiler.report.totals import total
-from npuc.compiler.report.unequal import UnequalReport
 
 LINES = ("ops", "certificates", "scopes", "curve", "layers")
 """Lists of which each entry is a line."""

@@ -1,8 +1,8 @@
 """
 npuc's passes, as factories that import only what is asked for.
 
-One pass a file: `lower_to_npu.py` holds the pass `lower-to-npu`, class `LowerToNpuPass`. Files are found by
-themselves; those whose name begins with an underscore are helpers of passes.
+One pass a folder: `lower_to_npu` holds the pass `lower-to-npu`, class `LowerToNpuPass`, and what only this pass needs
+or needs first of all. Folders are found by themselves.
 """
 
 from collections.abc import Callable
@@ -24,5 +24,5 @@ def _factory(module: str) -> Callable[[], type[ModulePass]]:
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """npuc's own passes by name, sorted."""
-    modules = sorted(info.name for info in iter_modules(__path__) if not info.ispkg and not info.name.startswith("_"))
+    modules = sorted(info.name for info in iter_modules(__path__) if info.ispkg and not info.name.startswith("_"))
     return {module.replace("_", "-"): _factory(module) for module in modules}

@@ -11,11 +11,11 @@ from typing import Any, Union, get_args, get_origin
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.errors import either
-from npuc.frontends.dsl.source import Source
+from npuc.compiler.core.errors import either
 from npuc.frontends.dsl.spellings import argument_hint
 from npuc.frontends.dsl.syntax import Argument, Call
 from npuc.frontends.dsl.values import Fault, Value, describe, is_integer, is_number, literal_text
+from npuc.frontends.source_text import Source
 
 
 class Required:

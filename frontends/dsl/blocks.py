@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from npuc.frontends.dsl.parser import parse
 from npuc.frontends.dsl.program import Routine
-from npuc.frontends.dsl.source import Diagnostics, Source
+from npuc.frontends.dsl.syntax.parser import parse
+from npuc.frontends.source_text import Diagnostics, Source
 
 _HEAD = re.compile(r"^block (\w+)\(", re.MULTILINE)
 

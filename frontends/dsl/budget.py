@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.options import MAX_OPS
 from npuc.frontends.dsl.naming import Frame
-from npuc.frontends.dsl.source import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, Source
 
 STEPS_PER_OP = 25
 MAX_NESTING = 100

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.compiler.builder import GraphBuilder, TooManyOps
-from npuc.compiler.errors import SourceError, did_you_mean
+from npuc.compiler.core.builder import GraphBuilder, TooManyOps
+from npuc.compiler.core.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
 from npuc.compiler.layers.arguments import ELEMENT_TYPES, ArgumentError
 from npuc.dialects.tensors import element_text, shape_of, tensor_type
@@ -31,7 +31,6 @@ from npuc.frontends.dsl.budget import Budget
 from npuc.frontends.dsl.expressions import MINUS, Expressions
 from npuc.frontends.dsl.naming import Frame, Names, Slot
 from npuc.frontends.dsl.program import Routine
-from npuc.frontends.dsl.source import Place, argument_mistake
 from npuc.frontends.dsl.syntax import Argument, Call, Expr, ListOf, Name
 from npuc.frontends.dsl.values import (
     Fault,
@@ -44,6 +43,7 @@ from npuc.frontends.dsl.values import (
     kind_of,
     literal_text,
 )
+from npuc.frontends.source_text import Place, argument_mistake
 
 PARAM = Signature(
     "param",

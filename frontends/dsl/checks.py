@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator
 
 from npuc.frontends.dsl.program import Program, Routine
-from npuc.frontends.dsl.source import Diagnostics, Place
 from npuc.frontends.dsl.spellings import layer_hint
 from npuc.frontends.dsl.syntax import (
     Assignment,
@@ -17,6 +16,7 @@ from npuc.frontends.dsl.syntax import (
     reads,
     walk,
 )
+from npuc.frontends.source_text import Diagnostics, Place
 
 
 def check(program: Program, functions: Collection[str], diagnostics: Diagnostics) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import cast
 
-from npuc.compiler.errors import UsageError, nearest
+from npuc.compiler.core.errors import UsageError, nearest
 from npuc.frontends.dsl.values import MAX_INTEGER, Value, describe, is_integer, kind_of
 
 _INTEGER = re.compile(r"[+-]?\d+")

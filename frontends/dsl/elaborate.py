@@ -8,11 +8,11 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp, TensorType, i32, i64
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder, Optimizer
-from npuc.compiler.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.core.builder import GraphBuilder, Optimizer
+from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.core.options import MAX_OPS
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.optimizer import OPTIMIZERS, option_problem, options_problem
-from npuc.compiler.options import MAX_OPS
 from npuc.dialects.tensors import element_text, tensor_type
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature, convert, match_arguments
@@ -23,9 +23,9 @@ from npuc.frontends.dsl.checks import check
 from npuc.frontends.dsl.defines import check_names, fitting
 from npuc.frontends.dsl.naming import Frame, Slot
 from npuc.frontends.dsl.program import Program, load_program
-from npuc.frontends.dsl.source import Diagnostics, Place
 from npuc.frontends.dsl.statements import Statements
 from npuc.frontends.dsl.values import Fault, Poisoned, Value, describe, literal_text
+from npuc.frontends.source_text import Diagnostics, Place
 
 
 class Elaboration(Statements):

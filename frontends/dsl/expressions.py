@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from npuc.compiler.errors import did_you_mean
+from npuc.compiler.core.errors import did_you_mean
 from npuc.frontends.dsl.arithmetic import boolean, combine, item, negate
 from npuc.frontends.dsl.budget import Budget
 from npuc.frontends.dsl.naming import Frame, Slot
-from npuc.frontends.dsl.source import Place
 from npuc.frontends.dsl.spellings import value_hint
 from npuc.frontends.dsl.syntax import (
     Call,
@@ -26,6 +25,7 @@ from npuc.frontends.dsl.syntax import (
     Unary,
 )
 from npuc.frontends.dsl.values import Fault, Poison, Poisoned, Value, checked_list, describe
+from npuc.frontends.source_text import Place
 
 MINUS = "neg"
 """The function that a minus before a tensor stands for."""

@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl.binding import match_arguments
 from npuc.frontends.dsl.calls import Calls
 from npuc.frontends.dsl.naming import Frame, Slot
 from npuc.frontends.dsl.program import Routine
-from npuc.frontends.dsl.source import ArgumentMistake, Place, argument_mistake
 from npuc.frontends.dsl.syntax import Argument, Call, Literal, Name, Operation, walk
 from npuc.frontends.dsl.values import Value
+from npuc.frontends.source_text import ArgumentMistake, Place, argument_mistake
 
 
 class Refusal(Exception):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from npuc.compiler.errors import Location
-from npuc.frontends.dsl.source import Place, Source
+from npuc.compiler.core.errors import Location
 from npuc.frontends.dsl.values import Poison, Value
+from npuc.frontends.source_text import Place, Source
 
 
 def join(prefix: str, name: str) -> str:

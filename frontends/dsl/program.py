@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from npuc.compiler.errors import NpucError, SourceError
+from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.frontends import SAMPLES, read_text
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature
-from npuc.frontends.dsl.parser import parse
-from npuc.frontends.dsl.source import Diagnostics, Place, Source
 from npuc.frontends.dsl.syntax import Definition, Expr, Import, ListOf, Literal, Unary
+from npuc.frontends.dsl.syntax.parser import parse
 from npuc.frontends.dsl.values import literal_text
+from npuc.frontends.source_text import Diagnostics, Place, Source
 
 _MAX_IMPORT_DEPTH = 32
 

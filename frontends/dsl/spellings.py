@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from npuc.compiler.errors import nearest
+from npuc.compiler.core.errors import nearest
 
 _LAYERS: Mapping[str, str] = {
     "attention": "multi_head_attention(x, heads)",

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import OpResult
 
-from npuc.compiler.builder import GraphBuilder
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.builder import GraphBuilder
+from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.arithmetic import integer
 from npuc.frontends.dsl.budget import Abort, Budget, Loop, max_steps
 from npuc.frontends.dsl.invocation import Invocations, Refusal
 from npuc.frontends.dsl.naming import Frame, Slot, join
 from npuc.frontends.dsl.program import Routine
-from npuc.frontends.dsl.source import Diagnostics
 from npuc.frontends.dsl.syntax import Name, Statement
 from npuc.frontends.dsl.values import POISON, Fault, Poison, Poisoned, Value, describe, literal_text
+from npuc.frontends.source_text import Diagnostics
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from npuc.compiler.errors import did_you_mean, nearest
+from npuc.compiler.core.errors import did_you_mean, nearest
 from npuc.dialects.mapping import KINDS, Cluster, Directive, Extent, KindName, Map, Sz
-from npuc.frontends.dsl.source import Diagnostics, Source
 from npuc.frontends.maestro.numbers import in_range, integer, is_number
 from npuc.frontends.maestro.outline import PARTS, Block
 from npuc.frontends.maestro.words import Reader, Word
+from npuc.frontends.source_text import Diagnostics, Source
 
 _KINDS: dict[str, KindName] = {kind: kind for kind in KINDS}
 _MAPS = ("SpatialMap", "TemporalMap")

@@ -17,9 +17,9 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder, TooManyOps, function_name
-from npuc.compiler.errors import Location, SourceError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.builder import GraphBuilder, TooManyOps, function_name
+from npuc.compiler.core.errors import Location, SourceError
+from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.mapping import Mapping, Problem, shared_mapping
 from npuc.dialects.mapping import Role as Tensor
 from npuc.dialects.provenance import MAPPING, Role

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from npuc.compiler.errors import did_you_mean, either
+from npuc.compiler.core.errors import did_you_mean, either
 from npuc.dialects.mapping import Cluster, Map, Mapping, Problem, Sz
 from npuc.dialects.mapping.directives import MOST_CLUSTERS
 from npuc.dialects.mapping.problem import OUTPUT, SLIDES, KindName
-from npuc.frontends.dsl.source import Diagnostics, Source
 from npuc.frontends.maestro.body import Body, Written
 from npuc.frontends.maestro.numbers import LARGEST
 from npuc.frontends.maestro.words import Word
+from npuc.frontends.source_text import Diagnostics, Source
 
 MOST_SPATIAL = 2
 _CONVOLUTION = ("N", "G", "K", "C", "R", "S", "Y", "X", "Y'", "X'")

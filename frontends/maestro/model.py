@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NoReturn
 
-from npuc.compiler.errors import Location, SourceError
+from npuc.compiler.core.errors import Location, SourceError
 from npuc.dialects.mapping import Mapping
-from npuc.frontends.dsl.source import Diagnostics
+from npuc.frontends.source_text import Diagnostics
 
 
 @dataclass(frozen=True)

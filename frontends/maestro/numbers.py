@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from npuc.frontends.dsl.source import Diagnostics
 from npuc.frontends.maestro.words import Reader, Word
+from npuc.frontends.source_text import Diagnostics
 
 LARGEST = 2**31 - 1
 """The largest number that a file may hold: MAESTRO's are 32 bits wide."""

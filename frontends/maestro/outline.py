@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from npuc.compiler.errors import SourceError, did_you_mean
-from npuc.frontends.dsl.source import Diagnostics, Source
+from npuc.compiler.core.errors import SourceError, did_you_mean
 from npuc.frontends.maestro.numbers import integer
 from npuc.frontends.maestro.words import Reader, Word, is_glued, words_of
+from npuc.frontends.source_text import Diagnostics, Source
 
 PARTS = ("Type", "Stride", "Dimensions", "Dataflow")
 """What the body of a layer is made of."""

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from npuc.compiler.errors import SourceError
-from npuc.frontends.dsl.source import Diagnostics, Source
+from npuc.compiler.core.errors import SourceError
 from npuc.frontends.maestro.body import Body, Written, read_body
 from npuc.frontends.maestro.check import Checker
 from npuc.frontends.maestro.model import MappedLayer, MappingFile, WrongLayer
 from npuc.frontends.maestro.outline import Block, outline
 from npuc.frontends.maestro.words import Word
+from npuc.frontends.source_text import Diagnostics, Source
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9_\-+./]")
 

@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from npuc.compiler.errors import SourceError
-from npuc.frontends.dsl.source import Place, Source
+from npuc.compiler.core.errors import SourceError
+from npuc.frontends.source_text import Place, Source
 
 SEPARATORS = " \t,->():;"
 _WORD = re.compile(f"[^{re.escape(SEPARATORS)}]+")

@@ -15,9 +15,9 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import GraphBuilder, TooManyOps, function_name
-from npuc.compiler.errors import Location, SourceError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.builder import GraphBuilder, TooManyOps, function_name
+from npuc.compiler.core.errors import Location, SourceError
+from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.provenance import REPEAT, SPARSITY, Role, repeat_attr, sparsity_attr
 from npuc.dialects.tensors import tensor_of
 from npuc.dialects.train.base import TrainOp

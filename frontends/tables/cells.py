@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
 
-from npuc.compiler.errors import Location, SourceError
+from npuc.compiler.core.errors import Location, SourceError
 from npuc.frontends.tables.model import LARGEST
 
 _CELLS = {sep: re.compile(rf' *"((?:[^"]|"")*)" *(?={sep}|$)|([^{sep}]*)') for sep in (",", "\t")}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from npuc.compiler.errors import Location, SourceError, SourceErrors
+from npuc.compiler.core.errors import Location, SourceError, SourceErrors
 from npuc.dialects.train.base import MAX_ELEMENTS
 from npuc.frontends.tables.cells import Cell, Line, RowReader, lines_of
 from npuc.frontends.tables.model import Convolution, Product, Table, TableLayer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType, f64, i1, i32
 from xdsl.ir import SSAValue
 
-from npuc.compiler.builder import Optimizer
+from npuc.compiler.core.builder import Optimizer
 from npuc.dialects.tensors import shape_of, tensor_type
 from tests.calls import Call, Shape, all_calls
 from tests.networks import Net

@@ -20,7 +20,7 @@ from importlib import invalidate_caches
 from pathlib import Path
 from unittest import mock
 
-from npuc.compiler.errors import NpucError
+from npuc.compiler.core.errors import NpucError
 from tests.docs.pages import FOLDER, NAMES, ROOT, Block, Command, blocks_of, commands_of, matches
 from tests.docs.shell import Shell
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from npuc.compiler.study.igo.lru import BY_ROWS, PAPER, PROTOTYPE, Assumptions, LruCosts
-from npuc.compiler.study.igo.networks import MODELS, workloads
-from npuc.compiler.study.igo.products import Size
-from npuc.compiler.study.igo.rivals import RIVALS
-from npuc.compiler.study.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.compiler.study.igo.study import PRESETS, Line, Row, Study, run_study
-from npuc.compiler.study.igo.times import Cut, layer_times
+from npuc.studies.igo.lru import BY_ROWS, PAPER, PROTOTYPE, Assumptions, LruCosts
+from npuc.studies.igo.networks import MODELS, workloads
+from npuc.studies.igo.products import Size
+from npuc.studies.igo.rivals import RIVALS
+from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
+from npuc.studies.igo.study import PRESETS, Line, Row, Study, run_study
+from npuc.studies.igo.times import Cut, layer_times
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 

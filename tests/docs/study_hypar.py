@@ -6,11 +6,11 @@ The tables and the figure of docs/study-hypar.md: the study as it runs, between 
 
 from collections.abc import Iterator, Mapping
 
-from npuc.compiler.study.hypar.claims import Row
-from npuc.compiler.study.hypar.plot import draw
-from npuc.compiler.study.hypar.settings import BASE, OURS, SCALES, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES
-from npuc.compiler.study.hypar.study import Study, plan_study, run_study
-from npuc.compiler.study.hypar.view import tables_of, value_text
+from npuc.studies.hypar.claims import Row
+from npuc.studies.hypar.plot import draw
+from npuc.studies.hypar.settings import BASE, OURS, SCALES, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES
+from npuc.studies.hypar.study import Study, plan_study, run_study
+from npuc.studies.hypar.view import tables_of, value_text
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 

@@ -8,11 +8,11 @@ The tables and figures of docs/study-thesis.md: the study as it runs, between ma
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from npuc.compiler.study.thesis.claims import Row
-from npuc.compiler.study.thesis.figures import FIGURES, draw, figure_points
-from npuc.compiler.study.thesis.settings import Value
-from npuc.compiler.study.thesis.study import Plan, Study, plan_study, run_study
-from npuc.compiler.study.thesis.view import tolerance_text, value_text
+from npuc.studies.thesis.claims import Row
+from npuc.studies.thesis.figures import FIGURES, draw, figure_points
+from npuc.studies.thesis.settings import Value
+from npuc.studies.thesis.study import Plan, Study, plan_study, run_study
+from npuc.studies.thesis.view import tolerance_text, value_text
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 

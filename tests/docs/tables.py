@@ -7,11 +7,11 @@ The tables of docs/hardware.md that come from the program, between markers.
 from collections.abc import Iterable, Iterator, Mapping
 
 from npuc.backends.base import built_in
-from npuc.backends.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
-from npuc.backends.hardware.kinds import Flag, Integer, Limit, OneOf, Real, Rows, Text, Value
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import UsageError
-from npuc.compiler.options import UNLIMITED
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import UNLIMITED
+from npuc.compiler.driver.compile import compile_source
+from npuc.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
+from npuc.hardware.kinds import Flag, Integer, Limit, OneOf, Real, Rows, Text, Value
 from tests.docs.pages import FOLDER
 
 NETWORK = """

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Struct
 
 from npuc.backends.base import built_in
-from npuc.compiler.errors import CapacityError, CheckError, InternalError, SourceError, UsageError
+from npuc.compiler.core.errors import CapacityError, CheckError, InternalError, SourceError, UsageError
 from npuc.compiler.report import OpRow, Report, ScheduleRow, StepMemory, Totals
 from npuc.compiler.report.model import Kind, Phase
 from npuc.frontends.dsl.lint import RULES

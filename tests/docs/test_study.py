@@ -2,8 +2,8 @@
 
 import pytest
 
-from npuc.compiler.study.igo.settings import LARGE, SMALL, Setting
-from npuc.compiler.study.igo.study import run_study
+from npuc.studies.igo.settings import LARGE, SMALL, Setting
+from npuc.studies.igo.study import run_study
 from tests.docs.pages import read_page
 from tests.docs.study import CHANGES, TABLES, averages, network_row
 from tests.docs.tables import begin, end

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from npuc.compiler.options import Strategy
-from npuc.compiler.study.hypar.networks import Network, gigabytes
-from npuc.compiler.study.hypar.results import needed_seconds, peak_seconds
-from npuc.compiler.study.hypar.settings import SCALES, published
-from npuc.compiler.study.hypar.study import plan_study, result_of, run_study
-from npuc.compiler.study.hypar.view import value_text
+from npuc.compiler.core.options import Strategy
+from npuc.studies.hypar.networks import Network, gigabytes
+from npuc.studies.hypar.results import needed_seconds, peak_seconds
+from npuc.studies.hypar.settings import SCALES, published
+from npuc.studies.hypar.study import plan_study, result_of, run_study
+from npuc.studies.hypar.view import value_text
 from tests.docs.pages import FOLDER, read_page
 from tests.docs.study_hypar import PICTURE, tables
 from tests.docs.tables import begin, end

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from npuc.compiler.study.thesis.figures import FIGURES
-from npuc.compiler.study.thesis.study import plan_study, run_study
-from npuc.compiler.study.thesis.view import value_text
+from npuc.studies.thesis.figures import FIGURES
+from npuc.studies.thesis.study import plan_study, run_study
+from npuc.studies.thesis.view import value_text
 from tests.docs.pages import FOLDER, read_page
 from tests.docs.study_thesis import PICTURES, PLANS, claim_rows
 from tests.docs.tables import begin, end

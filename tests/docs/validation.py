@@ -14,12 +14,12 @@ from functools import cache
 from statistics import median
 
 from npuc.backends.cycle.export import topology_files
-from npuc.backends.hardware import load_hardware
 from npuc.compiler import compile_source
-from npuc.compiler.driver import compile_program
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.report import OpRow
-from npuc.compiler.source import open_source
+from npuc.frontends.source import open_source
+from npuc.hardware import load_hardware
 from tests.docs.pages import FOLDER, ROOT
 from tests.docs.tables import filled
 

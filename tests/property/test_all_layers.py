@@ -7,10 +7,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from npuc.compiler.check import nudged, random_data, run_results
-from npuc.compiler.driver import compile_source
+from npuc.compiler.driver.check import nudged, random_data, run_results
+from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.driver.run import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
-from npuc.compiler.run import stamp_default_target
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.errors import SourceError, SourceErrors
+from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.compiler.layers import get_functions
 from npuc.frontends import read_source
 from npuc.frontends.dsl.binding import signature_of

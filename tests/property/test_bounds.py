@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.bounds import certificate, lower_bound_bits, points_inside
-from npuc.compiler.analysis.elements import Bits, taken_bytes
-from npuc.compiler.analysis.traffic import bytes_by_tensor, moved_bits, traffic
+from npuc.compiler.analysis.nest.bounds import certificate, lower_bound_bits, points_inside
+from npuc.compiler.analysis.nest.elements import Bits, taken_bytes
+from npuc.compiler.analysis.nest.traffic import bytes_by_tensor, moved_bits, traffic
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from tests.widths import draw_bits
 

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.bounds import capacity, lower_bound_bits
+from npuc.compiler.analysis.nest.bounds import capacity, lower_bound_bits
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.pebbles import least_traffic
 from tests.schedules import gemm

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.choices.descent import descend
-from npuc.compiler.analysis.choices.dominance import undominated
-from npuc.compiler.analysis.choices.graph import Choices, Table
-from npuc.compiler.analysis.choices.minimise import marginals, minimise
-from npuc.compiler.analysis.choices.order import SMALL, best_order, by_fill, by_weight
+from npuc.compiler.analysis.solvers.choices.descent import descend
+from npuc.compiler.analysis.solvers.choices.dominance import undominated
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
+from npuc.compiler.analysis.solvers.choices.minimise import marginals, minimise
+from npuc.compiler.analysis.solvers.choices.order import SMALL, best_order, by_fill, by_weight
 from tests.choices import KINDS, SHAPES, edges, every_choice, exactly, least, random_choices
 
 seeds = st.integers(0, 10**6)

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.choices.graph import Choices, Number, Table
-from npuc.compiler.analysis.choices.limited import Limited, minimise_within
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Number, Table
+from npuc.compiler.analysis.solvers.choices.limited import Limited, minimise_within
 from tests.choices import KINDS, SHAPES, every_choice, exactly, random_choices
 
 seeds = st.integers(0, 10**6)

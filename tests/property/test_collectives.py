@@ -17,12 +17,12 @@ from xdsl.dialects.builtin import FunctionType, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from npuc.compiler.analysis.parallel.traffic import exchanged
+from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
 from npuc.compiler.interpreter.collectives import Wire, exchange
 from npuc.compiler.interpreter.devices import spread, together
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array, params_of
-from npuc.dialects.dist import (
+from npuc.dialects.distributed import (
     MESH,
     AddendOp,
     AllGatherOp,

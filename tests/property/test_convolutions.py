@@ -6,8 +6,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from npuc.compiler.analysis.gemm import forward_sizes
-from npuc.compiler.check import run_results
+from npuc.compiler.analysis.nest.gemm import forward_sizes
+from npuc.compiler.driver.check import run_results
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.layers.conv_nest import conv_nest
 from npuc.compiler.transforms.autodiff import AutodiffPass

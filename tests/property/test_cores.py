@@ -8,15 +8,15 @@ from typing import Protocol
 
 import pytest
 
-from npuc.compiler.analysis.array import PLACES, Array
-from npuc.compiler.analysis.compute import compute, tile_cycles
-from npuc.compiler.analysis.cores import core_count, parts, spread_traffic
-from npuc.compiler.analysis.cuts import cuts_of
-from npuc.compiler.analysis.elements import taken_bytes
-from npuc.compiler.analysis.machine import Energy, Machine
-from npuc.compiler.analysis.pipeline import core_timings, pipeline
-from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
-from npuc.compiler.analysis.traffic import TensorTraffic, traffic
+from npuc.compiler.analysis.machine.array import PLACES, Array
+from npuc.compiler.analysis.machine.compute import compute, tile_cycles
+from npuc.compiler.analysis.machine.facts import Energy, Machine
+from npuc.compiler.analysis.nest.cores import core_count, parts, spread_traffic
+from npuc.compiler.analysis.nest.elements import taken_bytes
+from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
+from npuc.compiler.analysis.schedule.core_loops import cuts_of
+from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
+from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 from tests.edge_walk import walked
 from tests.property.conftest import gemm

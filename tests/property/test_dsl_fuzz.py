@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.errors import NpucError
+from npuc.compiler.core.errors import NpucError
 from npuc.compiler.layers import get_functions
 from npuc.frontends import read_source
 from npuc.frontends.dsl.blocks import library_names

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import pytest
 
-from npuc.compiler.analysis.array import Array, Dataflow
-from npuc.compiler.analysis.compute import compute, least_cycles
-from npuc.compiler.analysis.operations import leaves
-from npuc.compiler.analysis.tiles import tile_sequence
+from npuc.compiler.analysis.machine.array import Array, Dataflow
+from npuc.compiler.analysis.machine.compute import compute, least_cycles
+from npuc.compiler.analysis.timing.operations import leaves
+from npuc.compiler.analysis.timing.tiles import tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.edge_walk import Ranges, folds_of, group_waits, groups_of, walked
 from tests.widths import of_bytes

@@ -7,13 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.parallel.explained import Explainer
-from npuc.compiler.analysis.parallel.plan_search import labels_of
-from npuc.compiler.analysis.parallel.planning import amounts_of, plan_network, total_of
-from npuc.compiler.analysis.parallel.terms import Pattern
-from npuc.compiler.analysis.parallel.ways import WAYS
+from npuc.compiler.analysis.sharding.cost.terms import Pattern
+from npuc.compiler.analysis.sharding.graph.ways import WAYS
+from npuc.compiler.analysis.sharding.search.explained import Explainer
+from npuc.compiler.analysis.sharding.search.movement import labels_of
+from npuc.compiler.analysis.sharding.search.planning import amounts_of, plan_network, total_of
+from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.transforms.parallelize import network_for
 from tests.spread_networks import whole_networks
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl.format import format_source
-from npuc.frontends.dsl.parser import parse
-from npuc.frontends.dsl.source import Diagnostics, Place, Source
+from npuc.frontends.dsl.syntax.parser import parse
+from npuc.frontends.source_text import Diagnostics, Place, Source
 from tests.docs.pages import FOLDER, blocks_of
 from tests.programs import Drawn, layout
 

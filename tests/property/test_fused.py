@@ -14,14 +14,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle.backend import CycleBackend, cycle_machine
-from npuc.backends.hardware import Hardware, load_hardware, machine_target
-from npuc.compiler.analysis.array import PLACES, Array
-from npuc.compiler.analysis.blocks import streams
-from npuc.compiler.analysis.compute import tile_cycles
-from npuc.compiler.analysis.cores import core_count
-from npuc.compiler.analysis.epilogue import Epilogue, fused_pipeline, fused_widths
-from npuc.compiler.analysis.machine import TARGET, Machine, target_attr
-from npuc.compiler.analysis.traffic import moved_bits, traffic
+from npuc.compiler.analysis.machine.array import PLACES, Array
+from npuc.compiler.analysis.machine.compute import tile_cycles
+from npuc.compiler.analysis.machine.facts import TARGET, Machine, target_attr
+from npuc.compiler.analysis.nest.blocks import streams
+from npuc.compiler.analysis.nest.cores import core_count
+from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
+from npuc.compiler.analysis.timing.epilogue import Epilogue, fused_pipeline, fused_widths
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.interpreter.execute import bind, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
@@ -33,6 +32,7 @@ from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu import VectorOp
 from npuc.dialects.npu.finish import block_elements, unfinished
 from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.hardware import Hardware, load_hardware, machine_target
 from tests.edge_walk import walked
 from tests.networks import integer_data, integer_networks
 from tests.property.conftest import Moves

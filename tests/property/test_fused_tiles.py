@@ -16,10 +16,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.parser import Parser
 
-from npuc.compiler.analysis.array import Array as Cells
-from npuc.compiler.analysis.epilogue import moved_bytes, readers
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.analysis.machine.array import Array as Cells
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.traffic import traffic
+from npuc.compiler.analysis.timing.epilogue import moved_bytes, readers
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.dialects.npu import ContractOp, VectorOp, operand_tensors

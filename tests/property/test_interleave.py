@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from npuc.compiler.builder import Optimizer
-from npuc.compiler.check import run_results
+from npuc.compiler.core.builder import Optimizer
+from npuc.compiler.driver.check import run_results
+from npuc.compiler.driver.run import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
-from npuc.compiler.run import stamp_default_target
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass

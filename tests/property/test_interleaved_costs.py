@@ -11,21 +11,21 @@ from typing import Protocol
 
 import pytest
 
-from npuc.compiler.analysis.array import PLACES, Array
-from npuc.compiler.analysis.elements import Bits
-from npuc.compiler.analysis.interleave import (
+from npuc.compiler.analysis.machine.array import PLACES, Array
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.overlap import OVERLAPS
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.traffic import moved_bits
+from npuc.compiler.analysis.timing.interleave import (
     interleaved_compute,
     interleaved_pipeline,
     interleaved_sequence,
     interleaved_traffic,
 )
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.operations import leaves
-from npuc.compiler.analysis.overlap import OVERLAPS
-from npuc.compiler.analysis.sequence import Node
-from npuc.compiler.analysis.tiles import tile_sequence
-from npuc.compiler.analysis.traffic import moved_bits
-from npuc.compiler.analysis.weave import weave
+from npuc.compiler.analysis.timing.operations import leaves
+from npuc.compiler.analysis.timing.round_robin import weave
+from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.timing.tiles import tile_sequence
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from npuc.dialects.npu.shared import Together, joint_footprint, shared_blocks
 from tests.edge_walk import fold_cycles, operation_folds

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from npuc.compiler.analysis.interleave import interleaved_traffic
+from npuc.compiler.analysis.timing.interleave import interleaved_traffic
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.tiles import TileFunctions

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import Hardware, load_hardware
 from npuc.backends.roofline import RooflineBackend
-from npuc.compiler.analysis.iteration.best import choose, everything, ladder_of
-from npuc.compiler.analysis.iteration.bounds import time_bound
-from npuc.compiler.analysis.iteration.intervals import intervals_of
-from npuc.compiler.analysis.iteration.residency import Plan, residency
-from npuc.compiler.analysis.iteration.steps import Iteration, least_rows
-from npuc.compiler.analysis.iteration.timeline import timeline
-from npuc.compiler.analysis.iteration.trace import Trace, trace_of
+from npuc.backends.roofline.iteration.best import choose, everything, ladder_of
+from npuc.backends.roofline.iteration.bounds import time_bound
+from npuc.backends.roofline.iteration.cache_plan import Plan, residency
+from npuc.backends.roofline.iteration.intervals import intervals_of
+from npuc.backends.roofline.iteration.steps import Iteration, least_rows
+from npuc.backends.roofline.iteration.timeline import timeline
+from npuc.backends.roofline.iteration.trace import Trace, trace_of
 from npuc.compiler.report import Report
 from npuc.frontends import read_source
+from npuc.hardware import Hardware, load_hardware
 from tests.iterations import Walk, iterations
 
 TERA, GIGA = 1e-12, 1e-9

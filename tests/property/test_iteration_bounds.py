@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.iteration.bounds import least_traffic, tile_bound, time_bound
-from npuc.compiler.analysis.iteration.intervals import intervals_of
-from npuc.compiler.analysis.iteration.residency import plan_of, residency
-from npuc.compiler.analysis.iteration.steps import Iteration, Step, Tensor
-from npuc.compiler.analysis.iteration.trace import trace_of
+from npuc.backends.roofline.iteration.bounds import least_traffic, tile_bound, time_bound
+from npuc.backends.roofline.iteration.cache_plan import plan_of, residency
+from npuc.backends.roofline.iteration.intervals import intervals_of
+from npuc.backends.roofline.iteration.steps import Iteration, Step, Tensor
+from npuc.backends.roofline.iteration.trace import trace_of
 from tests.iterations import intervals, iterations, schedules
 
 MOST = 11

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.array import Array, Dataflow
-from npuc.compiler.analysis.compute import compute, least_busy_cycles, least_cycles, least_edge_cycles
-from npuc.compiler.analysis.overlap import OVERLAPS
-from npuc.compiler.driver import compile_source
+from npuc.compiler.analysis.machine.array import Array, Dataflow
+from npuc.compiler.analysis.machine.compute import compute, least_busy_cycles, least_cycles, least_edge_cycles
+from npuc.compiler.analysis.machine.overlap import OVERLAPS
+from npuc.compiler.driver.compile import compile_source
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 from tests.edge_walk import Ranges, walked
 from tests.schedules import fused, gemm

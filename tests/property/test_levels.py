@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.bounds import lower_bound_bits
-from npuc.compiler.analysis.elements import taken_bytes
-from npuc.compiler.analysis.levels import least_traffic
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.search import best_schedule
-from npuc.compiler.analysis.traffic import moved_bits, traffic
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.bounds import lower_bound_bits
+from npuc.compiler.analysis.nest.elements import taken_bytes
+from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
+from npuc.compiler.analysis.schedule.least_traffic import least_traffic
+from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.schedules import all_loops, fused, gemm, held, least_moved, moved
 from tests.widths import draw_bits, of_bytes

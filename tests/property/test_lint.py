@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.errors import NpucError
+from npuc.compiler.core.errors import NpucError
 from npuc.frontends.dsl.arithmetic import combine
 from npuc.frontends.dsl.lint import lint_source
 from npuc.frontends.dsl.lint.conditions import never
-from npuc.frontends.dsl.parser import parse
-from npuc.frontends.dsl.source import Diagnostics, Source
 from npuc.frontends.dsl.syntax import (
     Assignment,
     Definition,
@@ -28,7 +26,9 @@ from npuc.frontends.dsl.syntax import (
     Unary,
     walk,
 )
+from npuc.frontends.dsl.syntax.parser import parse
 from npuc.frontends.dsl.values import Fault, Value
+from npuc.frontends.source_text import Diagnostics, Source
 from tests.programs import Drawn, layout
 
 SEEDS = st.integers(0, 2**32)

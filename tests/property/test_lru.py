@@ -11,11 +11,11 @@ from typing import Protocol
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.array import Array, Dataflow
-from npuc.compiler.analysis.bounds import compulsory
-from npuc.compiler.analysis.compute import compute
 from npuc.compiler.analysis.lru import Mode, Pooled, Split, Walk, walk_pool
-from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.machine.array import Array, Dataflow
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.bounds import compulsory
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from tests.edge_walk import fold_cycles, operation_folds
 from tests.widths import of_bytes

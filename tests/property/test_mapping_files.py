@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.errors import SourceError, SourceErrors
+from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.dialects.mapping import KINDS, Cluster, Directive, Extent, KindName, Map, Mapping, Problem, Sz
 from npuc.frontends.maestro import WrongLayer, read_mapping_file, write_mapping_file
 

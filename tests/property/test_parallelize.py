@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.check import random_data
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.check import random_data
+from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import Array
-from npuc.compiler.reading import read_program
-from npuc.compiler.source import text_source
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.compiler.verify import SourceTexts
+from npuc.frontends.source import text_source
 from tests.networks import integer_data
 from tests.spread_networks import (
     ATTENTION,

@@ -9,9 +9,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
-from npuc.compiler.check import run_results
+from npuc.compiler.driver.check import run_results
+from npuc.compiler.driver.run import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
-from npuc.compiler.run import stamp_default_target
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass

@@ -14,14 +14,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
-from npuc.compiler.analysis.partition import Cut, Over, extent_of, in_parts
-from npuc.compiler.analysis.traffic import TensorTraffic, traffic
-from npuc.compiler.transforms._order import permuted
-from npuc.compiler.transforms._pinning import together_of
+from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
+from npuc.compiler.analysis.schedule.partition import Cut, Over, extent_of, in_parts
 from npuc.compiler.transforms.keep import KeepPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.partition import PartitionPass
 from npuc.compiler.transforms.rearrange import RearrangePass
+from npuc.compiler.transforms.rearrange.loop_order import permuted
+from npuc.compiler.transforms.schedule.pins import together_of
 from npuc.compiler.transforms.tile import TilePass
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.footprint import footprint

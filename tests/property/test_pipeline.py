@@ -9,13 +9,13 @@ from typing import Protocol
 
 import pytest
 
-from npuc.compiler.analysis.array import PLACES, Array
-from npuc.compiler.analysis.compute import tile_cycles
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.overlap import OVERLAPS
-from npuc.compiler.analysis.pipeline import pipeline
-from npuc.compiler.analysis.residency import placement, single_fold
-from npuc.compiler.analysis.traffic import moved_bits, traffic
+from npuc.compiler.analysis.machine.array import PLACES, Array
+from npuc.compiler.analysis.machine.compute import tile_cycles
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.overlap import OVERLAPS
+from npuc.compiler.analysis.machine.stationary import placement, single_fold
+from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
+from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule
 from tests.edge_walk import walked

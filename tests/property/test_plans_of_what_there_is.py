@@ -13,25 +13,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
-from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.analysis.parallel.plan_search import elements_of
-from npuc.compiler.analysis.parallel.planning import bytes_of
-from npuc.compiler.analysis.parallel.terms import Pattern, physical_terms
-from npuc.compiler.analysis.parallel.traffic import exchanged
-from npuc.compiler.check import random_data
+from npuc.compiler.analysis.nest.elements import element_bytes
+from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
+from npuc.compiler.analysis.sharding.search.movement import elements_of
+from npuc.compiler.analysis.sharding.search.planning import bytes_of
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.check import random_data
+from npuc.compiler.driver.lower import without_loss
+from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import Array
-from npuc.compiler.lowering import without_loss
-from npuc.compiler.reading import read_program
-from npuc.compiler.source import text_source
-from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.parallelize import network_for
-from npuc.compiler.verify import SourceTexts
-from npuc.dialects.dist import DistOp, Mesh
+from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.dialects.distributed import DistOp, Mesh
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.frontends.mlir import make_context
+from npuc.frontends.source import text_source
 from tests.spread_networks import (
     ATTENTION,
     BLOCK,

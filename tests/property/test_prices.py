@@ -9,13 +9,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from npuc.compiler.analysis.array import Array, Dataflow
-from npuc.compiler.analysis.elements import Bits, taken_bytes
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import pipeline
-from npuc.compiler.analysis.prices import Candidates, Prices
-from npuc.compiler.analysis.traffic import moved_bits, traffic
-from npuc.compiler.analysis.ways import Ways, all_ways
+from npuc.compiler.analysis.machine.array import Array, Dataflow
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.elements import Bits, taken_bytes
+from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
+from npuc.compiler.analysis.schedule.costs import Candidates, Prices
+from npuc.compiler.analysis.schedule.loop_orders import Ways, all_ways
+from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Tensor
 from tests.schedules import fused, gemm
 from tests.widths import draw_bits, of_bytes

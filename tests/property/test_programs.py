@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.elements import contract_widths
-from npuc.compiler.analysis.machine import machine_of
-from npuc.compiler.analysis.program_prices import nest_price, pool_price, together_price
-from npuc.compiler.driver import Compilation, compile_program
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.analysis.nest.elements import contract_widths
+from npuc.compiler.analysis.programs.reported_costs import nest_price, pool_price, together_price
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.driver.compile import Compilation, compile_program
 from npuc.compiler.report import OpRow, Report
-from npuc.compiler.source import open_source, text_source
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.shared import Together
+from npuc.frontends.source import open_source, text_source
 
 OBJECTIVES = ("time", "traffic", "energy", "edp")
 

@@ -15,17 +15,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.elements import element_bytes
-from npuc.compiler.analysis.liveness import memory_of_module, tensors_of
-from npuc.compiler.analysis.recompute import problem_of
-from npuc.compiler.check import random_data, run_results
+from npuc.compiler.analysis.memory.liveness import memory_of_module, tensors_of
+from npuc.compiler.analysis.memory.recompute import problem_of
+from npuc.compiler.analysis.nest.elements import element_bytes
+from npuc.compiler.driver.check import random_data, run_results
+from npuc.compiler.driver.ir_trace import work_of
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements
-from npuc.compiler.trace import work_of
-from npuc.compiler.transforms._remake import remake
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.recompute import RecomputePass
+from npuc.compiler.transforms.recompute.remake import remake
 from npuc.dialects.provenance import Role, is_recomputed, role_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import results_of

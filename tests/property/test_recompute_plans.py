@@ -8,9 +8,9 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.recompute import Outcome, Problem
-from npuc.compiler.analysis.recompute_exact import bound_of_work, least_peak, least_work
-from npuc.compiler.analysis.recompute_search import cheapest
+from npuc.compiler.analysis.memory.recompute import Outcome, Problem
+from npuc.compiler.analysis.memory.recompute_exact import bound_of_work, least_peak, least_work
+from npuc.compiler.analysis.memory.recompute_search import cheapest
 
 SEEDS = st.integers(0, 2**32)
 

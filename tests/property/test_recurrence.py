@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.recurrence import Run
-from npuc.compiler.analysis.sequence import Node
+from npuc.compiler.analysis.timing.recurrence import Run
+from npuc.compiler.analysis.timing.sequence import Node
 
 Group = tuple[int, int, int, int]
 """Bytes, cycles of the operation that waits for them, cycles of what follows without bytes, and how often."""

@@ -7,11 +7,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npuc.backends.roofline.iteration.cache_plan import residency
+from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, enough, reuse_of
+from npuc.backends.roofline.iteration.steps import Iteration
+from npuc.backends.roofline.iteration.trace import Bools, trace_of
 from npuc.backends.roofline.rows import compulsory_bytes
-from npuc.compiler.analysis.iteration.residency import residency
-from npuc.compiler.analysis.iteration.reuse import SCOPES, Reuse, enough, reuse_of
-from npuc.compiler.analysis.iteration.steps import Iteration
-from npuc.compiler.analysis.iteration.trace import Bools, trace_of
 from tests.iterations import Interval, intervals, iterations, moved, touched
 
 LARGE = 10**9

@@ -7,17 +7,17 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.array import Array, Dataflow
-from npuc.compiler.analysis.bounds import lower_bound_bits
-from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.elements import Bits, alike, taken_bytes
-from npuc.compiler.analysis.machine import Energy, Machine
-from npuc.compiler.analysis.overlap import OVERLAPS, Overlap
-from npuc.compiler.analysis.pipeline import pipeline
-from npuc.compiler.analysis.prices import Objective
-from npuc.compiler.analysis.search import OBJECTIVES, best_schedule
-from npuc.compiler.analysis.traffic import moved_bits, traffic
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.analysis.machine.array import Array, Dataflow
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Energy, Machine
+from npuc.compiler.analysis.machine.overlap import OVERLAPS, Overlap
+from npuc.compiler.analysis.nest.bounds import lower_bound_bits
+from npuc.compiler.analysis.nest.elements import Bits, alike, taken_bytes
+from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
+from npuc.compiler.analysis.timing.double_buffer import pipeline
+from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Statement
 from tests.schedules import fitting, fused, gemm, held, least_moved, least_time, moved
 from tests.widths import of_bytes

@@ -12,9 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from npuc.backends.cycle.backend import CycleBackend, priced_operations
-from npuc.backends.hardware import load_hardware, machine_target
-from npuc.compiler.analysis.elements import element_bits
-from npuc.compiler.analysis.machine import TARGET, machine_from, target_attr
+from npuc.compiler.analysis.machine.facts import TARGET, machine_from, target_attr
+from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.compiler.report import OpRow
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
@@ -26,6 +25,7 @@ from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import Holder, elements_of, memory_of
 from npuc.dialects.npu.widths import whole_bytes
+from npuc.hardware import load_hardware, machine_target
 from tests.networks import integer_networks
 
 Draw = Callable[..., tuple[Nest, Schedule]]

@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-from npuc.compiler.analysis.blocks import touched
-from npuc.compiler.analysis.staying import staying_room
-from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.analysis.nest.blocks import touched
+from npuc.compiler.analysis.nest.traffic import traffic
+from npuc.compiler.analysis.programs.resident import staying_room
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.dialects.npu import ContractOp, Resident, VectorOp, operand_tensors

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from npuc.backends.cycle import CycleBackend
 from npuc.backends.cycle.backend import cycle_machine
-from npuc.backends.hardware import load_hardware
 from npuc.compiler import Report, compile_source
-from npuc.compiler.analysis.streaming import streamed
+from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import VectorOp
+from npuc.hardware import load_hardware
 from tests.unit.cycle.conftest import SMALL, parse_module
 
 Group = dict[int, list[int]]

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from npuc.compiler.analysis.machine import TARGET, target_attr
+from npuc.compiler.analysis.machine.facts import TARGET, target_attr
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.interpreter.tiles import TileFunctions

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.errors import SourceError, SourceErrors
+from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.tables import read_table, read_table_program
 
 WORDS = """a DP1 1 2 7 0 -1 3x2 2:4 4:2 1:1 M N K layer count has_dX true 1e3 99999999999999999999999 "a,b" # N:M"""

@@ -25,7 +25,7 @@ from xdsl.ir import Block, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.analysis.nest.traffic import traffic
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.tiles import TileFunctions

@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis import timeline as module
-from npuc.compiler.analysis.array import PLACES, Array
-from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.cores import core_count, parts
-from npuc.compiler.analysis.elements import Bits
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.overlap import OVERLAPS
-from npuc.compiler.analysis.pipeline import pipeline, slowest_core
-from npuc.compiler.analysis.timeline import STATES, Timeline, timeline
+from npuc.compiler.analysis.machine.array import PLACES, Array
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.overlap import OVERLAPS
+from npuc.compiler.analysis.nest.cores import core_count, parts
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.timing import timeline as module
+from npuc.compiler.analysis.timing.double_buffer import pipeline, slowest_core
+from npuc.compiler.analysis.timing.timeline import STATES, Timeline, timeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from tests.widths import draw_bits, of_bytes
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import pytest
 
-from npuc.compiler.analysis.traffic import traffic
+from npuc.compiler.analysis.nest.traffic import traffic
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.widths import finished

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from npuc.compiler.analysis.blocks import max_trips, streams
-from npuc.compiler.analysis.visits import loop_nest, visits
+from npuc.compiler.analysis.nest.blocks import max_trips, streams
+from npuc.compiler.analysis.nest.visits import loop_nest, visits
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from tests.property.conftest import gemm, plain, tensor, tiles, walk
 

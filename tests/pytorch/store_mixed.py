@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from npuc.compiler.run import describe_source
+from npuc.compiler.driver.run import describe_source
 from tests.mixed_references import FOLDER
 from tests.pytorch.networks import Inputs, Weights
 from tests.pytorch.networks._attention import heads_of

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.func import functional_call
 
+from npuc.compiler.driver.run import run_source
 from npuc.compiler.layers.base import Array
-from npuc.compiler.run import run_source
 from tests.calls.close import assert_close
 
 torch.set_num_threads(1)

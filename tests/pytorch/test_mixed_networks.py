@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-from npuc.compiler.run import describe_source, run_source
+from npuc.compiler.driver.run import describe_source, run_source
 from tests.pytorch.networks import Inputs, Network, Weights, lstm_classifier, networks
 
 torch.set_num_threads(1)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
 
-from npuc.compiler.builder import Optimizer
+from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.execute import Run, execute
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS, options_problem

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.check import check_program
-from npuc.compiler.errors import CapacityError, CheckError, UsageError
-from npuc.compiler.source import open_source, text_source
+from npuc.compiler.core.errors import CapacityError, CheckError, UsageError
+from npuc.compiler.driver.check import check_program
+from npuc.frontends.source import open_source, text_source
 
 NET = """
 network net(batch=2) {

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from npuc.compiler import UsageError, describe_source, run_file, run_source
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.driver.run import RunOptions, lowered_program
 from npuc.compiler.interpreter.compare import compare
-from npuc.compiler.run import RunOptions, lowered_program
-from npuc.compiler.source import text_source
+from npuc.frontends.source import text_source
 
 MLP = """
 network mlp(batch=6, hidden=5) {

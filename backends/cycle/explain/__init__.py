@@ -4,7 +4,7 @@ How the time of an operation comes about: what `npuc explain` shows.
     words.py     the facts of one operation, from its row and the analyses behind it
     certified.py how far its traffic is from what has to move
     fusing.py    vector work and moves, by themselves or on finished blocks
-    staying.py   what stays in scratchpad before and after it
+    resident.py   what stays in scratchpad before and after it
     programs.py  what its products could have cost as other programs
     order.py     the order of tiles
     text.py      as text with block characters

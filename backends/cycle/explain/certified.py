@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npuc.backends.cycle.certificates import certificate_of
-from npuc.compiler.analysis.bounds import Certificate, capacity, compulsory_bits, compulsory_bytes
-from npuc.compiler.analysis.elements import Bits, contract_widths, taken_bytes
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.traffic import moved_bits, traffic
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.bounds import Certificate, capacity, compulsory_bits, compulsory_bytes
+from npuc.compiler.analysis.nest.elements import Bits, contract_widths, taken_bytes
+from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.report import OpRow, Report
-from npuc.compiler.report.verdict import KEPT
+from npuc.compiler.report.text.verdict import KEPT
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 

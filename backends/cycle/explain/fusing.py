@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import SSAValue
 
-from npuc.backends.cycle.explain.staying import staying
-from npuc.compiler.analysis.machine import Machine
+from npuc.backends.cycle.explain.resident import staying
+from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.vector import Fused, is_stored

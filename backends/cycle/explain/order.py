@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from npuc.backends.cycle.explain.draw import LEFT, LINE, WIDTH, rect, text
-from npuc.compiler.analysis.visits import Visits
+from npuc.compiler.analysis.nest.visits import Visits
 
 ROWS = 8
 COLUMNS = 12

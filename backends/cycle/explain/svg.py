@@ -10,7 +10,7 @@ from textwrap import wrap
 from npuc.backends.cycle.explain.draw import LEFT, LINE, PLOT, WIDTH, coordinate, rect, text
 from npuc.backends.cycle.explain.order import order_svg
 from npuc.backends.cycle.explain.words import Explanation
-from npuc.compiler.analysis.timeline import Piece, State, Timeline
+from npuc.compiler.analysis.timing.timeline import Piece, State, Timeline
 
 CHART, ROW, GAP = 130, 18, 4
 BUCKETS = 208

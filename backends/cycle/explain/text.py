@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from npuc.backends.cycle.explain.order import order_text
 from npuc.backends.cycle.explain.words import Explanation, Table
-from npuc.compiler.analysis.timeline import Piece, State, Timeline
+from npuc.compiler.analysis.timing.timeline import Piece, State, Timeline
 
 HEADING = 10
 HEIGHT = 5

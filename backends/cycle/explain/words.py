@@ -11,17 +11,17 @@ from xdsl.ir import Operation
 from npuc.backends.cycle.explain.certified import certified_row, kept_condition, room_for_once
 from npuc.backends.cycle.explain.fusing import finished_lines, fused_facts, kept_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
-from npuc.backends.cycle.explain.staying import staying
+from npuc.backends.cycle.explain.resident import staying
 from npuc.backends.cycle.limits import why_limited
-from npuc.compiler.analysis.blocks import max_trips, streams
-from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.cores import parts
-from npuc.compiler.analysis.elements import Bits, contract_widths, whole_bytes
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.pipeline import pipeline, slowest_core
-from npuc.compiler.analysis.residency import placement
-from npuc.compiler.analysis.timeline import State, Timeline, timeline
-from npuc.compiler.analysis.visits import loop_nest, visits
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import placement
+from npuc.compiler.analysis.nest.blocks import max_trips, streams
+from npuc.compiler.analysis.nest.cores import parts
+from npuc.compiler.analysis.nest.elements import Bits, contract_widths, whole_bytes
+from npuc.compiler.analysis.nest.visits import loop_nest, visits
+from npuc.compiler.analysis.timing.double_buffer import pipeline, slowest_core
+from npuc.compiler.analysis.timing.timeline import State, Timeline, timeline
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint

@@ -13,7 +13,7 @@ never overlap, and partly filled ones have all their lines.
 from dataclasses import dataclass
 
 from npuc.backends.cycle.scalesim.layer import Configuration, Layer
-from npuc.compiler.analysis.array import PLACES, Array, Dataflow
+from npuc.compiler.analysis.machine.array import PLACES, Array, Dataflow
 
 
 @dataclass(frozen=True)

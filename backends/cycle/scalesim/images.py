@@ -19,7 +19,7 @@ from npuc.backends.cycle.scalesim.compute import Folds
 from npuc.backends.cycle.scalesim.layer import Image, Layer
 from npuc.backends.cycle.scalesim.reads import Epochs, every_word
 from npuc.backends.cycle.scalesim.streams import Stream
-from npuc.compiler.analysis.array import Numbers
+from npuc.compiler.analysis.machine.array import Numbers
 
 # Requests looked at together: enough to pay for the calls, few enough to stay in cache.
 SHORTEST, LONGEST = 1 << 12, 1 << 16

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Self
 
-from npuc.compiler.analysis.array import Dataflow
+from npuc.compiler.analysis.machine.array import Dataflow
 
 Representation = Literal["ellpack_block", "csr", "csc"]
 

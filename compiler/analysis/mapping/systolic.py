@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npuc.compiler.analysis.array import PLACES
-from npuc.compiler.analysis.array import Array as SystolicArray
+from npuc.compiler.analysis.machine.array import PLACES
+from npuc.compiler.analysis.machine.array import Array as SystolicArray
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of

@@ -9,17 +9,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import cast
 
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.train.signature import training_functions
 from npuc.frontends import read_source
 from npuc.frontends.dsl.budget import MAX_NESTING
 from npuc.frontends.dsl.lint import branches, definitions, graph, values
 from npuc.frontends.dsl.lint.findings import Finding, Rule, Subject, ignored
-from npuc.frontends.dsl.parser import parse
 from npuc.frontends.dsl.program import load_program
-from npuc.frontends.dsl.source import Diagnostics, Place, Source
 from npuc.frontends.dsl.syntax import Argument, File, Loss, walk
+from npuc.frontends.dsl.syntax.parser import parse
 from npuc.frontends.dsl.values import Value
+from npuc.frontends.source_text import Diagnostics, Place, Source
 
 __all__ = ["RULES", "Finding", "Rule", "lint_source"]
 

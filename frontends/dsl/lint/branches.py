@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from npuc.frontends.dsl.lint.conditions import Unknown, constant, key_of, never
 from npuc.frontends.dsl.lint.findings import Remark, Rule, Subject
-from npuc.frontends.dsl.source import Place
 from npuc.frontends.dsl.syntax import Conditional, Error, Expr, For, If, ListOf, Return, Statement, walk
+from npuc.frontends.source_text import Place
 
 
 def _conditions(subject: Subject) -> Iterator[Remark]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TypeAlias, cast
 
 from npuc.frontends.dsl.arithmetic import combine, negate
-from npuc.frontends.dsl.source import Place
 from npuc.frontends.dsl.syntax import Expr, Literal, Logical, Operation, Unary
 from npuc.frontends.dsl.values import Fault, Value
+from npuc.frontends.source_text import Place
 
 _MOST_TERMS, _MOST_FACTS = 64, 256
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}

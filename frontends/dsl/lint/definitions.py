@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from npuc.compiler.errors import NpucError
+from npuc.compiler.core.errors import NpucError
 from npuc.compiler.layers import get_functions
 from npuc.frontends.dsl.blocks import library_names
 from npuc.frontends.dsl.calls import BUILT_IN

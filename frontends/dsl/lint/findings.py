@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 from xdsl.dialects.func import FuncOp
 
-from npuc.compiler.errors import Location, SourceError
-from npuc.frontends.dsl.parser import lex
+from npuc.compiler.core.errors import Location, SourceError
 from npuc.frontends.dsl.program import Program
-from npuc.frontends.dsl.source import Diagnostics, Place, Source
 from npuc.frontends.dsl.syntax import Definition, File
-from npuc.frontends.dsl.tokens import END, prepare
+from npuc.frontends.dsl.syntax.parser import lex
+from npuc.frontends.dsl.syntax.tokens import END, prepare
+from npuc.frontends.source_text import Diagnostics, Place, Source
 
 _ERROR = ": error: "
 _IGNORE = re.compile(r'"[^"\n]*"|(#.*)')

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import AnyFloat, FileLineColLoc, LocationAttr, Tensor
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.errors import Location
+from npuc.compiler.core.errors import Location
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.activation import ClipOp, ReluOp
 from npuc.dialects.train.arithmetic import AddOp

@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from npuc.compiler.analysis.array import Array, Dataflow, Drain, Fill
-from npuc.compiler.analysis.compute import compute, tile_cycles
+from npuc.compiler.analysis.machine.array import Array, Dataflow, Drain, Fill
+from npuc.compiler.analysis.machine.compute import compute, tile_cycles
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "scalesim_gemm_cycles.csv"

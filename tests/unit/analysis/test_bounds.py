@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from npuc.compiler.analysis import bounds
-from npuc.compiler.analysis.bounds import compulsory, lower_bound_bits
-from npuc.compiler.analysis.elements import Bits
+from npuc.compiler.analysis.nest import bounds
+from npuc.compiler.analysis.nest.bounds import compulsory, lower_bound_bits
+from npuc.compiler.analysis.nest.elements import Bits
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from tests.widths import of_bytes
 

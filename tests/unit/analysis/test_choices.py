@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from npuc.compiler import UsageError
-from npuc.compiler.analysis.choices.graph import Choices, Table
-from npuc.compiler.analysis.choices.limited import minimise_within
-from npuc.compiler.analysis.choices.minimise import minimise
-from npuc.compiler.analysis.choices.order import best_order, by_fill, by_weight
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
+from npuc.compiler.analysis.solvers.choices.limited import minimise_within
+from npuc.compiler.analysis.solvers.choices.minimise import minimise
+from npuc.compiler.analysis.solvers.choices.order import best_order, by_fill, by_weight
 
 INF = math.inf
 PLAIN = [[0, 1], [1, 0], [0, 0]]

@@ -1,9 +1,9 @@
 """Bounds of several nests: what one value is, and nests that are no one nest together."""
 
-from npuc.compiler.analysis import bounds
-from npuc.compiler.analysis.bounds import Certificate, compulsory_bytes
-from npuc.compiler.analysis.fusion import Part, union
-from npuc.compiler.analysis.joint_bounds import joint_certificate
+from npuc.compiler.analysis.nest import bounds
+from npuc.compiler.analysis.nest.bounds import Certificate, compulsory_bytes
+from npuc.compiler.analysis.nest.fusion import Part, union
+from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from tests.widths import of_bytes
 

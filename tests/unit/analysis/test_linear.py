@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from npuc.compiler import compile_source
-from npuc.compiler.analysis import linear
-from npuc.compiler.analysis.linear import Program, solve
+from npuc.compiler.analysis.solvers import linear
+from npuc.compiler.analysis.solvers.linear import Program, solve
 
 NET = """network net(batch=10) {
   input x: f32[batch, 32]

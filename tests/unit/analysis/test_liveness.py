@@ -4,8 +4,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from npuc.compiler.analysis.liveness import Memory, memory_of_module
-from npuc.compiler.driver import compile_source
+from npuc.compiler.analysis.memory.liveness import Memory, memory_of_module
+from npuc.compiler.driver.compile import compile_source
 from npuc.frontends.mlir import make_context
 
 HEAD = """func.func @f(%x: tensor<4xf32> {train.input = "x"}, %w: tensor<4xf32> {train.param = "w"})

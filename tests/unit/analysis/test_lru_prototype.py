@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.analysis.array import Array
 from npuc.compiler.analysis.lru import Pooled, Split, Walk, walk_pool
-from npuc.compiler.analysis.machine import Machine
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.facts import Machine
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from tests.widths import of_bytes
 

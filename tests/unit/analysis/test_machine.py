@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.machine import (
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.facts import (
     TARGET,
     Energy,
     Fact,
@@ -15,7 +15,7 @@ from npuc.compiler.analysis.machine import (
     machine_of,
     target_attr,
 )
-from npuc.compiler.errors import Location, UsageError
+from npuc.compiler.core.errors import Location, UsageError
 from npuc.frontends.mlir import read_mlir
 
 FACTS: dict[str, Fact] = {

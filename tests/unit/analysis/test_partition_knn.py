@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.partition_knn import SCHEMES, Label, evaluate, labels, labels_for, predict
-from npuc.compiler.study.igo.labels import label_rows
-from npuc.compiler.study.igo.settings import SMALL
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.schedule.partition_knn import SCHEMES, Label, evaluate, labels, labels_for, predict
+from npuc.studies.igo.labels import label_rows
+from npuc.studies.igo.settings import SMALL
 
 CHIPS = [("large", 1), ("large", 2), ("large", 4), ("large", 8), ("small", 1)]
 MACHINE = Machine(Array(128, 128), 4 << 20, Fraction(150_000, 1050), 1050.0, 128)

@@ -3,10 +3,10 @@
 import pytest
 from xdsl.parser import Parser
 
-from npuc.compiler.analysis.peak import peak_of_module
-from npuc.compiler.driver import compile_file, compile_source
-from npuc.compiler.errors import CapacityError
-from npuc.compiler.options import MEMORY_KINDS
+from npuc.compiler.analysis.memory.peak import peak_of_module
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.options import MEMORY_KINDS
+from npuc.compiler.driver.compile import compile_file, compile_source
 from npuc.compiler.report import Report
 from npuc.frontends.mlir import make_context
 

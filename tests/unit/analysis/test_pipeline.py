@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.elements import Bits
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.operations import leaves
-from npuc.compiler.analysis.pipeline import pipeline
-from npuc.compiler.analysis.tiles import tile_sequence
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.timing.double_buffer import pipeline
+from npuc.compiler.analysis.timing.operations import leaves
+from npuc.compiler.analysis.timing.tiles import tile_sequence
 from npuc.dialects.npu.nest import Loop, Schedule
 from tests.schedules import gemm
 

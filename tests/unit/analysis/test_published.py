@@ -2,7 +2,7 @@
 
 import pytest
 
-from npuc.compiler.analysis.published import PublishedChoice, published_choice, published_order
+from npuc.compiler.analysis.programs.published_order import PublishedChoice, published_choice, published_order
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from npuc.compiler.analysis.residency import Product, Side, product_of
+from npuc.compiler.analysis.machine.stationary import Product, Side, product_of
 from npuc.dialects.npu.nest import Statement
 
 

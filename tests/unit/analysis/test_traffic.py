@@ -2,8 +2,8 @@
 
 import pytest
 
-from npuc.compiler.analysis.blocks import Cut, axis_sum, intervals, lengths
-from npuc.compiler.analysis.traffic import TensorTraffic, traffic
+from npuc.compiler.analysis.nest.blocks import Cut, axis_sum, intervals, lengths
+from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor

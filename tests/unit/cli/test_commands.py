@@ -188,7 +188,7 @@ def test_defect_asks_for_a_report(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("npuc.compiler.driver.read_program", broken)
+    monkeypatch.setattr("npuc.compiler.driver.compile.read_program", broken)
     outcome = npuc("compile", "net.dsl", "-b", "tick", "--quiet")
     assert outcome.status == 70
     assert outcome.err.startswith("npuc: error: a defect in npuc: ZeroDivisionError: oh")
@@ -200,7 +200,7 @@ def test_interrupt_is_130(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("npuc.compiler.driver.read_program", interrupted)
+    monkeypatch.setattr("npuc.compiler.driver.compile.read_program", interrupted)
     assert npuc("compile", "net.dsl", "-b", "tick", "--quiet") == Outcome(130, "", "")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from npuc.compiler import compile_file
-from npuc.compiler.mapsearch.search import Search
+from npuc.compiler.explore.mapping.search import Search
 from tests.unit.cli.test_commands import Npuc
 
 CONV = """network conv(batch = 2) {

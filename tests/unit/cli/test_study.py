@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from npuc.compiler.study.igo import networks, settings
+from npuc.studies.igo import networks, settings
 from tests.unit.cli.test_commands import Npuc
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.study.thesis.figures import FIGURES
+from npuc.studies.thesis.figures import FIGURES
 from tests.unit.cli.test_commands import Npuc
 
 FIXED = """\

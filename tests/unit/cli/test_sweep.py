@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.sweep.sweep import Sweep
+from npuc.compiler.explore.sweep.sweep import Sweep
 from tests.unit.cli.conftest import Npuc
 
 VARY = ("--vary", "memory.spm_kib=0.004,1,64", "--vary", "batch=2:8:2")

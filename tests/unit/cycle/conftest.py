@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
-from npuc.backends.hardware import Hardware, load_hardware
 from npuc.dialects.npu import NPU
+from npuc.hardware import Hardware, load_hardware
 
 SMALL: dict[str, object] = {
     "name": "small",

@@ -10,10 +10,10 @@ import pytest
 from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import COLUMNS, Image
 from npuc.compiler import Report, UsageError, compile_file, compile_source
-from npuc.compiler.driver import compile_program
+from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.report import OpRow
-from npuc.compiler.source import text_source
 from npuc.dialects.npu import ContractOp
+from npuc.frontends.source import text_source
 
 FILE = Path(__file__).parents[2] / "oracle" / "data" / "scalesim" / "public.csv"
 ROWS = [row for row in csv.DictReader(FILE.open(encoding="utf-8")) if row["bandwidth_mode"] != "USER"]

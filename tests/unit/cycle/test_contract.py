@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.base import get_backend
 from npuc.backends.cycle import CycleBackend
-from npuc.backends.hardware import Hardware
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Partition, TensorBytes
+from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]
 Machine = Callable[..., Hardware]

@@ -9,13 +9,13 @@ from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle import CycleBackend
-from npuc.backends.hardware import Hardware
 from npuc.compiler import compile_source
 from npuc.compiler.cli import run_command
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Partition, Scalar, TensorBytes, make_report, report_from_json
-from npuc.compiler.report.cores import load_balance, print_cores
-from npuc.compiler.report.table import print_report
+from npuc.compiler.report.text.cores import load_balance, print_cores
+from npuc.compiler.report.text.table import print_report
+from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]
 Machine = Callable[..., Hardware]

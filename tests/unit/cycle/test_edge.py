@@ -8,16 +8,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.backends.hardware import load_hardware
-from npuc.compiler.analysis.array import Array, Dataflow
-from npuc.compiler.analysis.compute import compute
-from npuc.compiler.analysis.machine import machine_of
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import UsageError
+from npuc.compiler.analysis.machine.array import Array, Dataflow
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow, Report, to_trace
-from npuc.compiler.report.verdict import verdict
+from npuc.compiler.report.text.verdict import verdict
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu.nest import Loop, Schedule
+from npuc.hardware import load_hardware
 from tests.schedules import gemm
 
 VECTOR = "layer,M,N,K\nfc,1,1024,1024\n"

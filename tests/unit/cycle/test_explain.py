@@ -8,14 +8,14 @@ import pytest
 
 from npuc.backends.cycle.backend import priced_operations
 from npuc.backends.cycle.explain import Explanation, explain, to_svg, to_text
-from npuc.compiler.analysis.machine import machine_of
-from npuc.compiler.analysis.overlap import OVERLAPS
-from npuc.compiler.analysis.timeline import STATES
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.analysis.machine.overlap import OVERLAPS
+from npuc.compiler.analysis.timing.timeline import STATES
 from npuc.compiler.cli import run_command
-from npuc.compiler.driver import compile_program
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.report import OpRow
-from npuc.compiler.source import open_source
+from npuc.frontends.source import open_source
 
 NET = """\
 network net(batch=8) {

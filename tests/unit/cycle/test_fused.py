@@ -7,11 +7,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.backends.cycle.backend import CycleBackend
-from npuc.backends.hardware import Hardware
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow
-from npuc.compiler.report.fused import fused_text
+from npuc.compiler.report.text.fused import fused_text
+from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]
 Machine = Callable[..., Hardware]

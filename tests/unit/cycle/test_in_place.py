@@ -8,14 +8,14 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle import CycleBackend
-from npuc.backends.hardware import Hardware, load_hardware
-from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.compute import compute, tile_cycles
-from npuc.compiler.analysis.residency import kept
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import UsageError
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.compute import compute, tile_cycles
+from npuc.compiler.analysis.machine.stationary import kept
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow, Report
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from npuc.hardware import Hardware, load_hardware
 from tests.unit.cycle.cells import Cells, Matrix, wave
 
 Parse = Callable[[str], ModuleOp]

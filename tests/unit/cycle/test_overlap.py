@@ -5,13 +5,13 @@ from random import Random
 import pytest
 from xdsl.context import Context
 
-from npuc.backends.hardware import load_hardware
-from npuc.compiler.analysis.overlap import OVERLAPS, Overlap, stages
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.analysis.machine.overlap import OVERLAPS, Overlap, stages
+from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.frontends.mlir import read_mlir
+from npuc.hardware import load_hardware
 
 
 def simulate(overlap: Overlap, rows: int, cols: int, tile_m: int, weights: list[int]) -> int:

@@ -7,8 +7,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler.analysis.machine import machine_of
-from npuc.compiler.errors import CapacityError, SourceError
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.core.errors import CapacityError, SourceError
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu import ContractOp
@@ -92,7 +92,7 @@ def test_capacity(parse: Parse) -> None:
 
 @pytest.mark.parametrize("one", [SchedulePass("edp", "b.*"), SchedulePass(), TARGET])
 def test_text_round_trip(one: SchedulePass | SetTargetPass) -> None:
-    from npuc.compiler.pipeline import read_pipeline, write_pipeline
+    from npuc.compiler.driver.passes import read_pipeline, write_pipeline
     from npuc.compiler.transforms import get_all_passes
 
     assert read_pipeline(write_pipeline([one]), get_all_passes()) == [one]

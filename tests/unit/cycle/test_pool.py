@@ -12,12 +12,12 @@ from npuc.backends.cycle import CycleBackend, pool
 from npuc.backends.cycle.backend import priced_operations
 from npuc.backends.cycle.explain import explain, to_text
 from npuc.backends.cycle.pool import IGNORED
-from npuc.backends.hardware import Hardware, load_hardware, machine_target
-from npuc.compiler.analysis.machine import machine_from
-from npuc.compiler.driver import compile_program
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.analysis.machine.facts import machine_from
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.report import OpRow, Report
-from npuc.compiler.source import text_source
+from npuc.frontends.source import text_source
+from npuc.hardware import Hardware, load_hardware, machine_target
 
 Parse = Callable[[str], ModuleOp]
 Machine = Callable[..., Hardware]

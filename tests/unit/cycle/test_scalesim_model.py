@@ -9,7 +9,7 @@ from npuc.backends.cycle.scalesim.compute import cut
 from npuc.backends.cycle.scalesim.layer import Representation
 from npuc.backends.cycle.scalesim.reads import Buffer, Epochs, panels, sweeps, transfers
 from npuc.backends.cycle.scalesim.streams import streams
-from npuc.compiler.analysis.array import Dataflow
+from npuc.compiler.analysis.machine.array import Dataflow
 
 DATAFLOWS: tuple[Dataflow, ...] = ("os", "ws", "is")
 MEMORY = [name for name in COLUMNS if "dram" in name or "start" in name or "stop" in name or name.startswith("avg")]

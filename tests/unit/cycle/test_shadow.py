@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from npuc.compiler.analysis.array import Array
-from npuc.compiler.analysis.compute import compute
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 from tests.edge_walk import Group, group_waits
 from tests.schedules import gemm

@@ -6,11 +6,11 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle.backend import CycleBackend
-from npuc.backends.hardware import Hardware
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import CapacityError, SourceError, UsageError
+from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
+from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow
-from npuc.compiler.report.staying import staying_text
+from npuc.compiler.report.text.resident import staying_text
+from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]
 Machine = Callable[..., Hardware]

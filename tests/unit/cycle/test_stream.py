@@ -5,7 +5,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle import CycleBackend
-from npuc.backends.hardware import Hardware
+from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]
 Machine = Callable[..., Hardware]

@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 
 from npuc.compiler import compile_file, compile_source
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.explore.sweep import sweep_file
 from npuc.compiler.report import Report
-from npuc.compiler.sweep import sweep_file
 
 LENET = "samples:lenet_c"
 BACKENDS = ("cycle", "maestro", "roofline")

@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from npuc.compiler.check import check_program
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.driver.check import check_program
+from npuc.compiler.driver.run import describe_source, run_source
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run
-from npuc.compiler.run import describe_source, run_source
-from npuc.compiler.source import text_source
+from npuc.frontends.source import text_source
 
 ROWS = "#dist.sharding<[[0], []]>"
 

@@ -7,19 +7,19 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from npuc.compiler.check import random_data
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.check import random_data
+from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.layers import get_layer
-from npuc.compiler.reading import read_program
-from npuc.compiler.source import open_source, text_source
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.parallelize import ParallelizePass
-from npuc.compiler.verify import SourceTexts
-from npuc.dialects.dist import SliceOp
+from npuc.dialects.distributed import SliceOp
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.dropout import DropoutOp
 from npuc.frontends.mlir import make_context
+from npuc.frontends.source import open_source, text_source
 
 TABLES = """
 network tables(batch=8) {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuc.dialects.dist import Mesh, Sharding
+from npuc.dialects.distributed import Mesh, Sharding
 
 MESHES = st.lists(st.integers(2, 4), min_size=1, max_size=4).map(lambda sizes: Mesh(tuple(sizes)))
 

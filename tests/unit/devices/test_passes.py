@@ -2,11 +2,11 @@
 
 import pytest
 
-from npuc.compiler.check import check_program, random_data
-from npuc.compiler.run import RunOptions, lowered_program
-from npuc.compiler.source import text_source
-from npuc.dialects.dist import DistOp
+from npuc.compiler.driver.check import check_program, random_data
+from npuc.compiler.driver.run import RunOptions, lowered_program
+from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import is_recomputed, layer_of
+from npuc.frontends.source import text_source
 
 # Rows of a table for labels of which each device has a part and needs the whole.
 LABELS = """

@@ -2,9 +2,9 @@
 
 import pytest
 
-from npuc.compiler.errors import SourceError
-from npuc.compiler.verify import SourceTexts, verify_module
-from npuc.dialects.dist import Mesh, Sharding, argument_shardings, global_type, mesh_of, result_shardings
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.verify import SourceTexts, verify_module
+from npuc.dialects.distributed import Mesh, Sharding, argument_shardings, global_type, mesh_of, result_shardings
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.signature import training_functions
 from npuc.frontends import read_source

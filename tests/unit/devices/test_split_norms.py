@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from npuc.compiler.driver.run import run_source
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run
-from npuc.compiler.run import run_source
 
 ARGUMENTS = """
     %w: tensor<4xf64> {train.param = "w", train.bound = 1.0 : f64},

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from npuc.compiler import CapacityError, NpucError, SourceError, UsageError, compile_file, compile_source
-from npuc.compiler.driver import compile_program
-from npuc.compiler.options import CompileOptions
-from npuc.compiler.source import text_source
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.driver.compile import compile_program
+from npuc.frontends.source import text_source
 
 
 def test_report_of_another_backend_is_completed(mlp: str, outside: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from npuc.compiler import CapacityError, UsageError, compile_source
-from npuc.compiler.report.verdict import verdict
+from npuc.compiler.report.text.verdict import verdict
 
 NET = """network net(batch=8) {
   input x: f32[batch, 20]

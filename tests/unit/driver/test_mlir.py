@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.errors import NpucError, SourceError, SourceErrors
-from npuc.compiler.verify import SourceTexts, location_of, verify_module
+from npuc.compiler.core.errors import NpucError, SourceError, SourceErrors
+from npuc.compiler.core.verify import SourceTexts, location_of, verify_module
 from npuc.frontends.mlir import read_mlir
 
 GOOD = """\

@@ -6,9 +6,9 @@ import pytest
 from xdsl.universe import XDSL_UNIVERSE
 
 from npuc.backends.base import default_hardware, get_all_backends, get_backend
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import UsageError
-from npuc.compiler.pipeline import available_passes, read_pipeline, write_pipeline
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.driver.passes import available_passes, read_pipeline, write_pipeline
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.universe import UNIVERSE
 

@@ -12,12 +12,12 @@ from xdsl.irdl import OpDef
 
 from npuc.backends.cycle import backend
 from npuc.compiler import compile_source
-from npuc.compiler.analysis.interleave_search import best_together
-from npuc.compiler.analysis.programs import best_program
-from npuc.compiler.analysis.search import best_schedule
-from npuc.compiler.run import lowered_program
-from npuc.compiler.source import text_source
+from npuc.compiler.analysis.programs.cheapest import best_program
+from npuc.compiler.analysis.programs.interleave_search import best_together
+from npuc.compiler.analysis.schedule.search import best_schedule
+from npuc.compiler.driver.run import lowered_program
 from npuc.compiler.transforms import lower_to_npu
+from npuc.frontends.source import text_source
 
 RECURRENT = """
 network recurrent(steps=8) {

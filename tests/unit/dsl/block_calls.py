@@ -3,7 +3,7 @@
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.errors import NpucError, SourceError
+from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.frontends import read_source
 
 HEAD = "network t() { input x: f32[2, 5, 8]; input s: f32[2, 6]; input m: bool[2, 5]; k = [s, m]; output x\n"

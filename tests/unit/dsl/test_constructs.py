@@ -4,7 +4,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
 from npuc.dialects.provenance import location_text
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.base import TrainOp

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.frontends import read_source
 from npuc.frontends.dsl.defines import fitting
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from npuc.compiler.errors import NpucError, SourceErrors
+from npuc.compiler.core.errors import NpucError, SourceErrors
 from npuc.frontends import read_source
 
 HEAD = "network t(n=2) { input x: f32[4, 8]\n"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl.format import format_source
-from npuc.frontends.dsl.format_pieces import MAX_NESTING
+from npuc.frontends.dsl.format.pieces import MAX_NESTING
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted(path for folder in ("samples", "frontends") for path in (ROOT / folder).rglob("*.dsl"))

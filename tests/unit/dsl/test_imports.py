@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.dialects.provenance import location_text
 from npuc.dialects.train.base import TrainOp
 from npuc.frontends import read_source, read_text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
 from npuc.frontends import read_source
 from npuc.frontends.dsl.reference import layer_table, with_table
 

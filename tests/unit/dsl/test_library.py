@@ -18,7 +18,7 @@ from npuc.frontends.dsl.calls import BUILT_IN
 from npuc.frontends.dsl.checks import check
 from npuc.frontends.dsl.program import Program, Routine
 from npuc.frontends.dsl.reference import FAMILIES
-from npuc.frontends.dsl.source import Diagnostics
+from npuc.frontends.source_text import Diagnostics
 from tests.unit.dsl.block_calls import build, message
 
 

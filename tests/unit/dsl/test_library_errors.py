@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from npuc.compiler.errors import NpucError
+from npuc.compiler.core.errors import NpucError
 from tests.unit.dsl.block_calls import build, message
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from npuc.compiler.errors import NpucError
-from npuc.compiler.options import MAX_OPS
+from npuc.compiler.core.errors import NpucError
+from npuc.compiler.core.options import MAX_OPS
 from npuc.frontends import read_source
 from npuc.frontends.dsl import budget
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.frontends import read_text, sample_names
 from npuc.frontends.dsl.lint import RULES, lint_source
 from tests.unit.dsl.lint_programs import block, found, network

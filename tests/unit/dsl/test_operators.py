@@ -3,10 +3,10 @@
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.errors import NpucError, SourceErrors
+from npuc.compiler.core.errors import NpucError, SourceErrors
 from npuc.dialects.train.base import TrainOp
 from npuc.frontends import read_source
-from npuc.frontends.dsl.tokens import MAX_BRACKETS
+from npuc.frontends.dsl.syntax.tokens import MAX_BRACKETS
 from tests.unit.dsl.test_constructs import output_type
 
 HEAD = "network t(n=2) { input x: f32[4, 8]; input y: f32[4, 1]; u = [y, n]\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from npuc.compiler.errors import NpucError, SourceErrors
+from npuc.compiler.core.errors import NpucError, SourceErrors
 from npuc.frontends import read_source
 from npuc.frontends.dsl.spellings import layer_hint
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from npuc.compiler.errors import SourceError, SourceErrors
-from npuc.frontends.dsl.parser import parse
-from npuc.frontends.dsl.source import Diagnostics, Source
+from npuc.compiler.core.errors import SourceError, SourceErrors
+from npuc.frontends.dsl.syntax.parser import parse
+from npuc.frontends.source_text import Diagnostics, Source
 
 
 def messages(text: str) -> list[str]:

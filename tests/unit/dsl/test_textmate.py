@@ -17,9 +17,9 @@ import pytest
 
 from npuc.compiler.layers.arguments import ELEMENT_TYPES
 from npuc.frontends import read_text, sample_names
-from npuc.frontends.dsl.parser import lex, parse
-from npuc.frontends.dsl.source import Diagnostics, Source
-from npuc.frontends.dsl.tokens import END, prepare
+from npuc.frontends.dsl.syntax.parser import lex, parse
+from npuc.frontends.dsl.syntax.tokens import END, prepare
+from npuc.frontends.source_text import Diagnostics, Source
 from tests.programs import Drawn, layout
 
 ROOT = Path(__file__).parents[3]

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import load_hardware
-from npuc.backends.hardware.cfg import KNOWN, SECTIONS, read_cfg
 from npuc.compiler import compile_source
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
+from npuc.hardware import load_hardware
+from npuc.hardware.readers.scalesim import KNOWN, SECTIONS, read_cfg
 
 VERSION_3 = """[general]
 run_name = scale_example

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import KEYS, PRESETS, load_hardware, machine_target, parse_setting, preset_names
-from npuc.compiler.analysis.machine import machine_from
-from npuc.compiler.errors import NpucError, UsageError
+from npuc.compiler.analysis.machine.facts import machine_from
+from npuc.compiler.core.errors import NpucError, UsageError
+from npuc.hardware import KEYS, PRESETS, load_hardware, machine_target, parse_setting, preset_names
 
 NAMES = [
     "a100",

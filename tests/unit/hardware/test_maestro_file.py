@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import load_hardware
-from npuc.backends.hardware.maestro_file import SPELLINGS, UNLIMITED, read_maestro_file
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
+from npuc.hardware import load_hardware
+from npuc.hardware.readers.maestro import SPELLINGS, UNLIMITED, read_maestro_file
 
 DEFAULTS = {
     "name": "pod",

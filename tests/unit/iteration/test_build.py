@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from xdsl.context import Context
 
-from npuc.compiler.analysis.iteration.build import iteration_of
-from npuc.compiler.analysis.iteration.steps import Conventions, Iteration, Step, least_rows
+from npuc.backends.roofline.iteration.build import iteration_of
+from npuc.backends.roofline.iteration.steps import Conventions, Iteration, Step, least_rows
+from npuc.compiler.driver.passes import available_passes, read_pipeline
 from npuc.compiler.layers import get_layer
-from npuc.compiler.pipeline import available_passes, read_pipeline
-from npuc.compiler.source import open_source
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import training_functions
 from npuc.frontends import read_source
+from npuc.frontends.source import open_source
 
 THESIS = Conventions(ops_per_mac=1, element_bytes=4, order="listed", backward="table", loss="free", update="none")
 

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from npuc.backends.hardware import load_hardware
+from npuc.backends.roofline.iteration.build import iteration_of
+from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, enough, reuse_of, within_steps
+from npuc.backends.roofline.iteration.steps import Conventions, Iteration, Phase, Step, Tensor, TensorKind
+from npuc.backends.roofline.iteration.trace import trace_of
 from npuc.backends.roofline.reuse import reuse_report
-from npuc.compiler.analysis.iteration.build import iteration_of
-from npuc.compiler.analysis.iteration.reuse import SCOPES, Reuse, enough, reuse_of, within_steps
-from npuc.compiler.analysis.iteration.steps import Conventions, Iteration, Phase, Step, Tensor, TensorKind
-from npuc.compiler.analysis.iteration.trace import trace_of
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.reuse import ReuseReport
-from npuc.compiler.source import open_source
 from npuc.dialects.train.signature import training_functions
 from npuc.frontends import read_source
+from npuc.frontends.source import open_source
+from npuc.hardware import load_hardware
 
 
 def iteration_from(text: str, element_bytes: int | None = None) -> Iteration:

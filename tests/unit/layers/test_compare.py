@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers import get_functions, get_operators
 from npuc.compiler.layers.base import Array

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 
-from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 
-from npuc.compiler.errors import NpucError, SourceError
+from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.compiler.interpreter.execute import Run, execute
 from npuc.compiler.layers import get_losses
 from npuc.compiler.layers.base import Array

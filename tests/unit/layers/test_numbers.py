@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler import run_source
-from npuc.compiler.errors import NpucError, SourceErrors
+from npuc.compiler.core.errors import NpucError, SourceErrors
 from npuc.dialects.tensors import tensor_of
 from npuc.dialects.train.arithmetic import constant
 from npuc.frontends import read_source

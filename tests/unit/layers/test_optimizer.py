@@ -8,8 +8,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler.builder import Optimizer
-from npuc.compiler.errors import NpucError
+from npuc.compiler.core.builder import Optimizer
+from npuc.compiler.core.errors import NpucError
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array

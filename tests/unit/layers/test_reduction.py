@@ -7,9 +7,9 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import TensorType, i32
 
+from npuc.compiler.driver.ir_trace import work_of
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers.base import Array
-from npuc.compiler.trace import work_of
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from tests.networks import Net, dot_loss
 

@@ -10,7 +10,7 @@ import pytest
 from npuc.compiler import layers
 from npuc.compiler.layers import get_functions, get_layer, get_losses, get_op_class, get_operators
 from npuc.compiler.layers.base import Layer
-from npuc.dialects import dist
+from npuc.dialects import distributed as dist
 from npuc.dialects.train import OPERATIONS, TRAIN
 from npuc.dialects.train.base import TrainOp
 

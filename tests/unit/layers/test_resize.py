@@ -7,7 +7,7 @@ import pytest
 from xdsl.dialects.builtin import f64, i1, i32
 from xdsl.ir import Attribute
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array

@@ -2,7 +2,7 @@
 
 import pytest
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
 from npuc.frontends import read_source
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from npuc.compiler.errors import NpucError, SourceErrors
+from npuc.compiler.core.errors import NpucError, SourceErrors
 from npuc.frontends import read_source
 
 IMAGES = (

@@ -7,8 +7,8 @@ from typing_extensions import Unpack
 
 from npuc.compiler import Report, compile_source
 from npuc.compiler.analysis.mapping.named.templates import TEMPLATES, Template
-from npuc.compiler.errors import CapacityError, SourceError, UsageError
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
+from npuc.compiler.core.options import CompileOptions
 
 NETWORK = """network net(batch=2) {
   input x: f32[batch, 4, 8, 8]

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from npuc.backends.base import get_backend
-from npuc.backends.hardware import load_hardware
 from npuc.backends.maestro import evaluate
 from npuc.backends.maestro.machine import OFFCHIP_BW, array_of, mapped_machine
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, contraction_of_statement
-from npuc.compiler.analysis.mapping.search.run import Objective
-from npuc.compiler.driver import lowered_module
-from npuc.compiler.mapsearch.result import Settings
-from npuc.compiler.mapsearch.search import Search
-from npuc.compiler.options import CompileOptions
-from npuc.compiler.source import open_source
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.explore.mapping.best import Objective
+from npuc.compiler.explore.mapping.result import Settings
+from npuc.compiler.explore.mapping.search import Search
 from npuc.dialects.mapping import Clusters
 from npuc.dialects.npu import ContractOp
+from npuc.frontends.source import open_source
+from npuc.hardware import load_hardware
 
 KIB = 1024
 MACHINES = {

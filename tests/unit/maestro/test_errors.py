@@ -2,7 +2,7 @@
 
 import pytest
 
-from npuc.compiler.errors import SourceError, SourceErrors
+from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.maestro import read_mapping_file
 
 FILE = """Constant Tile 2;

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from npuc.backends.hardware import load_hardware
 from npuc.backends.maestro import evaluate, mapping_arrays
 from npuc.backends.maestro.evaluate import BATCH
 from npuc.compiler.analysis.mapping.batch.arrays import Floats, Mappings
 from npuc.compiler.analysis.mapping.columns import COLUMNS
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.dialects.mapping import Cluster, Map, Mapping, Problem, Sz
+from npuc.hardware import load_hardware
 from tests.mapping_batches import draw_batch, draw_layer
 
 Change: TypeAlias = Callable[[Any], Any]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.errors import Location, SourceError, SourceErrors
+from npuc.compiler.core.errors import Location, SourceError, SourceErrors
 from npuc.dialects.mapping import Cluster, Map, Mapping, Problem, Sz
 from npuc.frontends.maestro import MappedLayer, MappingFile, WrongLayer, read_mapping_file
 

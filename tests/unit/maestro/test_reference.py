@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from npuc.compiler import NpucError, Report, compile_source
-from npuc.compiler.errors import CapacityError, SourceError
+from npuc.compiler.core.errors import CapacityError, SourceError
 from npuc.compiler.report import OpRow
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "maestro"

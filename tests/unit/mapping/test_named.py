@@ -6,7 +6,7 @@ import pytest
 
 from npuc.compiler.analysis.mapping.named.directives import mapping_for
 from npuc.compiler.analysis.mapping.named.templates import ALIASES, TEMPLATES, mapping_names, template_named
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.dialects.mapping import Map, Mapping
 from npuc.frontends.maestro import MappedLayer, read_mapping_file
 

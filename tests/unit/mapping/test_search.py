@@ -14,10 +14,7 @@ from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of
 from npuc.compiler.analysis.mapping.parity import Array
-from npuc.compiler.analysis.mapping.search.candidates import Candidates, Mapper
-from npuc.compiler.analysis.mapping.search.exhaustive import ExhaustiveMapper, count_mappings
-from npuc.compiler.analysis.mapping.search.random import BLOCK, RandomMapper
-from npuc.compiler.analysis.mapping.search.run import (
+from npuc.compiler.explore.mapping.best import (
     OBJECTIVES,
     Best,
     Cost,
@@ -27,7 +24,10 @@ from npuc.compiler.analysis.mapping.search.run import (
     exact_costs,
     search,
 )
-from npuc.compiler.analysis.mapping.search.space import MapSpace, divisors, fanouts_of, widths_of
+from npuc.compiler.explore.mapping.candidates import Candidates, Mapper
+from npuc.compiler.explore.mapping.mappers.exhaustive import ExhaustiveMapper, count_mappings
+from npuc.compiler.explore.mapping.mappers.random import BLOCK, RandomMapper
+from npuc.compiler.explore.mapping.space import MapSpace, divisors, fanouts_of, widths_of
 from npuc.dialects.mapping import ClusterLevel, Clusters, Problem, TileLoop
 
 ARRAY = Array(num_pes=4, noc_bw=2, noc_latency=2)

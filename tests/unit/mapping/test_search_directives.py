@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import load_hardware
 from npuc.backends.maestro.evaluate import evaluate
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of
 from npuc.compiler.analysis.mapping.parity import Array
-from npuc.compiler.analysis.mapping.search.directives import as_directives, directive_space
-from npuc.compiler.analysis.mapping.search.random import RandomMapper
-from npuc.compiler.analysis.mapping.search.run import exact_costs
+from npuc.compiler.explore.mapping.best import exact_costs
+from npuc.compiler.explore.mapping.directives import as_directives, directive_space
+from npuc.compiler.explore.mapping.mappers.random import RandomMapper
 from npuc.dialects.mapping import Problem
+from npuc.hardware import load_hardware
 from tests.mappings import layers
 
 PES = 12

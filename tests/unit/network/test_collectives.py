@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import load_hardware
-from npuc.backends.hardware.network import network_of
-from npuc.compiler.analysis.network.collectives import (
+from npuc.compiler.analysis.interconnect.collectives import (
     COLLECTIVES,
     Collective,
     Cost,
     collective_cost,
     messages_cost,
 )
-from npuc.compiler.analysis.network.topology import KINDS, Group, Kind, Level, Network, Placement
-from npuc.compiler.analysis.parallel.traffic import gathered, reduced, sent, shared
+from npuc.compiler.analysis.interconnect.topology import KINDS, Group, Kind, Level, Network, Placement
+from npuc.compiler.analysis.sharding.cost.device_reads import gathered, reduced, sent, shared
+from npuc.hardware import load_hardware
+from npuc.hardware.network import network_of
 from tests.network_walk import Walk, walk_exchange, walk_gather, walk_messages, walk_scatter
 
 numbers = st.fractions(min_value=Fraction(1, 7), max_value=9, max_denominator=7)

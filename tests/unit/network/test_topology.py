@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import load_hardware
-from npuc.backends.hardware.network import network_of
-from npuc.compiler.analysis.network.topology import Group, Kind, Level, Network
-from npuc.compiler.errors import CapacityError, UsageError
-from npuc.dialects.dist import Mesh
+from npuc.compiler.analysis.interconnect.topology import Group, Kind, Level, Network
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.dialects.distributed import Mesh
+from npuc.hardware import load_hardware
+from npuc.hardware.network import network_of
 
 
 def network(*levels: tuple[Kind, int]) -> Network:

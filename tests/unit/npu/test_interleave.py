@@ -10,9 +10,9 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler import compile_source
-from npuc.compiler.analysis.interleave import tensor_names
-from npuc.compiler.errors import CapacityError, SourceError, UsageError
-from npuc.compiler.selection import keep_layers
+from npuc.compiler.analysis.timing.interleave import tensor_names
+from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
+from npuc.compiler.core.selection import keep_layers
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu import ContractOp, InterleaveOp, StreamsOp

@@ -8,23 +8,23 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.parallel.flows import Flows
-from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.plan_search import moved_by
-from npuc.compiler.analysis.parallel.planning import plan_network
-from npuc.compiler.analysis.parallel.terms import Pattern, physical_terms
-from npuc.compiler.analysis.parallel.ways import Way
-from npuc.compiler.check import random_data
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.search.movement import moved_by
+from npuc.compiler.analysis.sharding.search.planning import plan_network
+from npuc.compiler.core.options import Strategy
+from npuc.compiler.distributed.plan import plan_of_program
+from npuc.compiler.driver.check import random_data
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.devices import Traffic
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import elements
-from npuc.compiler.options import Strategy
-from npuc.compiler.parallel import plan_of_program
-from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
-from npuc.dialects.dist import AllReduceOp, DistOp, Mesh
+from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.dialects.distributed import AllReduceOp, DistOp, Mesh
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.frontends import read_source
 

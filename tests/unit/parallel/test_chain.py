@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler import UsageError, plan_parallel
-from npuc.compiler.analysis.parallel.chain import TYPES, Layer, Type
-from npuc.compiler.analysis.parallel.chain_terms import chain_terms
-from npuc.compiler.analysis.parallel.joint import joint
-from npuc.compiler.analysis.parallel.levels import Choices
-from npuc.compiler.analysis.parallel.plan_search import pattern
-from npuc.compiler.analysis.parallel.planning import amounts_of, columns, plan_chain, total_of
-from npuc.compiler.analysis.parallel.strategies import types_of
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
+from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer, Type
+from npuc.compiler.analysis.sharding.reference.chain_terms import chain_terms
+from npuc.compiler.analysis.sharding.reference.joint import joint
+from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
+from npuc.compiler.analysis.sharding.reference.strategies import types_of
+from npuc.compiler.analysis.sharding.search.movement import pattern
+from npuc.compiler.analysis.sharding.search.planning import amounts_of, columns, plan_chain, total_of
+from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from tests.chains import LAYERS, chains, level_amounts
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "hypar" / "public.json"

@@ -7,13 +7,13 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import compile_source, plan_parallel
-from npuc.compiler.analysis.parallel.flows import Flows
-from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.plan_search import search_all
-from npuc.compiler.analysis.parallel.planning import plan_network, terms_of
-from npuc.compiler.analysis.parallel.strategies import rule_of
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.reference.strategies import rule_of
+from npuc.compiler.analysis.sharding.search.movement import search_all
+from npuc.compiler.analysis.sharding.search.planning import plan_network, terms_of
+from npuc.compiler.core.options import CompileOptions
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.options import CompileOptions
 from npuc.compiler.report import Report
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends import read_source

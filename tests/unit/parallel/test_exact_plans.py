@@ -7,10 +7,10 @@ from functools import cache
 import pytest
 
 from npuc.compiler import UsageError, compile_file
-from npuc.compiler.explain_plan import explain_plan
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.explain.plan import explain_plan
 from npuc.compiler.report import Parallel
-from npuc.compiler.source import open_source
+from npuc.frontends.source import open_source
 
 GNMT = "samples:gnmt"
 SMALL: dict[str, int] = {"batch": 64, "length": 6, "hidden": 64, "layers": 2}

@@ -4,11 +4,11 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import compile_source
-from npuc.compiler.errors import CapacityError
-from npuc.compiler.explain_plan import explain_plan
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.explain.plan import explain_plan
 from npuc.compiler.report import Report
-from npuc.compiler.source import text_source
+from npuc.frontends.source import text_source
 from tests.unit.parallel.test_memory import NET, peak
 
 UNEVEN = NET.replace("c = relu(linear(b, 1024))", "c = relu(linear(b, 1020)) + relu(linear(b, 1020))")

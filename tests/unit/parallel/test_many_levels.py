@@ -7,24 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.choices.minimise import minimise
-from npuc.compiler.analysis.parallel.chain import TYPES, Layer
-from npuc.compiler.analysis.parallel.chain_terms import chain_nodes, chain_terms
-from npuc.compiler.analysis.parallel.flows import Flows
-from npuc.compiler.analysis.parallel.many_levels import relaxation
-from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.paper_terms import BetweenRate
-from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all
-from npuc.compiler.analysis.parallel.planning import plan_chain, plan_network, terms_of
-from npuc.compiler.analysis.parallel.runs import blocks, counts_of, few_orders, near, of_runs
-from npuc.compiler.analysis.parallel.strategies import rule_of
-from npuc.compiler.analysis.parallel.terms import Rate, ReadingRate, SumRate
-from npuc.compiler.analysis.parallel.totals import least_totals, totals
-from npuc.compiler.analysis.parallel.ways import WAYS, Way
-from npuc.compiler.errors import UsageError
+from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate
+from npuc.compiler.analysis.sharding.cost.runs import blocks, counts_of, few_orders, near, of_runs
+from npuc.compiler.analysis.sharding.cost.terms import Rate, ReadingRate, SumRate
+from npuc.compiler.analysis.sharding.cost.totals import least_totals, totals
+from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
+from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
+from npuc.compiler.analysis.sharding.reference.strategies import rule_of
+from npuc.compiler.analysis.sharding.search.many_levels import relaxation
+from npuc.compiler.analysis.sharding.search.movement import elements_of, graph_of, search_all
+from npuc.compiler.analysis.sharding.search.planning import plan_chain, plan_network, terms_of
+from npuc.compiler.analysis.solvers.choices.minimise import minimise
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.layers.base import Combine
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends import read_source, read_text
 from tests.chains import LAYERS

@@ -6,8 +6,8 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import compile_source
-from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.options import CompileOptions
 from npuc.compiler.report import Report
 
 NET = """

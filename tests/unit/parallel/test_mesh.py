@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from npuc.compiler import compile_source, run_source
-from npuc.compiler.errors import CapacityError, SourceError, UsageError
-from npuc.compiler.options import CompileOptions
+from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
+from npuc.compiler.core.options import CompileOptions
 
 NET = """
 network net(batch=12) {

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.parallel.chain import TYPES, Layer
-from npuc.compiler.analysis.parallel.chain_terms import chain_terms
-from npuc.compiler.analysis.parallel.planning import amounts_of, plan_network, terms_of, total_of
-from npuc.compiler.analysis.parallel.terms import Pattern
+from npuc.compiler.analysis.sharding.cost.terms import Pattern
+from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.reference.chain_terms import chain_terms
+from npuc.compiler.analysis.sharding.search.planning import amounts_of, plan_network, terms_of, total_of
+from npuc.compiler.core.options import STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.devices import Traffic
 from npuc.compiler.interpreter.execute import execute, the_function
-from npuc.compiler.options import STRATEGIES, Convention, Strategy
-from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms.autodiff import AutodiffPass, differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
-from npuc.dialects.dist.mesh import Mesh
+from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.dialects.distributed.mesh import Mesh
 from tests.networks import Net, Optimizer, dot_loss, integer_data
 
 BATCH = 8

@@ -8,28 +8,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import Hardware, load_hardware
+from npuc.backends.communication import exchanges
 from npuc.compiler import compile_source
-from npuc.compiler.analysis.network.topology import KINDS, Level
-from npuc.compiler.analysis.parallel.flows import Flows
-from npuc.compiler.analysis.parallel.moves import parts
-from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.plan_goals import fastest, sequences, smallest
-from npuc.compiler.analysis.parallel.plan_search import pattern, ways_of
-from npuc.compiler.analysis.parallel.planning import Goal, plan_network, terms_of
-from npuc.compiler.analysis.parallel.room import Kept, kept_tensors
-from npuc.compiler.analysis.parallel.strategies import Rule, rule_of
-from npuc.compiler.analysis.parallel.terms import Pattern, form_of, physical_terms
-from npuc.compiler.analysis.parallel.times import Times, key_of, message_seconds, times_attr, times_from, work_seconds
-from npuc.compiler.communication import exchanges
-from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.analysis.interconnect.topology import KINDS, Level
+from npuc.compiler.analysis.sharding.cost.device_memory import Kept, kept_tensors
+from npuc.compiler.analysis.sharding.cost.resharding import parts
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of, physical_terms
+from npuc.compiler.analysis.sharding.cost.times import (
+    Times,
+    key_of,
+    message_seconds,
+    times_attr,
+    times_from,
+    work_seconds,
+)
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
+from npuc.compiler.analysis.sharding.search.goals import fastest, sequences, smallest
+from npuc.compiler.analysis.sharding.search.movement import pattern, ways_of
+from npuc.compiler.analysis.sharding.search.planning import Goal, plan_network, terms_of
+from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.reading import read_program
-from npuc.compiler.source import text_source
-from npuc.compiler.transforms._room import room_of
 from npuc.compiler.transforms.parallelize import network_for
-from npuc.compiler.verify import SourceTexts
+from npuc.compiler.transforms.parallelize.fitting import room_of
 from npuc.frontends import read_source
+from npuc.frontends.source import text_source
+from npuc.hardware import Hardware, load_hardware
 from tests.spread_networks import ATTENTION, IMAGES, WORDS, precisions, spread_by
 
 CHAIN = """
@@ -321,7 +328,7 @@ func.func @net(%x: tensor<4x4xf32> {{train.input = "x"}}, %w: tensor<4x4xf32> {{
   func.return %1 : tensor<4x4xf32>
 }}
 """
-    from npuc.compiler.pipeline import own_passes, read_pipeline, run_pipeline
+    from npuc.compiler.driver.passes import own_passes, read_pipeline, run_pipeline
     from npuc.frontends.mlir import make_context
 
     source = text_source(program, "mlir", "net.mlir")

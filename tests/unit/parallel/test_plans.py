@@ -13,15 +13,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.choices.minimise import minimise
-from npuc.compiler.analysis.parallel.flows import Flows
-from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.plan_search import elements_of, graph_of, search_all, search_levels, ways_of
-from npuc.compiler.analysis.parallel.planning import Planned, plan_network, terms_of, total_of
-from npuc.compiler.analysis.parallel.strategies import Rule, rule_of
-from npuc.compiler.analysis.parallel.terms import Pattern, Term
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, Term
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
+from npuc.compiler.analysis.sharding.search.movement import elements_of, graph_of, search_all, search_levels, ways_of
+from npuc.compiler.analysis.sharding.search.planning import Planned, plan_network, terms_of, total_of
+from npuc.compiler.analysis.solvers.choices.minimise import minimise
+from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends import read_source, read_text
 

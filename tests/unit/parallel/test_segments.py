@@ -10,25 +10,25 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from npuc.compiler.analysis.parallel.nodes import Network
-from npuc.compiler.analysis.parallel.program import forward_program
-from npuc.compiler.analysis.parallel.segments import with_segments
-from npuc.compiler.analysis.parallel.terms import Pattern
-from npuc.compiler.analysis.parallel.ways import Way
-from npuc.compiler.check import random_data
-from npuc.compiler.errors import CapacityError
+from npuc.compiler.analysis.sharding.cost.terms import Pattern
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.segments import with_segments
+from npuc.compiler.analysis.sharding.graph.tasks import forward_program
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.check import random_data
+from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import Array
-from npuc.compiler.reading import read_program
-from npuc.compiler.source import text_source
-from npuc.compiler.transforms._spread import spread
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass
-from npuc.compiler.verify import SourceTexts
-from npuc.dialects.dist.mesh import Mesh
-from npuc.dialects.dist.sharding import SHARDING, ShardingAttr
+from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.dialects.distributed.mesh import Mesh
+from npuc.dialects.distributed.sharding import SHARDING, ShardingAttr
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
+from npuc.frontends.source import text_source
 from tests.spread_networks import bytes_modelled, bytes_moved, modelled, spread_by
 
 TEMPLATE = """

@@ -12,14 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from npuc.compiler import UsageError, plan_parallel
-from npuc.compiler.analysis.parallel import share_search
-from npuc.compiler.analysis.parallel.chain import TYPES, Layer, Sizes, Type, between
-from npuc.compiler.analysis.parallel.share_search import Halves
-from npuc.compiler.analysis.parallel.shared_step import step_of_chain
-from npuc.compiler.analysis.parallel.shares import Choice, Left, Step, boundaries, left_in
-from npuc.compiler.analysis.parallel.unequal import plan_unequal
-from npuc.compiler.analysis.parallel.unlike import Device, fleet_of
-from npuc.compiler.analysis.parallel.ways import Way
+from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer, Sizes, Type, between
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.heterogeneous import share_search
+from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device, fleet_of
+from npuc.compiler.analysis.sharding.heterogeneous.share_search import Halves
+from npuc.compiler.analysis.sharding.heterogeneous.shared_step import step_of_chain
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, Step, boundaries, left_in
+from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import plan_unequal
 from npuc.compiler.report import Parallel
 
 HALF = Fraction(1, 2)

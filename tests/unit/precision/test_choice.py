@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from typing_extensions import Unpack
 
-from npuc.backends.hardware import load_hardware, preset_names
 from npuc.compiler import UsageError, compile_source, run_source
-from npuc.compiler.check import check_program
 from npuc.compiler.cli import run_command
-from npuc.compiler.options import CompileOptions, HardwareLike
-from npuc.compiler.precision import precision_passes
-from npuc.compiler.run import lowered_program
-from npuc.compiler.source import text_source
-from npuc.compiler.sweep import sweep_source
+from npuc.compiler.core.options import CompileOptions, HardwareLike
+from npuc.compiler.driver.check import check_program
+from npuc.compiler.driver.precision import precision_passes
+from npuc.compiler.driver.run import lowered_program
+from npuc.compiler.explore.sweep import sweep_source
+from npuc.frontends.source import text_source
+from npuc.hardware import load_hardware, preset_names
 
 NET = """
 network net(batch=4) {

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler import Run, compile_source, run_source
+from npuc.compiler.core.options import STRATEGIES
 from npuc.compiler.layers.base import Array
-from npuc.compiler.options import STRATEGIES
 from npuc.compiler.report import Report
 
 NET = """network net(batch=8) {

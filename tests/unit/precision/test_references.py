@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from npuc.compiler.driver.run import run_source
 from npuc.compiler.interpreter.numbers import round_to_bfloat16
 from npuc.compiler.layers.base import Array
-from npuc.compiler.run import run_source
 from tests.mixed_references import Reference, references
 
 REFERENCES = references()

@@ -9,15 +9,14 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler import SourceError
-from npuc.compiler.check import check_program
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.check import check_program
+from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline, write_pipeline
+from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.execute import execute, the_function
-from npuc.compiler.pipeline import available_passes, read_pipeline, run_pipeline, write_pipeline
-from npuc.compiler.reading import read_program
-from npuc.compiler.source import text_source
-from npuc.compiler.transforms._autocast import POLICIES
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
-from npuc.compiler.verify import SourceTexts
+from npuc.compiler.transforms.set_precision.autocast import POLICIES
 from npuc.dialects.npu import VectorOp
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import tensor_type
@@ -25,6 +24,7 @@ from npuc.dialects.train import OPERATIONS
 from npuc.dialects.train.arithmetic import CastOp, ConstantOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.frontends.mlir import make_context
+from npuc.frontends.source import text_source
 from tests.calls import all_calls
 from tests.calls.values import build
 

@@ -3,17 +3,17 @@
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.check import check_program
-from npuc.compiler.pipeline import available_passes, read_pipeline, run_pipeline
-from npuc.compiler.reading import read_program
-from npuc.compiler.source import text_source
-from npuc.compiler.verify import SourceTexts
-from npuc.dialects.dist.collective import DistOp
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.check import check_program
+from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
+from npuc.compiler.driver.read import read_program
+from npuc.dialects.distributed.collective import DistOp
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp, CastOp
 from npuc.dialects.train.base import TrainOp
 from npuc.frontends.mlir import make_context
+from npuc.frontends.source import text_source
 
 NET = """
 network net(batch=4) {{

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from npuc.compiler.report.layers import MOST_LINES
 from npuc.compiler.report.model import ParallelTotal
 from npuc.compiler.report.plan import PlanLayer
-from npuc.compiler.report.plan_lines import name_of_all, plan_lines, template
+from npuc.compiler.report.text.plan_lines import name_of_all, plan_lines, template
 
 
 def layer(name: str, elements: int) -> PlanLayer:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from npuc.compiler import report as package
-from npuc.compiler.errors import InternalError
+from npuc.compiler.core.errors import InternalError
 from npuc.compiler.report import (
     Comparison,
     LayerCertificate,
@@ -28,8 +28,8 @@ from npuc.compiler.report import (
     total,
 )
 from npuc.compiler.report.layers import by_layer, folded
-from npuc.compiler.report.table import Rows, print_report
-from npuc.compiler.report.verdict import verdict
+from npuc.compiler.report.text.table import Rows, print_report
+from npuc.compiler.report.text.verdict import verdict
 from npuc.compiler.report.write import report_schema
 
 CONTRACT_REPORT = "schema npuc source network backend hardware pipeline defines warnings totals ops parallel".split()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler import compile_file, compile_source
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import HardwareDict, OpRow, Report, make_report
 
 TRACKS = ["array", "vector unit", "DRAM in", "DRAM out"]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from npuc.backends.roofline.iteration import bounds
 from npuc.compiler import compile_source
-from npuc.compiler.analysis import linear
-from npuc.compiler.analysis.iteration import bounds
-from npuc.compiler.errors import UsageError
+from npuc.compiler.analysis.solvers import linear
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import Report
-from npuc.compiler.report.iteration import nearness_text
+from npuc.compiler.report.text.iteration import nearness_text
 
 NET = """network net(batch=16) {
   input x: f32[batch, 32]
@@ -74,7 +74,7 @@ def test_without_a_solver(keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch)
 
 
 def test_large_iterations_have_no_best_plan_but_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("npuc.backends.roofline.nearness.MOST_ACCESSES", "npuc.compiler.analysis.iteration.bounds.MOST_TIMED"):
+    for name in ("npuc.backends.roofline.nearness.MOST_ACCESSES", "npuc.backends.roofline.iteration.bounds.MOST_TIMED"):
         monkeypatch.setattr(name, 10)
     with pytest.raises(UsageError, match="at most 10 accesses") as caught:
         scored(OPTIMAL)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from npuc.compiler import Report, compile_source
-from npuc.compiler.errors import UsageError
+from npuc.compiler.core.errors import UsageError
 
 CHAIN = """
 network chain(batch=256) {

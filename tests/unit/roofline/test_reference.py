@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.hardware import load_hardware
 from npuc.backends.roofline import RooflineBackend
 from npuc.compiler import compile_file
 from npuc.compiler.report import Report
-from npuc.compiler.source import open_source
 from npuc.frontends import read_source
+from npuc.frontends.source import open_source
+from npuc.hardware import load_hardware
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "roofline"
 MACHINES: dict[str, dict[str, Any]] = {

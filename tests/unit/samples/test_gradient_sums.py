@@ -7,7 +7,7 @@ import pytest
 from xdsl.dialects.func import FuncOp
 
 from npuc.compiler import compile_file
-from npuc.compiler.errors import CapacityError
+from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.interpreter.execute import the_function
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints

@@ -12,9 +12,9 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler import plan_parallel
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.layers.base import elements
-from npuc.compiler.study.hypar.settings import published as labels
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
+from npuc.studies.hypar.settings import published as labels
 from tests.unit.samples.test_figures import module_of
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "hypar"

@@ -8,17 +8,17 @@ import pytest
 from typing_extensions import Unpack
 from xdsl.dialects.builtin import IntegerType
 
-from npuc.compiler.errors import SourceError
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.driver.run import RunOptions, lowered_program, run_file
 from npuc.compiler.interpreter.execute import Run, argument_type, the_function
 from npuc.compiler.layers.base import Array
-from npuc.compiler.run import RunOptions, lowered_program, run_file
-from npuc.compiler.source import open_source
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 from npuc.frontends import read_source, read_text, sample_names
 from npuc.frontends.dsl.values import Value
+from npuc.frontends.source import open_source
 
 ALL = pytest.mark.parametrize("name", sample_names())
 

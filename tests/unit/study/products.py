@@ -5,7 +5,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from npuc.compiler.analysis.gemm import forward_sizes
+from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.interpreter.execute import the_function
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.vector import ViewOp

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler.analysis.array import Array, Dataflow
+from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.mapping.systolic import mapped_time
-from npuc.compiler.study.crosscheck import study
-from npuc.compiler.study.crosscheck.study import CrossCheck, Row, run_crosscheck
-from npuc.compiler.study.crosscheck.view import to_csv, to_json
+from npuc.studies.crosscheck import study
+from npuc.studies.crosscheck.study import CrossCheck, Row, run_crosscheck
+from npuc.studies.crosscheck.view import to_csv, to_json
 
 NET = """network net(batch=200) {
   input x: f32[batch, 300]

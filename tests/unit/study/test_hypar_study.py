@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuc.backends.hardware import load_hardware
 from npuc.compiler import compile_file
-from npuc.compiler.options import Convention, Strategy
-from npuc.compiler.study.hypar.claims import Row, claim_rows
-from npuc.compiler.study.hypar.networks import SOURCES, Network, gigabytes, networks_of
-from npuc.compiler.study.hypar.results import Result, gain, needed_seconds
-from npuc.compiler.study.hypar.settings import (
+from npuc.compiler.core.options import Convention, Strategy
+from npuc.hardware import load_hardware
+from npuc.studies.hypar.claims import Row, claim_rows
+from npuc.studies.hypar.networks import SOURCES, Network, gigabytes, networks_of
+from npuc.studies.hypar.results import Result, gain, needed_seconds
+from npuc.studies.hypar.settings import (
     STUDIED_STRATEGIES,
     TOPOLOGIES,
     TREE,
@@ -23,9 +23,9 @@ from npuc.compiler.study.hypar.settings import (
     over_owt,
     published,
 )
-from npuc.compiler.study.hypar.space import best_of
-from npuc.compiler.study.hypar.steps import Cost, Step
-from npuc.compiler.study.hypar.study import Study, plan_study, run_study
+from npuc.studies.hypar.space import best_of
+from npuc.studies.hypar.steps import Cost, Step
+from npuc.studies.hypar.study import Study, plan_study, run_study
 
 REFERENCE: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "oracle" / "data" / "hypar" / "public.json").read_text(encoding="utf-8")

@@ -11,9 +11,9 @@ from typing import TypeAlias
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.run import lowered_program
-from npuc.compiler.source import open_source
-from npuc.compiler.study.igo.networks import BATCHES, MODELS, StudyNetwork, study_networks, workloads
+from npuc.compiler.driver.run import lowered_program
+from npuc.frontends.source import open_source
+from npuc.studies.igo.networks import BATCHES, MODELS, StudyNetwork, study_networks, workloads
 from tests.unit.samples.test_documentation import rows as documented
 from tests.unit.samples.test_figures import parameters_of
 from tests.unit.study.products import Found, Size, forward_products

@@ -6,11 +6,11 @@ from types import ModuleType
 
 import pytest
 
-from npuc.compiler.errors import UsageError
-from npuc.compiler.figure import check_format
-from npuc.compiler.study.igo.plot import draw
-from npuc.compiler.study.igo.settings import LARGE, SMALL, STEPS
-from npuc.compiler.study.igo.study import run_study
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.figure import check_format
+from npuc.studies.igo.plot import draw
+from npuc.studies.igo.settings import LARGE, SMALL, STEPS
+from npuc.studies.igo.study import run_study
 
 
 class Paper:

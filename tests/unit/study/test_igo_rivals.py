@@ -2,12 +2,12 @@
 
 import pytest
 
-from npuc.backends.hardware import load_hardware, machine_target
-from npuc.compiler.analysis.machine import machine_from
-from npuc.compiler.driver import compile_source
-from npuc.compiler.study.igo.explicit import ExplicitCosts
-from npuc.compiler.study.igo.products import Size
-from npuc.compiler.study.igo.rivals import rival_times
+from npuc.compiler.analysis.machine.facts import machine_from
+from npuc.compiler.driver.compile import compile_source
+from npuc.hardware import load_hardware, machine_target
+from npuc.studies.igo.explicit import ExplicitCosts
+from npuc.studies.igo.products import Size
+from npuc.studies.igo.rivals import rival_times
 
 MACHINE = machine_from(machine_target(load_hardware("igo-small")))
 

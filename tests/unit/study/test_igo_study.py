@@ -8,16 +8,16 @@ from functools import cache
 import pytest
 
 from npuc.compiler.analysis.lru import Walk, walk_pool
-from npuc.compiler.analysis.machine import Machine
-from npuc.compiler.analysis.partition_knn import evaluate, labels
-from npuc.compiler.analysis.published import PublishedChoice
-from npuc.compiler.study.igo.lru import PAPER, PROTOTYPE, LruCosts
-from npuc.compiler.study.igo.products import DW, DX, Size, fused_nest, nest_of
-from npuc.compiler.study.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.compiler.study.igo.study import Study, run_study
-from npuc.compiler.study.igo.times import ORDERS, layer_times, scheme_times
-from npuc.compiler.study.igo.view import to_csv, to_json, to_text
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.programs.published_order import PublishedChoice
+from npuc.compiler.analysis.schedule.partition_knn import evaluate, labels
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
+from npuc.studies.igo.lru import PAPER, PROTOTYPE, LruCosts
+from npuc.studies.igo.products import DW, DX, Size, fused_nest, nest_of
+from npuc.studies.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, published
+from npuc.studies.igo.study import Study, run_study
+from npuc.studies.igo.times import ORDERS, layer_times, scheme_times
+from npuc.studies.igo.view import to_csv, to_json, to_text
 from tests.unit.analysis.test_lru_prototype import rows as prototype
 from tests.widths import of_bytes
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from npuc.compiler.errors import UsageError
-from npuc.compiler.study.thesis.claims import MEASURES, Row, reproduced
-from npuc.compiler.study.thesis.networks import STUDIED
-from npuc.compiler.study.thesis.scores import Point
-from npuc.compiler.study.thesis.settings import CAPACITIES, Claim, claims
-from npuc.compiler.study.thesis.study import Study, plan_study, run_study
-from npuc.compiler.study.thesis.view import to_csv, to_json, verdict
+from npuc.compiler.core.errors import UsageError
+from npuc.studies.thesis.claims import MEASURES, Row, reproduced
+from npuc.studies.thesis.networks import STUDIED
+from npuc.studies.thesis.scores import Point
+from npuc.studies.thesis.settings import CAPACITIES, Claim, claims
+from npuc.studies.thesis.study import Study, plan_study, run_study
+from npuc.studies.thesis.view import to_csv, to_json, verdict
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "roofline" / "published.json"
 KEYS = ["id", "claim", "setting", "published", "ours", "tolerance", "reproduced", "note", "unit"]

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from npuc.compiler.errors import UsageError
-from npuc.compiler.study.thesis.figures import FIGURES, draw, figure_points, figures_of
-from npuc.compiler.study.thesis.figures.curves import BATCHES
-from npuc.compiler.study.thesis.figures.panels import curve, scan, shape_of, unit_of
-from npuc.compiler.study.thesis.measures import moved_bytes
-from npuc.compiler.study.thesis.networks import Network
-from npuc.compiler.study.thesis.scores import COARSE_MIB, LARGE, Point, score_points
-from npuc.compiler.study.thesis.settings import CAPACITIES, FASTER_GB_PER_S, FASTER_TFLOPS, THESIS
-from npuc.compiler.study.thesis.study import Study, plan_study, run_study
+from npuc.compiler.core.errors import UsageError
+from npuc.studies.thesis.figures import FIGURES, draw, figure_points, figures_of
+from npuc.studies.thesis.figures.curves import BATCHES
+from npuc.studies.thesis.figures.panels import curve, scan, shape_of, unit_of
+from npuc.studies.thesis.measures import moved_bytes
+from npuc.studies.thesis.networks import Network
+from npuc.studies.thesis.scores import COARSE_MIB, LARGE, Point, score_points
+from npuc.studies.thesis.settings import CAPACITIES, FASTER_GB_PER_S, FASTER_TFLOPS, THESIS
+from npuc.studies.thesis.study import Study, plan_study, run_study
 
 NETWORKS = ("samples:lenet", "samples:mlp", "samples:squeezenet")
 WIDE = """\

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from npuc.compiler.cli.shared import make_console
+from npuc.compiler.explore.sweep.axes import Axis, Grid
+from npuc.compiler.explore.sweep.compare import Comparison, compare
+from npuc.compiler.explore.sweep.points import SweepPoint
+from npuc.compiler.explore.sweep.table import fold, print_sweep, summary
 from npuc.compiler.report.totals import total
-from npuc.compiler.sweep.axes import Axis, Grid
-from npuc.compiler.sweep.compare import Comparison, compare
-from npuc.compiler.sweep.points import SweepPoint
-from npuc.compiler.sweep.table import fold, print_sweep, summary
 
 SPM = Axis("memory.spm_kib", "hardware", "memory.spm_kib", (64, 128, 256))
 RATE = Axis("dram.gb_per_s", "hardware", "dram.gb_per_s", (75, 150))

@@ -7,13 +7,13 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import SweepPoint, compile_source, sweep_source
-from npuc.compiler.errors import CapacityError, UsageError
-from npuc.compiler.options import CompileOptions
-from npuc.compiler.source import text_source
-from npuc.compiler.sweep.devices import MOVED
-from npuc.compiler.sweep.partial import Partial, header
-from npuc.compiler.sweep.sweep import Sweep
-from npuc.compiler.sweep.table import summary
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.explore.sweep.devices import MOVED
+from npuc.compiler.explore.sweep.partial import Partial, header
+from npuc.compiler.explore.sweep.sweep import Sweep
+from npuc.compiler.explore.sweep.table import summary
+from npuc.frontends.source import text_source
 from tests.unit.sweep.conftest import NET
 
 EVEN = NET.replace("5]", "16]").replace("hidden=6", "hidden=16").replace("h, 3", "h, 8").replace("batch=4", "batch=8")

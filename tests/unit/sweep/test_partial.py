@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import Unpack
 
-from npuc.compiler.errors import UsageError
-from npuc.compiler.options import CompileOptions
-from npuc.compiler.source import text_source
-from npuc.compiler.sweep.partial import HEAD, Partial
-from npuc.compiler.sweep.points import SweepPoint
-from npuc.compiler.sweep.sweep import Sweep
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.explore.sweep.partial import HEAD, Partial
+from npuc.compiler.explore.sweep.points import SweepPoint
+from npuc.compiler.explore.sweep.sweep import Sweep
+from npuc.frontends.source import text_source
 from tests.unit.sweep.conftest import NET
 
 SWEEP = Sweep(text_source(NET, "dsl", "net.dsl"), {"memory.spm_kib": "0.004,1,64", "batch": [2, 4]}, None, {})

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from npuc.compiler.sweep.axes import Axis
-from npuc.compiler.sweep.picture import MOST_IN_LEGEND, draw_sweep
+from npuc.compiler.explore.sweep.axes import Axis
+from npuc.compiler.explore.sweep.picture import MOST_IN_LEGEND, draw_sweep
 from tests.unit.sweep.test_compare import BATCH, RATE, SPM, compared
 
 

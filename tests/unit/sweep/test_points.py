@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from npuc.compiler import SweepPoint, compile_source, sweep_file, sweep_source
-from npuc.compiler.errors import CapacityError, Location, SourceError, SourceErrors, UsageError
-from npuc.compiler.sweep.axes import Axis, Grid, read_vary
+from npuc.compiler.core.errors import CapacityError, Location, SourceError, SourceErrors, UsageError
+from npuc.compiler.explore.sweep.axes import Axis, Grid, read_vary
 from tests.unit.sweep.conftest import NET
 
 

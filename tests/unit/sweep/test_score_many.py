@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from npuc.backends.base import get_backend, score_many
-from npuc.backends.hardware import Hardware, load_hardware
 from npuc.compiler import compile_source, sweep_source
-from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
+from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
+from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.compiler.report import OpRow, Report, make_report
-from npuc.compiler.source import text_source
-from npuc.compiler.sweep.sweep import Sweep
+from npuc.frontends.source import text_source
+from npuc.hardware import Hardware, load_hardware
 from tests.unit.sweep.conftest import NET
 
 MACHINES = [load_hardware("igo-large", {"dram.gb_per_s": rate}) for rate in (1, 2, 3)]

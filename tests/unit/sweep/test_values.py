@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuc.compiler.errors import UsageError
-from npuc.compiler.sweep.values import read_values
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.explore.sweep.values import read_values
 
 
 @pytest.mark.parametrize(

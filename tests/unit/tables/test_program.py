@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from npuc.compiler import NpucError, SourceError, UsageError, compile_source, describe_source, run_source
-from npuc.compiler.check import check_program
-from npuc.compiler.source import text_source
+from npuc.compiler.driver.check import check_program
+from npuc.frontends.source import text_source
 
 PRODUCTS = "net,layer,M,N,K,count,has_dX\na,fc1,6,5,4,1,0\na,fc2,7,3,8,12,1\n"
 GEMM = "Layer, M, N, K,\nfc1,6,5,4,\nfc2,7,3,8,\n"
@@ -130,7 +130,7 @@ def test_arguments_of_layers_of_one_name() -> None:
 
 
 def test_the_program_of_a_table_keeps_counts_through_files() -> None:
-    from npuc.compiler.driver import compile_program
+    from npuc.compiler.driver.compile import compile_program
 
     source = text_source(PRODUCTS, "csv", "t.csv")
     made = compile_program(source, ["cycle"], {})

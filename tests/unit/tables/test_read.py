@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from npuc.compiler.errors import SourceError, SourceErrors
+from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.tables import Convolution, Product, Table, TableLayer, read_table
 
 GEMM_HEADER = "Layer, M, N, K,\n"

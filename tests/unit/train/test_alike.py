@@ -5,8 +5,8 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Block, Region, SSAValue
 
-from npuc.compiler.errors import SourceErrors
-from npuc.compiler.verify import SourceTexts, verify_module
+from npuc.compiler.core.errors import SourceErrors
+from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.dialects.alike import likeness
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp, YieldOp
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor

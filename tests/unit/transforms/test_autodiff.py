@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, f64
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler import run_source
-from npuc.compiler.builder import Optimizer
+from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass

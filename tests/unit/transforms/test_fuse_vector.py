@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from npuc.compiler.analysis.machine import TARGET, target_attr
-from npuc.compiler.errors import SourceError, UsageError
+from npuc.compiler.analysis.machine.facts import TARGET, target_attr
+from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.driver.passes import available_passes, read_pipeline
 from npuc.compiler.interpreter.execute import execute
-from npuc.compiler.pipeline import available_passes, read_pipeline
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass

@@ -5,11 +5,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import CapacityError, SourceError, UsageError
-from npuc.compiler.pipeline import available_passes, read_pipeline
-from npuc.compiler.transforms._together import together
+from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
+from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.driver.passes import available_passes, read_pipeline
 from npuc.compiler.transforms.interleave import InterleavePass
+from npuc.compiler.transforms.interleave.together import together
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import Role, layer_of, repeat_of, role_of

@@ -5,7 +5,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.builder import Optimizer
+from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, MoveOp, VectorOp, ViewOp

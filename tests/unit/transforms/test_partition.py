@@ -4,11 +4,11 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from npuc.compiler.analysis.partition import dividing
-from npuc.compiler.analysis.partition_knn import labels, predict
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
-from npuc.compiler.pipeline import available_passes, read_pipeline, write_pipeline
+from npuc.compiler.analysis.schedule.partition import dividing
+from npuc.compiler.analysis.schedule.partition_knn import labels, predict
+from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
+from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.driver.passes import available_passes, read_pipeline, write_pipeline
 from npuc.compiler.report import OpRow
 from npuc.compiler.transforms.partition import PartitionPass
 from npuc.dialects.npu import ContractOp

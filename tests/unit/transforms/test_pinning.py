@@ -2,11 +2,11 @@
 
 import pytest
 
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import CapacityError, NpucError, UsageError
-from npuc.compiler.pipeline import available_passes, read_pipeline, write_pipeline
+from npuc.compiler.core.errors import CapacityError, NpucError, UsageError
+from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.driver.passes import available_passes, read_pipeline, write_pipeline
 from npuc.compiler.report import OpRow, ScheduleRow
-from npuc.compiler.transforms._pinning import dims_of
+from npuc.compiler.transforms.schedule.pins import dims_of
 from npuc.compiler.transforms.tile import cut, tiled
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 

@@ -4,16 +4,16 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from npuc.backends.hardware import load_hardware
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import CapacityError, NpucError, SourceError, UsageError
-from npuc.compiler.pipeline import available_passes, read_pipeline, run_pipeline, write_pipeline
+from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline, write_pipeline
+from npuc.compiler.driver.score import stamp_target
 from npuc.compiler.report import OpRow
-from npuc.compiler.scoring import stamp_target
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.rearrange import RearrangePass
-from npuc.compiler.verify import SourceTexts
 from npuc.frontends.mlir import make_context
+from npuc.hardware import load_hardware
 
 PAIR = """func.func @pair(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>)
     -> (tensor<6x8xf32>, tensor<8x4xf32>) {

@@ -9,18 +9,18 @@ from xdsl.dialects.builtin import ModuleOp, f64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler.analysis.liveness import memory_of_module
-from npuc.compiler.analysis.recompute_exact import Unsolved
+from npuc.compiler.analysis.memory.liveness import memory_of_module
+from npuc.compiler.analysis.memory.recompute_exact import Unsolved
 from npuc.compiler.cli import run_command
-from npuc.compiler.driver import compile_source
-from npuc.compiler.errors import CapacityError, UsageError
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.driver.passes import STEPS, available_passes, read_pipeline, write_pipeline
+from npuc.compiler.driver.run import stamp_default_target
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.pipeline import STEPS, available_passes, read_pipeline, write_pipeline
-from npuc.compiler.report.again import again_text
-from npuc.compiler.run import stamp_default_target
-from npuc.compiler.transforms._together import together
+from npuc.compiler.report.text.recomputed import again_text
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
+from npuc.compiler.transforms.interleave.together import together
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.recompute import EXACT, RecomputePass
 from npuc.compiler.transforms.schedule import SchedulePass

@@ -12,13 +12,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, bf16, f16, f32, f64
 from xdsl.ir import Attribute, SSAValue
 
-from npuc.compiler.builder import Optimizer
+from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array
-from npuc.compiler.transforms._split_norms import split_batch_norms
 from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import TrainOp

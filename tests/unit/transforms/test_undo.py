@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.transforms._undo import undo_autodiff
 from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.dialects.provenance import Role, role_of
 from npuc.frontends import read_source, read_text

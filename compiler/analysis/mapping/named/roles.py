@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from npuc.compiler.analysis.gemm import forward_view
+from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Statement
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from npuc.compiler.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError, did_you_mean
 
 Rows = Literal["Y", "X"]
 

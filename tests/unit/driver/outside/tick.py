@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from npuc.compiler.errors import CapacityError, NpucError
+from npuc.compiler.core.errors import CapacityError, NpucError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.provenance import layer_of, location_text, role_of
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
-    from npuc.backends.hardware import Hardware
+    from npuc.hardware import Hardware
 
 
 class TickBackend:

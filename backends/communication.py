@@ -1,0 +1,242 @@
+"""
+The report's rows of communication: what each movement between devices costs on the network of a machine.
+
+    all_reduce of dW   fc1   comm   bytes that a device sends, seconds, energy
+
+A backend prices the work of one device; these rows stand beside its own. Where a machine has no network, they have no
+time, and the report says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.utils.hints import isa
+
+from npuc.compiler.analysis.interconnect.collectives import Collective, Cost, collective_cost, messages_cost
+from npuc.compiler.analysis.interconnect.topology import Placement
+from npuc.compiler.analysis.nest.elements import size_bytes
+from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
+from npuc.compiler.analysis.sharding.search.planning import PLAN
+from npuc.compiler.layers.base import elements
+from npuc.compiler.report import OpRow, Report, total
+from npuc.compiler.report.text.verdict import time_text
+from npuc.dialects.distributed.collective import (
+    AddendOp,
+    AllGatherOp,
+    AllReduceOp,
+    AllToAllOp,
+    CopyOp,
+    DistOp,
+    OnceOp,
+    PlaceOp,
+    ReduceScatterOp,
+    SendReceiveOp,
+    SliceOp,
+    levels_of,
+)
+from npuc.dialects.distributed.mesh import Mesh, mesh_of
+from npuc.dialects.npu import ConstantOp, ViewOp
+from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of
+from npuc.dialects.train.base import ints
+from npuc.hardware.network import network_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.hardware import Hardware
+
+TOLERANCE = 1e-3
+"""What planned seconds may be off without a word."""
+FREE = (SliceOp, CopyOp, OnceOp, AddendOp, PlaceOp)
+"""What moves nothing between devices."""
+_KINDS: dict[type[DistOp], Collective] = {
+    AllReduceOp: "all_reduce",
+    ReduceScatterOp: "reduce_scatter",
+    AllGatherOp: "all_gather",
+    AllToAllOp: "all_to_all",
+}
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A movement between devices: the operation, the bytes of a device's operand, and what it costs, if known."""
+
+    op: DistOp
+    size: int
+    cost: Cost | None
+
+
+def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> Report:
+    """A backend's report with the rows of what moves between devices; as it is for one device."""
+    found = [(func, mesh) for func in module.ops if isinstance(func, FuncOp) and (mesh := mesh_of(func)) is not None]
+    if not found:
+        return report
+    warnings = list(report.warnings)
+    rows = list(report.ops)
+    native = dict(report.native)
+    for func, mesh in found:
+        placement = _placement(mesh, machine, report.backend, warnings)
+        moved = list(exchanges(func, placement, machine))
+        native |= sums_of(moved, mesh)
+        times = [None if e.cost is None else float(e.cost.seconds) for e in moved]
+        if all(seconds is not None for seconds in times):
+            native["comm_seconds"] = fsum(seconds for seconds in times if seconds is not None)
+            native["overlapped_seconds"] = overlapped(func, report.ops, moved)
+            samples, work = native.get("samples_per_second"), report.totals.seconds
+            if isinstance(samples, float) and work:
+                # a backend says it of the work alone
+                native["samples_per_second"] = samples * work / (work + native["comm_seconds"])
+            if report.totals.energy_j is not None and any(e.cost and e.cost.picojoules is None for e in moved):
+                warnings.append(f"{machine.name} has no pj_per_byte in network.levels: energy is of the work alone")
+            _compare(func, report.totals.seconds, native["comm_seconds"], warnings)
+        rows += [_row(exchange, len(rows) + n) for n, exchange in enumerate(moved)]
+    return replace(report, ops=rows, totals=total(rows), warnings=warnings, native=native)
+
+
+def sums_of(moved: Sequence[Exchange], mesh: Mesh) -> dict[str, int | float]:
+    """
+    What sums of weights' gradients move of all, and what everything else does: bytes.
+
+    Operands are what a device hands in, once where it goes on at another level; what it reads of P bytes that n devices
+    sum is 2 P (n - 1) / n.
+    """
+    found: dict[str, int | float] = {}
+    for name, of_weights in (("gradient", True), ("other", False)):
+        own = [exchange for exchange in moved if (role_of(exchange.op) is Role.DW) is of_weights]
+        read = sum((_read(exchange, mesh) for exchange in own), Fraction(0))
+        found[f"{name}_operand_bytes"] = sum(exchange.size for exchange in own if not _goes_on(exchange.op))
+        found[f"{name}_read_bytes"] = read.numerator if read.denominator == 1 else float(read)
+    return found
+
+
+def _goes_on(op: DistOp) -> bool:
+    """Whether what an operation moves has moved just before, and not become anything else since."""
+    before = op.x.owner
+    while isinstance(before, FREE):
+        before = before.x.owner
+    return isinstance(before, DistOp) and role_of(before) is role_of(op)
+
+
+def _read(exchange: Exchange, mesh: Mesh) -> Fraction:
+    """The bytes that one device reads of others, on average."""
+    elements_read = 2 * sum(exchanged(exchange.op, mesh).values(), Fraction(0)) / mesh.devices
+    return elements_read * exchange.size / max(1, elements(exchange.op.x))
+
+
+def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[str]) -> None:
+    """Say so where a plan was searched by other seconds than its program takes."""
+    plan = func.attributes.get(PLAN)
+    if work is None or not isinstance(plan, DictionaryAttr) or plan.data.get("objective") != StringAttr("time"):
+        return
+    cost = plan.data.get("cost")
+    if not isa(cost, FloatAttr):
+        return
+    planned, taken = cost.value.data, work + messages
+    if abs(planned - taken) > TOLERANCE * taken:
+        warnings.append(
+            f"layer by layer the plan was reckoned at {time_text(planned)} a step, its program takes "
+            f"{time_text(taken)}: sums of gradients, and what stays on the chip, depend on neighbouring layers"
+        )
+
+
+def overlapped(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -> float | None:
+    """
+    Seconds of the step if sums of weights' gradients run beside other work; None where work has no time.
+
+    Devices and network each do one thing after the other, in program order. All other movement waits for the work
+    before it and holds up the work behind it; updates wait for all sums.
+    """
+    if any(row.seconds is None for row in rows):
+        return None
+    order = {op: number for number, op in enumerate(func.walk())}
+    events = [(order[exchange.op], 1, exchange) for exchange in moved]
+    events += [(place, 0, row) for place, row in zip(_places(order, rows), rows, strict=True)]
+    work = network = 0.0
+    for _, _, event in sorted(events, key=lambda event: event[:2]):
+        if isinstance(event, Exchange):
+            assert event.cost is not None
+            network = max(work, network) + float(event.cost.seconds)
+            work = work if role_of(event.op) is Role.DW else network
+        else:
+            start = max(work, network) if event.phase == "update" else work
+            work = start + event.repeat * (event.seconds or 0.0)
+    return max(work, network)
+
+
+def _places(order: Mapping[Operation, int], rows: Sequence[OpRow]) -> list[int]:
+    """
+    Where in the program each row of work is done: at its operation, if as many of a layer and phase have one, else at
+    the last of them.
+    """
+    known: dict[tuple[str, str], list[int]] = {}
+    for op, place in order.items():
+        if not isinstance(op, DistOp | ViewOp | ConstantOp):
+            known.setdefault((layer_of(op), role_of(op).value), []).append(place)
+    wanted: dict[tuple[str, str], list[int]] = {}
+    for number, row in enumerate(rows):
+        wanted.setdefault((row.name, row.phase), []).append(number)
+    places = [0] * len(rows)
+    for (name, phase), numbers in wanted.items():
+        roles = ("dxdw", "dx", "dw") if phase == "dxdw" else (phase,)
+        found = sorted(place for role in roles for place in known.get((name, role), ()))
+        for n, number in enumerate(numbers):
+            places[number] = (found[n] if len(found) == len(numbers) else found[-1]) if found else 0
+    return places
+
+
+def exchanges(func: FuncOp, placement: Placement | None, machine: Hardware) -> Iterator[Exchange]:
+    """What moves between devices, in program order."""
+    facts = machine.get("memory.element_bytes", int)
+    for op in func.walk():
+        if isinstance(op, DistOp) and not isinstance(op, FREE):
+            size = size_bytes(op.x.type, elements(op.x), facts)
+            yield Exchange(op, size, None if placement is None else _cost(op, size, placement))
+
+
+def _cost(op: DistOp, size: int, placement: Placement) -> Cost:
+    """What a movement costs; `size` is the bytes of a device's operand."""
+    if isinstance(op, SendReceiveOp):
+        (level,) = levels_of(op)
+        return messages_cost(size, placement, level, ints(op.source), ints(op.target))
+    return collective_cost(_KINDS[type(op)], size, placement, levels_of(op))
+
+
+def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str]) -> Placement | None:
+    if machine.get("network.levels") is None:
+        warnings.append(
+            f"{machine.name} has no network.levels: what moves between {mesh.devices:,} devices has no time here"
+        )
+        return None
+    return network_of(machine, backend=backend).place(mesh.sizes)
+
+
+def _row(exchange: Exchange, index: int) -> OpRow:
+    op, cost = exchange.op, exchange.cost
+    energy = None if cost is None else cost.picojoules
+    return OpRow(
+        index=index,
+        name=layer_of(op),
+        op=op.name,
+        loc=location_text(op),
+        phase="comm",
+        kind="comm",
+        repeat=repeat_of(op),
+        seconds=None if cost is None else float(cost.seconds),
+        energy_j=None if energy is None else float(energy) * 1e-12,
+        limit="network",
+        native={
+            "of": role_of(op).value,
+            "operand_bytes": exchange.size,
+            "sent_bytes": None if cost is None else float(cost.sent),
+            "levels": ", ".join(f"H{level + 1}" for level in levels_of(op)),
+        },
+    )

@@ -1,0 +1,87 @@
+"""
+Which contractions find their stationary tile in an in-place array, left there by the contraction before.
+
+Two cases, in both of which one tile of W serves the whole of both operations (W fits the array):
+
+    forward, then dX of the same W      dX needs no preload
+    dX, then dW of the same W           the sums of dW stay where W is and update it there: no drain. So the gradient
+                                        may have no other use than a plain `sgd` of that W
+
+Vector work between them does not touch the array; another contraction does.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import Product, holds_one_tile, members, placement, product_of
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
+from npuc.dialects.npu.gemm import gemm_view
+from npuc.dialects.npu.nest import Nest
+from npuc.dialects.provenance import repeat_of
+
+
+def held_tiles(ops: Sequence[Operation], machine: Machine) -> frozenset[Operation]:
+    """The contractions of a program, in its order, that find their tile in the array."""
+    found: set[Operation] = set()
+    if machine.array.dataflow != "in-place" or machine.transpose == "explicit":
+        return frozenset()
+    before: ContractOp | None = None
+    for op in ops:
+        if not isinstance(op, ContractOp):
+            before = None if isinstance(op, InterleaveOp) else before
+            continue
+        if before is not None and _follows(before, op, machine):
+            found.add(op)
+        before = op
+    return frozenset(found)
+
+
+def _follows(before: ContractOp, op: ContractOp, machine: Machine) -> bool:
+    """Whether an operation works in the tile that the one before left."""
+    if repeat_of(before) > 1 or repeat_of(op) > 1:
+        return False
+    array, first, second = machine.array, _product(before.nest), _product(op.nest)
+    if not all(holds_one_tile(one.nest, one.schedule, array) for one in (before, op)):
+        return False
+    weights = _value(before, "W")
+    if (first, second) == ("forward", "dx"):
+        same = weights is not None and weights is _value(op, "W")
+    elif (first, second) == ("dx", "dw"):
+        same = weights is not None and _updates(op, weights)
+    else:
+        return False
+    return same and _cells(before.nest, machine) == _cells(op.nest, machine)
+
+
+def _product(nest: Nest) -> Product | None:
+    """Which product of a layer a nest is; None for a product that does not name its sides."""
+    names = {name.removeprefix("d") for s in nest.statements for name in (s.out, s.lhs, s.rhs)}
+    return product_of(nest.statements[0])[0] if names == {"X", "W", "Y"} else None
+
+
+def _value(op: ContractOp, name: str) -> SSAValue | None:
+    """The operand that a nest calls by this name."""
+    return next((v for t, v in zip(op.nest.ins, op.operands, strict=False) if t.name == name), None)
+
+
+def _updates(op: ContractOp, weights: SSAValue) -> bool:
+    """Whether the result of dW does nothing but update `weights` by plain gradient descent."""
+    uses = list(op.results[0].uses)
+    user = uses[0].operation if len(uses) == 1 else None
+    return (
+        isinstance(user, VectorOp)
+        and user.kind == "sgd"
+        and len(user.operands) == 2
+        and user.operands[0] is weights
+        and user.operands[1] is op.results[0]
+    )
+
+
+def _cells(nest: Nest, machine: Machine) -> tuple[bool, ...]:
+    """Of each axis of W, or dW, whether it lies on the rows."""
+    statement = nest.statements[0]
+    place = placement(statement, machine.array)
+    rows = set(members(gemm_view(nest, statement), place.rows))
+    return tuple(set(axis.dims) <= rows for axis in nest.tensors[place.stationary(statement)].axes)

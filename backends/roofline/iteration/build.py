@@ -1,0 +1,257 @@
+"""
+From layers to the steps of an iteration: forward, backward in exact reverse order, update.
+
+Gradients accumulate: the first backward consumer of a tensor writes its gradient, each later one reads and rewrites it
+in place; the same for a weight that several layers share. Inputs have no gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from npuc.backends.roofline.iteration.graph import Graph, Layer, is_bias, read_graph
+from npuc.backends.roofline.iteration.memory import Memory
+from npuc.backends.roofline.iteration.order import ordered_layers
+from npuc.backends.roofline.iteration.parts import Part
+from npuc.backends.roofline.iteration.rules import (
+    Backward,
+    Work,
+    derived_backward,
+    forward_work,
+    is_product,
+    kind_key,
+    table_backward,
+)
+from npuc.backends.roofline.iteration.steps import Conventions, Iteration, Phase, Step
+from npuc.backends.roofline.iteration.update import update_steps
+from npuc.compiler.analysis.nest.elements import element_bits
+from npuc.dialects.provenance import location_text
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.loss import CrossEntropyOp
+
+
+def iteration_of(func: FuncOp, conventions: Conventions, *, training: bool = True) -> Iteration:
+    """
+    The steps of an iteration of a training function: of its forward operations, whether or not it has a backward.
+
+    Without a loss, or when not `training`, these are the forward steps only, and its outputs are kept in memory.
+    """
+    graph = read_graph(func, conventions.element_bytes)
+    memory = Memory(graph)
+    builder = _Builder(graph, conventions, memory)
+    layers = [layer for layer in ordered_layers(graph, conventions.order) if not builder.is_free(layer)]
+    training = training and graph.loss is not None
+    backward = [builder.backward(layer) for layer in reversed(layers)] if training else []
+    forward = [builder.forward(layer) for layer in layers]
+    again = {step.name for step in forward} & graph.recomputed
+    steps = [*forward, *with_recomputed(backward, [step for step in forward if step.name in again])]
+    steps = [step for step in steps if step.reads or step.writes]
+    if training:
+        steps, kept = update_steps(func, memory, steps, conventions)
+    else:
+        kept = {number for part in graph.outputs for number in memory.known(part)}
+    return Iteration(memory.tensors(), tuple(steps), frozenset(kept), graph.samples)
+
+
+def with_recomputed(backward: Sequence[Step], again: Sequence[Step]) -> list[Step]:
+    """
+    Backward steps with the forward steps that run a second time, each before the first step that reads its results.
+
+    What such a step reads may itself have to be computed again before. The first results then die with their last use
+    in the forward pass, since they are overwritten before they are read.
+    """
+    makers = {tensor: number for number, step in enumerate(again) for tensor in step.writes}
+    steps: list[Step] = []
+    done: set[int] = set()
+    for step in backward:
+        wanted, found = list(step.reads), set[int]()
+        while wanted:
+            maker = makers.get(wanted.pop())
+            if maker is not None and maker not in done and maker not in found:
+                found.add(maker)
+                wanted += again[maker].reads
+        done |= found
+        # the order of the forward pass has what each reads before it
+        steps += [replace(again[number], again=True) for number in sorted(found)]
+        steps.append(step)
+    return steps
+
+
+@dataclass
+class _Builder:
+    """
+    Makes the steps of layers.
+
+    `gradients` are the parts whose gradient some layer has written; `free` those that are there for nothing; `scalars`
+    the scalars with a gradient; `saved` what backward steps read.
+    """
+
+    graph: Graph
+    conventions: Conventions
+    memory: Memory
+    gradients: set[Part] = field(default_factory=set[Part])
+    free: set[Part] = field(default_factory=set[Part])
+    scalars: set[SSAValue] = field(default_factory=set[SSAValue])
+    saved: set[Part] = field(default_factory=set[Part])
+    rules: dict[Hashable, Backward | None] = field(default_factory=dict[Hashable, "Backward | None"])
+
+    def __post_init__(self) -> None:
+        """Look for the losses: what makes the loss, or the scalars that it is the sum of."""
+        self.gradients.update(leaf for part in self.graph.returned for leaf in part.leaves())
+        self.losses: set[Layer] = set()
+        makers: dict[SSAValue, Layer] = {
+            result: layer for layer in self.graph.layers for op in layer.ops for result in op.results
+        }
+        wanted = [] if self.graph.loss is None else [self.graph.loss]
+        while wanted:
+            value = wanted.pop()
+            wanted += self.graph.seen_in.get(value, ())
+            if value in self.scalars or value not in makers:
+                continue
+            self.scalars.add(value)
+            operands = [operand for op in makers[value].ops for operand in op.operands]
+            if any(self.graph.parts(operand) for operand in operands):
+                self.losses.add(makers[value])
+            else:
+                wanted += operands
+
+    def is_free(self, layer: Layer) -> bool:
+        """Whether a layer is a loss whose gradient is there for nothing; a cross entropy is a softmax all the same."""
+        if self.conventions.loss == "layer" or layer not in self.losses:
+            return False
+        if any(isinstance(op, CrossEntropyOp) for op in layer.ops):
+            return False
+        parts = [part for op in layer.ops for value in op.operands for part in self.graph.parts(value)]
+        if self.conventions.prototype:  # only that of the network's last layer
+            before = [one for one in self.graph.layers if one is not layer][-1:]
+            parts = [part for part in parts if self.graph.made_by.get(part) in before]
+        self.free.update(parts)
+        self.gradients |= self.free
+        return True
+
+    def forward(self, layer: Layer) -> Step:
+        """The forward step of a layer, once it is known what its backward reads."""
+        graph, work, reads, writes = self.graph, Work(), list[Part](), list[Part]()
+        for op in layer.ops:
+            operands = op.operands[:1] if isinstance(op, CrossEntropyOp) else op.operands
+            reads += [part for value in operands for part in graph.parts(value) if not self._inside(part, layer)]
+            writes += [part for value in op.results for part in graph.parts(value)]
+            writes += graph.beside.get(op, ())
+            work += Work() if is_bias(op, layer, graph) else forward_work(op)
+        made = [part for part in writes if part in self.saved or not self._inside(part, layer)]
+        return self._step(layer, "forward", self._numbers(reads), self._numbers(made), work)
+
+    def backward(self, layer: Layer) -> Step:
+        """The backward step of a layer; without tensors where no gradient arrives."""
+        work, found = Work(), _Touched()
+        for op in reversed(layer.ops):
+            work += self._backward(op, layer, found)
+        return self._step(layer, "dxdw", tuple(found.reads), tuple(found.writes), work)
+
+    def _backward(self, op: TrainOp, layer: Layer, found: _Touched) -> Work:
+        """Note what the backward of an operation touches; its work."""
+        arriving = [part for value in op.results for part in self.graph.parts(value) if self._arrives(part)]
+        needs = self.graph.needs(op)
+        if not any(needs) or not (arriving or any(value in self.scalars for value in op.results)):
+            return Work()
+        rule = self._rule(op, layer, needs)
+        if rule is None:
+            return Work()
+        if rule.reads_gradient:
+            outside = [part for part in arriving if not self._inside(part, layer)]
+            found.read(self.memory.gradient(part) for part in outside if part not in self.free)
+        for value, need in zip(op.operands, needs, strict=True):
+            if need:
+                self._give(value, layer, found)
+        values = [op.operands[i] for i in rule.operands] + [op.results[i] for i in rule.results]
+        parts = [part for value in values for part in self.graph.parts(value)]
+        self._save([*parts, *self.graph.beside.get(op, ())], found)
+        return rule.work
+
+    def _arrives(self, part: Part) -> bool:
+        """Whether a part's gradient comes in; the prototype reads those from memory that nobody writes."""
+        return part in self.gradients or (self.conventions.prototype and part in self.graph.active_parts)
+
+    def _save(self, parts: Iterable[Part], found: _Touched) -> None:
+        """Let a backward step read parts of the forward."""
+        for part in parts:
+            self.saved.add(part)
+            found.read([self.memory.of(part)])
+
+    def _give(self, value: SSAValue, layer: Layer, found: _Touched) -> None:
+        """Write the gradient of an operand, or add to what is there."""
+        if not self.graph.parts(value):
+            self.scalars.add(value)
+            for one in self.graph.seen_in.get(value, ()):
+                self._give(one, layer, found)
+        for part in self.graph.parts(value):
+            if part not in self.graph.active_parts:
+                continue
+            if not self._inside(part, layer):
+                number = self.memory.gradient(part)
+                if part in self.gradients and number not in found.writes:
+                    found.read([number])
+                found.write(number)
+            self.gradients.add(part)
+
+    def _rule(self, op: TrainOp, layer: Layer, needs: Sequence[bool]) -> Backward | None:
+        """What the backward of an operation reads and does, by the conventions."""
+        if is_bias(op, layer, self.graph):
+            return Backward((), (), Work())
+        key = kind_key(op, needs)
+        if key is None or key not in self.rules:
+            derived = self.conventions.backward == "needed" and is_product(op)
+            table = self.conventions.backward == "table"
+            rule = None if derived else table_backward(op, throughout=table)
+            rule = derived_backward(op, needs) if rule is None else rule
+            if key is None:
+                return rule
+            self.rules[key] = rule
+        return self.rules[key]
+
+    def _inside(self, part: Part, layer: Layer) -> bool:
+        """Whether only the layer that makes a part reads it."""
+        readers = self.graph.read_by.get(part)
+        if not readers or self.graph.made_by.get(part) is not layer or part in self.graph.output_parts:
+            return False
+        return all(reader is layer for reader in readers)
+
+    def _numbers(self, parts: Iterable[Part]) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(self.memory.of(part) for part in parts))
+
+    def _step(self, layer: Layer, phase: Phase, reads: tuple[int, ...], writes: tuple[int, ...], work: Work) -> Step:
+        main = layer.main
+        ops = self.conventions.ops_per_mac * work.macs + work.vector_ops
+        return Step(
+            layer.name,
+            main.name,
+            phase,
+            reads,
+            writes,
+            work.macs,
+            work.vector_ops,
+            ops,
+            layer.matrix,
+            location_text(main),
+            width=element_bits(main.operands[0].type, self.conventions.element_bytes) if layer.matrix else 0,
+        )
+
+
+@dataclass
+class _Touched:
+    """Tensors that a step reads and writes, each once, in order."""
+
+    reads: dict[int, None] = field(default_factory=dict[int, None])
+    writes: dict[int, None] = field(default_factory=dict[int, None])
+
+    def read(self, numbers: Iterable[int]) -> None:
+        """Note tensors that are read."""
+        self.reads.update((number, None) for number in numbers)
+
+    def write(self, number: int) -> None:
+        """Note a tensor that is written."""
+        self.writes[number] = None

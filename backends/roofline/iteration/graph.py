@@ -1,0 +1,219 @@
+"""
+A forward program as layers over parts of memory.
+
+Operations of one source layer that follow each other are one layer; views of values are none. What a layer makes for
+itself alone is no tensor, unless its backward reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from npuc.backends.roofline.iteration.parts import Part, Value, leaves, moved_of, view_of, whole
+from npuc.backends.roofline.iteration.rules import STATISTICS
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import Kind
+from npuc.dialects.distributed import DistOp, argument_sharding, mesh_of
+from npuc.dialects.provenance import Role, is_recomputed, layer_of, role_of
+from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.train.arithmetic import AddOp
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.loss import CrossEntropyOp
+from npuc.dialects.train.shape import DetachOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
+
+
+@dataclass(eq=False)
+class Layer:
+    """Operations that are one layer: `matrix` where one of them is a product or convolution."""
+
+    name: str
+    ops: list[TrainOp]
+
+    @property
+    def matrix(self) -> bool:
+        """Whether the layer is of type I."""
+        return any(get_layer(op).kind is Kind.MATRIX for op in self.ops)
+
+    @property
+    def main(self) -> TrainOp:
+        """The operation that the layer is known for: its product, else its first."""
+        return next((op for op in self.ops if get_layer(op).kind is Kind.MATRIX), self.ops[0])
+
+
+@dataclass(eq=False)
+class Weight:
+    """A parameter: its part of memory, whether it is trained."""
+
+    name: str
+    value: SSAValue
+    part: Part
+    trained: bool
+
+
+@dataclass(eq=False)
+class Graph:
+    """
+    Layers in source order, and of what parts of memory their values are made.
+
+    `made_by` is the layer that writes a part, `read_by` those that read it; `active` are the values that depend on a
+    trained parameter, `constants` those of none of the arguments, `seen_in` has what views show,
+    `beside` what operations leave for their backward that is no result of theirs; `outputs` what the program returns
+    beside its loss; `recomputed` the layers of which something runs again in the backward pass; `received` the parts
+    that come from other devices, with the layers that want them, `returned` those whose gradient does.
+    """
+
+    layers: list[Layer] = field(default_factory=list[Layer])
+    values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
+    made_by: dict[Part, Layer] = field(default_factory=dict[Part, Layer])
+    read_by: dict[Part, dict[Layer, None]] = field(default_factory=dict[Part, "dict[Layer, None]"])
+    active: set[SSAValue] = field(default_factory=set[SSAValue])
+    active_parts: set[Part] = field(default_factory=set[Part])
+    inputs: list[tuple[str, Part]] = field(default_factory=list[tuple[str, Part]])
+    weights: list[Weight] = field(default_factory=list[Weight])
+    weight_values: set[SSAValue] = field(default_factory=set[SSAValue])
+    constants: set[SSAValue] = field(default_factory=set[SSAValue])
+    beside: dict[Operation, Value] = field(default_factory=dict[Operation, Value])
+    seen_in: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=dict[SSAValue, tuple[SSAValue, ...]])
+    outputs: list[Part] = field(default_factory=list[Part])
+    output_parts: set[Part] = field(default_factory=set[Part])
+    recomputed: set[str] = field(default_factory=set[str])
+    received: dict[Part, str] = field(default_factory=dict[Part, str])
+    returned: set[Part] = field(default_factory=set[Part])
+    loss: SSAValue | None = None
+    samples: int = 0
+
+    def parts(self, value: SSAValue) -> list[Part]:
+        """The parts that a value is made of, each once."""
+        return list(dict.fromkeys(leaves(self.values.get(value, ()))))
+
+    def needs(self, op: Operation) -> list[bool]:
+        """Which operands of an operation need a gradient."""
+        return [value in self.active for value in op.operands]
+
+
+def read_graph(func: FuncOp, float_bytes: int | None) -> Graph:
+    """The layers of the forward operations of a training function, which may have its backward already."""
+    graph = Graph()
+    _read_arguments(graph, func, float_bytes)
+    reads: list[tuple[Layer, SSAValue]] = []
+    for op in func.body.block.ops:
+        if isinstance(op, ReturnOp):
+            _read_results(graph, func, op)
+        elif isinstance(op, TrainOp) and role_of(op) is Role.FORWARD:
+            if is_recomputed(op):
+                graph.recomputed.add(layer_of(op))
+                continue
+            _read_operation(graph, op, reads, float_bytes)
+    for layer, value in reads:
+        for part in graph.parts(value):
+            graph.read_by.setdefault(part, {})[layer] = None
+    for layer in graph.layers:
+        for op in layer.ops:
+            graph.made_by.update((part, layer) for part in graph.beside.get(op, ()))
+            for result in op.results:
+                graph.made_by.update((part, layer) for part in graph.parts(result))
+                graph.active_parts.update(graph.parts(result) if result in graph.active else ())
+    graph.active_parts.update(leaf for weight in graph.weights if weight.trained for leaf in weight.part.leaves())
+    graph.active_parts.update(leaf for part in graph.received if part in graph.active_parts for leaf in part.leaves())
+    graph.received = {leaf: name for part, name in graph.received.items() for leaf in part.leaves()}
+    graph.output_parts.update(leaf for part in graph.outputs for leaf in part.leaves())
+    return graph
+
+
+def _read_arguments(graph: Graph, func: FuncOp, float_bytes: int | None) -> None:
+    for argument in arguments_of(func):
+        value = func.body.block.args[argument.index]
+        if argument.kind in (ArgumentKind.STATE, ArgumentKind.STAT):
+            graph.values[value] = ()
+            continue
+        graph.values[value] = parts = whole(value, float_bytes)
+        trained = argument.kind is ArgumentKind.PARAM and not argument.frozen and _is_float(value)
+        if trained:
+            graph.active.add(value)
+        if argument.kind is ArgumentKind.INPUT:
+            graph.inputs += [(argument.name, part) for part in parts]
+            if not graph.samples and parts:
+                graph.samples = _samples(func, argument.index)
+        else:
+            graph.weight_values.add(value)
+            graph.weights += [Weight(argument.name, value, part, trained) for part in parts]
+
+
+def _samples(func: FuncOp, index: int) -> int:
+    """The length of an argument's first axis, on all devices together."""
+    mesh, shape = mesh_of(func), shape_of(func.body.block.args[index])
+    return shape[0] if mesh is None else argument_sharding(func, index).global_shape(mesh, shape)[0]
+
+
+def _read_results(graph: Graph, func: FuncOp, op: ReturnOp) -> None:
+    named = results_of(func)
+    for result in named:
+        value = op.operands[result.index]
+        if result.loss:
+            graph.loss = value
+        elif result.output is not None:
+            graph.outputs += graph.parts(value)
+    if not named:
+        graph.outputs += [part for value in op.operands for part in graph.parts(value)]
+
+
+def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue]], float_bytes: int | None) -> None:
+    values = [graph.values.get(value, ()) for value in op.operands]
+    if any(value in graph.active for value in op.operands) and not isinstance(op, DetachOp):
+        graph.active.update(result for result in op.results if _is_float(result))
+    if get_layer(op).kind is Kind.CONSTANT or (op.operands and all(v in graph.constants for v in op.operands)):
+        graph.values.update((result, ()) for result in op.results)
+        graph.constants.update(op.results)
+        return
+    view = view_of(op, values)
+    if view is not None:
+        graph.values.update(zip(op.results, view, strict=True))
+        graph.seen_in.update((result, tuple(op.operands)) for result in op.results)
+        return
+    if isinstance(op, DistOp):
+        _read_movement(graph, op)
+        return
+    layer = graph.layers[-1] if graph.layers and graph.layers[-1].name == layer_of(op) else None
+    if layer is None:
+        layer = Layer(layer_of(op), [])
+        graph.layers.append(layer)
+    layer.ops.append(op)
+    reads += [(layer, value) for value in op.operands]
+    for index, result in enumerate(op.results):
+        hidden = index > 0 and isinstance(op, STATISTICS)
+        graph.values[result] = () if hidden else whole(result, float_bytes)
+    if isinstance(op, CrossEntropyOp):  # the probabilities, which backward reads
+        graph.values[op.results[0]] = ()
+        graph.beside[op] = whole(op.operands[0], float_bytes)
+
+
+def _read_movement(graph: Graph, op: DistOp) -> None:
+    """What devices exchange is no layer: the network reads and writes it beside the work of a device."""
+    value = graph.values.get(op.x, ())
+    weight = op.x in graph.weight_values
+    # a weight that every device keeps whole is updated whole
+    graph.values[op.out], others = moved_of(op, value, cut=not weight)
+    graph.seen_in[op.out] = (op.x,)
+    if len(graph.parts(op.out)) > len(graph.parts(op.x)):
+        graph.received.update((part, layer_of(op)) for part in others)
+        graph.active_parts.update(others if op.x in graph.active else ())
+    elif op.x in graph.active:
+        graph.returned.update(others)
+    if weight:
+        graph.weight_values.add(op.out)
+
+
+def is_bias(op: Operation, layer: Layer, graph: Graph) -> bool:
+    """Whether an addition is that of a bias to the product of its layer: the sum starts from it, at no cost."""
+    if not isinstance(op, AddOp) or not layer.matrix or op is layer.main:
+        return False
+    return any(value in graph.weight_values for value in op.operands)
+
+
+def _is_float(value: SSAValue) -> bool:
+    return isinstance(tensor_type(value).element_type, AnyFloat)

@@ -1,0 +1,126 @@
+"""
+The timeline of an iteration: a clock for computation, and one for the bus to memory, which serves in order.
+
+A step that streams computes beside its transfers, tile by tile, and ends when both have. A step that fits does no worse
+(`overlap`): it computes beside its own loads and ends when it has computed and all its inputs have landed, and its
+writes leave as they are made, without the step waiting for them. In the study's model (`overlap` false) it loads,
+computes when all its inputs have landed, and then queues its writes. Prefetches issued at a step queue behind its own
+loads. What is stalled is billed to the step that waits, the bus's tail to the last one.
+
+With `overlap`, of two plans with the same loads on demand and the same writes, the one in which fewer steps stream is
+never slower: each step has the same transfers in the same order and waits for no more of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from npuc.backends.roofline.iteration.cache_plan import Plan
+from npuc.backends.roofline.iteration.prefetch import ON_DEMAND, Floats, prefetches
+from npuc.backends.roofline.iteration.trace import Bools, Ints
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """
+    When each step starts, has its inputs, and ends, in seconds: rows are steps, columns lanes.
+
+    A step that streams has its inputs when it starts, tile by tile.
+
+    `total` is the iteration's time, which the bus may end; a lane each.
+    """
+
+    start: Floats
+    ready: Floats
+    end: Floats
+    total: Floats
+
+
+@dataclass
+class _Load:
+    """A load that is issued at a step in some lanes."""
+
+    slot: int
+    lanes: Bools
+    seconds: float
+
+
+@dataclass
+class _Bus:
+    """The bus: when it is free, in each lane."""
+
+    free: Floats
+    landed: dict[int, Floats] = field(default_factory=dict[int, Floats])
+
+    def queue(self, at: Floats, seconds: Floats) -> None:
+        """Transfer for so many seconds, from a time on at the earliest; nothing where there is nothing to transfer."""
+        self.free = np.where(seconds > 0, np.maximum(self.free, at) + seconds, self.free)
+
+
+def timeline(plan: Plan, tflops: float, gb_per_s: float, *, overlap: bool = True) -> Timeline:
+    """
+    The timeline of a plan on a machine of so many 10^12 operations and 10^9 bytes a second, in all its lanes.
+
+    `overlap`: a step that fits computes while it loads and writes, as one that streams does.
+    """
+    trace, lanes = plan.trace, len(plan.capacity)
+    ops = np.array([step.ops for step in trace.iteration.steps], dtype=np.float64)
+    compute = ops / (tflops * 1e12)
+    issue = prefetches(plan, compute, gb_per_s)
+    seconds = trace.size / (gb_per_s * 1e9)
+    loads = _loads(issue, seconds, trace.steps)
+    missed = trace.read[:, None] & ~plan.kept
+    demanded = _by_step(plan, missed & (issue == ON_DEMAND)) / (gb_per_s * 1e9)
+    written = _by_step(plan, plan.offload) / (gb_per_s * 1e9)
+    shape = (trace.steps, lanes)
+    start, ready, end = np.empty(shape), np.empty(shape), np.empty(shape)
+    bus, now = _Bus(np.zeros(lanes)), np.zeros(lanes)
+    first = trace.first.tolist()
+    for step in range(trace.steps):
+        start[step] = now
+        streaming = plan.streams[step]
+        bus.queue(now, demanded[step])
+        ready[step] = np.where(demanded[step] > 0, bus.free, now)
+        for slot in range(first[step], first[step + 1]):
+            if slot in bus.landed:
+                np.maximum(ready[step], bus.landed.pop(slot), out=ready[step])
+        # when a step that fits ends: beside its loads, or behind them
+        fits = np.maximum(now + compute[step], ready[step]) if overlap else ready[step] + compute[step]
+        if streaming.any():
+            moved = np.where(streaming, written[step], 0.0)
+            bus.queue(now, moved)
+            busy = demanded[step] + moved > 0
+            done = np.maximum(now + compute[step], np.where(busy, bus.free, now))
+            ready[step] = np.where(streaming, now, ready[step])
+            end[step] = np.where(streaming, done, fits)
+        else:
+            end[step] = fits
+        for load in loads[step]:
+            free = np.where(load.lanes, np.maximum(bus.free, now) + load.seconds, bus.free)
+            landed = bus.landed.get(load.slot)
+            bus.landed[load.slot] = np.where(load.lanes, free, 0.0 if landed is None else landed)
+            bus.free = free
+        bus.queue(now if overlap else end[step], np.where(streaming, 0.0, written[step]))
+        now = end[step]
+    return Timeline(start, ready, end, np.maximum(now, bus.free))
+
+
+def _loads(issue: Ints, seconds: Floats, steps: int) -> list[list[_Load]]:
+    """The prefetches that are issued at each step, in the order of the slots that they are for."""
+    found = [list[_Load]() for _ in range(steps)]
+    for slot in np.flatnonzero((issue != ON_DEMAND).any(axis=1)).tolist():
+        issued: list[int] = np.unique(issue[slot]).tolist()
+        for step in issued:
+            if step != ON_DEMAND:
+                found[step].append(_Load(slot, issue[slot] == step, float(seconds[slot])))
+    return found
+
+
+def _by_step(plan: Plan, chosen: Bools) -> npt.NDArray[np.float64]:
+    """Bytes of the chosen slots of each step, in each lane."""
+    trace = plan.trace
+    bytes_of = np.where(chosen, trace.size[:, None], 0)
+    return np.add.reduceat(bytes_of, trace.first[:-1], axis=0).astype(np.float64)

@@ -1,0 +1,124 @@
+"""
+The optimizer's steps: one for each tensor of weights, which reads them, gradient and states and writes them and states.
+
+An optimizer whose copies and states have wider elements than the weights (`master_bytes`) keeps a copy of the weights
+of its own: it reads and writes that and writes the weights beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, UnitAttr, f32, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
+
+from npuc.backends.roofline.iteration.graph import Weight
+from npuc.backends.roofline.iteration.memory import Memory
+from npuc.backends.roofline.iteration.steps import Conventions, Step
+from npuc.compiler.analysis.nest.elements import BYTE, whole_bytes
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import elements as elements_of
+from npuc.compiler.layers.optimizer import OPTIMIZERS, Option
+from npuc.dialects.provenance import Role, role_of
+from npuc.dialects.tensors import tensor_of
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of
+
+_SAMPLE = 16
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """An update: its operation, how many states a parameter has, and vector operations an element."""
+
+    op: str
+    states: int
+    ops_per_element: int
+
+
+def update_steps(
+    func: FuncOp, memory: Memory, steps: list[Step], conventions: Conventions
+) -> tuple[list[Step], set[int]]:
+    """The steps with those of the optimizer, and the tensors that must be in memory at the end."""
+    trained = memory.trained()
+    optimizer = optimizer_of(func)
+    if conventions.update == "none" or optimizer is None:
+        return steps, {memory.gradient_of(number) for number in trained}
+    kept: set[int] = set()
+    updates: dict[int, Step] = {}
+    for number, weights in trained.items():
+        update, written = _update(number, weights, memory, optimizer, conventions)
+        updates[memory.gradient_of(number)] = update
+        kept |= written
+    if conventions.update == "end":
+        return [*steps, *updates.values()], kept
+    last = {number: i for i, step in enumerate(steps) for number in step.writes if number in updates}
+    after: dict[int, list[Step]] = {}
+    for number, i in last.items():
+        after.setdefault(i, []).append(updates[number])
+    return [new for i, step in enumerate(steps) for new in (step, *after.get(i, ()))], kept
+
+
+def _update(
+    number: int, weights: list[Weight], memory: Memory, optimizer: Optimizer, conventions: Conventions
+) -> tuple[Step, set[int]]:
+    """The update of a tensor of weights, and what it writes."""
+    weight, width = memory.tensor(number), weights[0].part.width
+    wide = BYTE * conventions.master_bytes if conventions.master_bytes else width
+    elements, row = BYTE * weight.bytes // width, BYTE * weight.row_bytes // width
+    reads, writes = [number, memory.gradient_of(number)], [number]
+    if wide > width:
+        master = memory.state(f"{weight.name}.master", whole_bytes(elements * wide), whole_bytes(row * wide))
+        reads, writes = [master, *reads[1:]], [master, number]
+    if optimizer.states:
+        states = optimizer.states * wide
+        state = memory.state(f"{weight.name}.state", whole_bytes(elements * states), whole_bytes(row * states))
+        reads, writes = [*reads, state], [*writes, state]
+    ops = optimizer.ops_per_element * elements
+    step = Step(weight.name, optimizer.op, "update", tuple(reads), tuple(writes), 0, ops, ops, matrix=False)
+    return step, set(writes)
+
+
+def optimizer_of(func: FuncOp) -> Optimizer | None:
+    """The optimizer of a training function: what it names, or the first update that a step has; None without one."""
+    spec = func.attributes.get("train.optimizer")
+    if isinstance(spec, DictionaryAttr):
+        return _named(spec)
+    states = {a.index for a in arguments_of(func) if a.kind is ArgumentKind.STATE and a.name != "step"}
+    arguments = {func.body.block.args[i] for i in states}
+    for op in func.body.block.ops:
+        if isinstance(op, TrainOp) and role_of(op) is Role.UPDATE and type(op) in _UPDATES:
+            steps = get_layer(op).work(op).vector_ops // max(1, elements_of(op.operands[0]))
+            return Optimizer(op.name, sum(value in arguments for value in op.operands), steps)
+    return None
+
+
+_UPDATES = frozenset(rule.op for rule in OPTIMIZERS.values())
+
+
+def _named(spec: DictionaryAttr) -> Optimizer | None:
+    """The optimizer that `train.optimizer` names; its operations are those of an update of a small parameter."""
+    kind = spec.data.get("kind")
+    rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
+    if rule is None:
+        return None
+    options = _options(spec)
+    states = rule.states_for(options)
+    small = tensor_of(f32, (_SAMPLE,))
+    block = Block(arg_types=[small, small, *([small] * len(states)), tensor_of(i64, ())])
+    *operands, count = block.args
+    counted = (count,) if rule.counts_steps(options) else ()
+    op = rule.op(*operands, *counted, results=None, **rule.for_update(options))
+    return Optimizer(op.name, len(states), get_layer(op).work(op).vector_ops // _SAMPLE)
+
+
+def _options(spec: DictionaryAttr) -> Mapping[str, Option]:
+    found: dict[str, Option] = {}
+    for name, attr in spec.data.items():
+        if isinstance(attr, UnitAttr):
+            found[name] = True
+        elif isinstance(attr, FloatAttr):
+            found[name] = float(attr.value.data)
+    return found

@@ -1,0 +1,146 @@
+"""
+The network between devices, and where the levels of a mesh lie on it.
+
+A network is a list of levels, outermost first, each of a kind. Devices are numbered as in a mesh: a device's number has
+a digit a level, the outermost first, and a level connects the devices that differ in its digit alone.
+
+    kind     how `size` devices are connected         what a device has
+    pair     two devices, a link                      its share of that link, all of it where no other device uses it
+    ring     each with its two neighbours             two links, half of the bandwidth each
+    fc       each with each                           size - 1 links of equal parts of the bandwidth
+    switch   each with a switch that never blocks     a port of that bandwidth
+
+`bytes_per_s` is what one device sends along the level in a second, over all its links there, while all devices do so;
+it receives as much at the same time. A link that n devices share therefore counts for each as its n-th part. A torus is
+two rings; an H-tree is pairs.
+
+A level of a mesh may be a part of a level of the network: a ring of 8 is three levels of 2 devices. Sources: Rashidi et
+al., "Themis", ISCA 2022, for kinds and levels; Won et al., "LIBRA", ISPASS 2024, for links of a kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import prod
+from typing import Literal, get_args
+
+from npuc.compiler.core.errors import CapacityError
+
+Kind = Literal["pair", "ring", "fc", "switch"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Level:
+    """
+    A level of a network: its kind, and how many devices it connects.
+
+    `latency_s` is the time of the shortest message over one link (through the switch), in seconds; `pj_per_byte` the
+    energy of a byte over one link (through the switch), None where it is not known.
+    """
+
+    kind: Kind
+    size: int
+    bytes_per_s: Fraction
+    latency_s: Fraction = Fraction(0)
+    pj_per_byte: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Group:
+    """
+    Devices that communicate along one level of the network: `size` of them, `stride` places apart.
+
+    `number` is the level's, 0 the outermost. All groups of its kind are at work at the same time: those of other digits
+    within the level, and those elsewhere.
+    """
+
+    number: int
+    level: Level
+    size: int
+    stride: int
+
+    @property
+    def closed(self) -> bool:
+        """Whether the group goes all around its level, so that on a ring its last device is next to its first."""
+        return self.size * self.stride == self.level.size
+
+
+@dataclass(frozen=True)
+class Network:
+    """The levels of a network, outermost first."""
+
+    levels: tuple[Level, ...]
+
+    @property
+    def devices(self) -> int:
+        """How many devices it connects."""
+        return prod(level.size for level in self.levels)
+
+    def place(self, mesh: Sequence[int]) -> Placement:
+        """
+        A mesh of those sizes, each 2 or more, outermost first, on this network.
+
+        Its levels take those of the network in order, each a whole level or a factor of what is left of one. A mesh of
+        fewer devices is put on the innermost levels, so on devices that are nearest to each other. Raises
+        `CapacityError` where the sizes do not factor like this.
+        """
+        wanted = prod(mesh)
+        inside = list(accumulate((level.size for level in reversed(self.levels)), lambda a, b: a * b, initial=1))
+        if wanted not in inside:
+            raise self._refusal(mesh)
+        first = len(self.levels) - inside.index(wanted)
+        groups: list[Group] = []
+        number, left = first - 1, 1
+        for size in mesh:
+            if left == 1:
+                number += 1
+                left = self.levels[number].size
+            if left % size:
+                raise self._refusal(mesh)
+            left //= size
+            groups.append(Group(number, self.levels[number], size, left))
+        return Placement(self, tuple(groups))
+
+    def _refusal(self, mesh: Sequence[int]) -> CapacityError:
+        found = ", ".join(f"{level.kind} {level.size}" for level in self.levels)
+        return CapacityError(
+            f"network.levels: found {found or 'none'} ({self.devices:,} devices), expected levels that a mesh of "
+            f"{' x '.join(map(str, mesh))} ({prod(mesh):,} devices) fits",
+            hint="in order, each level of the mesh is a level of the network or a factor of one; fewer devices fill "
+            "the innermost levels",
+        )
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A mesh on a network: of each level of the mesh, outermost first, which devices communicate along it."""
+
+    network: Network
+    groups: tuple[Group, ...]
+
+    @property
+    def devices(self) -> int:
+        """How many devices the mesh has."""
+        return prod(group.size for group in self.groups)
+
+    def along(self, over: Iterable[int]) -> tuple[Group, ...]:
+        """
+        The groups of a collective over some levels of the mesh, innermost first.
+
+        Neighbouring levels that are parts of one level of the network are one group: over all three halves of a ring
+        of 8 the whole ring is at work.
+        """
+        found: list[Group] = []
+        last = -1
+        for place in sorted(set(over), reverse=True):
+            group = self.groups[place]
+            if found and last == place + 1 and found[-1].number == group.number:
+                inner = found.pop()
+                group = Group(group.number, group.level, group.size * inner.size, inner.stride)
+            found.append(group)
+            last = place
+        return tuple(found)

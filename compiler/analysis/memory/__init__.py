@@ -1,0 +1,1 @@
+"""What is in memory during a training step, and what computing values again saves."""

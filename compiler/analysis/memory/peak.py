@@ -1,0 +1,162 @@
+"""
+What takes the memory of a step where it takes most: weights, gradients, optimizer states, activations, buffers.
+
+    peak_by_kind(func, None)["weights"]
+
+Every byte of the peak that `liveness.py` finds has one kind. What a value is for decides: an argument by its kind, a
+value by the operation that made it and by who reads it.
+
+- `weights`: parameters, and new values of them that are not written in place.
+- `gradients`: gradients of parameters and what is added up to them: what else the operations of role `dw` make.
+- `optimizer`: optimizer states, and what an update computes in between.
+- `activations`: inputs, results of the forward pass, and their gradients.
+- `buffers`: results of collectives, parameters and their gradients in another form (gathered, in a shorter type, not
+  yet summed over devices), constants, running statistics.
+
+A gradient that comes out of a collective is a gradient. Gradients are there from the operation that makes them to the
+update that reads them, so all of them together only at the end of the backward pass: `gradient_bytes` are theirs.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from npuc.compiler.analysis.memory.liveness import (
+    Memory,
+    Sizes,
+    is_view,
+    live_at,
+    memory_of_tensors,
+    step_functions,
+    tensors_of,
+)
+from npuc.compiler.core.options import MEMORY_KINDS, MemoryKind
+from npuc.dialects.distributed.collective import DistOp
+from npuc.dialects.provenance import Role, role_of
+from npuc.dialects.train.arithmetic import CastOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
+
+_ARGUMENTS: dict[ArgumentKind, MemoryKind] = {
+    ArgumentKind.PARAM: "weights",
+    ArgumentKind.STATE: "optimizer",
+    ArgumentKind.STAT: "buffers",
+    ArgumentKind.INPUT: "activations",
+}
+
+
+@dataclass(frozen=True)
+class Peak:
+    """
+    The memory of a step, and what of its peak is of which kind; all in bytes.
+
+    `kinds` add up to `memory.peak_bytes`. `gradient_bytes` are the gradients that updates read, or that the step
+    returns, all together, wherever the peak is.
+    """
+
+    memory: Memory
+    kinds: dict[MemoryKind, int]
+    gradient_bytes: int
+
+
+def peak_of_module(module: ModuleOp, float_bytes: int | None) -> Peak | None:
+    """The peak of the function of a module that takes most; None where none is at the `train` level."""
+    found = [peak_of(func, float_bytes) for func in step_functions(module)]
+    return max(found, key=lambda peak: peak.memory.peak_bytes, default=None)
+
+
+def peak_of(func: FuncOp, float_bytes: int | None) -> Peak:
+    """What is in memory at the peak of a function at the `train` level; `float_bytes` as for `element_bytes`."""
+    tensors, sizes = tensors_of(func, float_bytes), Sizes(float_bytes)
+    memory = memory_of_tensors(tensors)
+    kinds: dict[MemoryKind, int] = dict.fromkeys(MEMORY_KINDS, 0)
+    arguments = {a.index: a.kind for a in arguments_of(func)}
+    for index, argument in enumerate(func.body.block.args):
+        kinds[_ARGUMENTS[arguments.get(index, ArgumentKind.INPUT)]] += sizes.bytes_of(argument)
+    kinds["buffers"] += tensors.resident - sum(kinds.values())  # the constants
+    roles = _Values(func)
+    makers = {tensors.buffer_of[v]: v for op in tensors.ops for v in op.results if v in tensors.buffer_of}
+    for buffer, _ in live_at(tensors, memory.at):
+        kinds[roles.kind_of(makers[buffer])] += tensors.sizes[buffer]
+    return Peak(memory, kinds, sum(map(sizes.bytes_of, roles.gradients)))
+
+
+class _Values:
+    """What the values of a function are for."""
+
+    def __init__(self, func: FuncOp):
+        block = func.body.block
+        ended = () if block.last_op is None else block.last_op.operands
+        named = {a.index: a for a in arguments_of(func)}
+        self.parameters = {block.args[i] for i, a in named.items() if a.kind is ArgumentKind.PARAM}
+        self.updates: dict[SSAValue, MemoryKind] = {}
+        returned: list[SSAValue] = []
+        for result in results_of(func):
+            value = ended[result.index]
+            if result.updates is not None and result.updates in named:
+                self.updates[value] = _ARGUMENTS[named[result.updates].kind]
+            elif result.gradient is not None:
+                returned.append(value)
+        self.gradients = _shown([*returned, *_read_by_updates(block)])
+        """The gradients of parameters, as updates read them or the function returns them; views left out."""
+        self.forms: dict[SSAValue, bool] = {}
+
+    def kind_of(self, value: SSAValue) -> MemoryKind:
+        """What a value that an operation makes is for."""
+        op = value.owner
+        assert isinstance(op, Operation)
+        if value in self.updates:
+            return self.updates[value]
+        if value in self.gradients:
+            return "gradients"
+        if isinstance(op, DistOp) or self._is_parameter(value):
+            return "buffers"
+        match role_of(op):
+            case Role.UPDATE:
+                return "optimizer"
+            case Role.DW:
+                return "buffers" if _only_in_other_forms(value) else "gradients"
+            case _:
+                return "activations"
+
+    def _is_parameter(self, value: SSAValue) -> bool:
+        """Whether a value is a parameter, or parameters in another form: computed from nothing else."""
+        if value not in self.forms:
+            op = value.owner
+            self.forms[value] = value in self.parameters or (
+                isinstance(op, Operation)
+                and role_of(op) is Role.FORWARD
+                and bool(op.operands)
+                and all(map(self._is_parameter, op.operands))
+            )
+        return self.forms[value]
+
+
+def _only_in_other_forms(value: SSAValue) -> bool:
+    """Whether all that read a value, behind views too, give it another type or sum or move it over devices."""
+    readers = [use.operation for use in value.uses]
+    return bool(readers) and all(
+        _only_in_other_forms(op.results[0]) if is_view(op) else isinstance(op, CastOp | DistOp) for op in readers
+    )
+
+
+def _read_by_updates(block: Block) -> Iterable[SSAValue]:
+    """What the operations of updates read that the backward pass has made."""
+    for op in block.ops:
+        if role_of(op) is Role.UPDATE:
+            for value in op.operands:
+                if isinstance(value.owner, Operation) and role_of(value.owner) is not Role.UPDATE:
+                    yield value
+
+
+def _shown(values: Iterable[SSAValue]) -> dict[SSAValue, None]:
+    """The values whose memory these are, each once, in order: behind views what they show."""
+    found: dict[SSAValue, None] = {}
+    for value in values:
+        while isinstance(value.owner, Operation) and is_view(value.owner):
+            value = value.owner.operands[0]
+        if isinstance(value.owner, Operation):
+            found[value] = None
+    return found

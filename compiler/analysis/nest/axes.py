@@ -1,0 +1,83 @@
+"""
+Tables of tensor axes with windows, strides or borders: what each of their tiles holds, what is new in it, and what no
+later one holds.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from npuc.compiler.analysis.nest.blocks import inside
+from npuc.dialects.npu.footprint import positions
+from npuc.dialects.npu.nest import Axis
+
+Counts = tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class AxisTable:
+    """
+    The tiles of one axis of one tensor from some loop on: a tree, one level a loop of the axis.
+
+    `first` and `last` are (distinct positions inside the tensor, those not reached by an earlier tile of the axis,
+    those not reached by a later one) of the first and last tile.
+    """
+
+    children: tuple["AxisTable", ...]
+    first: Counts
+    last: Counts
+
+
+@dataclass
+class AxisTables:
+    """Builds the tables of axes; equal ones are one object."""
+
+    known: dict[object, AxisTable] = field(default_factory=dict[object, AxisTable])
+
+    def build(self, axis: Axis, size: int, sizes: dict[str, int], loops: list[tuple[str, int]]) -> AxisTable:
+        """The table of an axis of a tensor, `loops` being the (dimension, step) of those loops that cut it."""
+        reached = after = 0
+        ranges = {d: (0, sizes[d]) for d in axis.dims}
+
+        def tiles(number: int) -> Iterator[int]:
+            """The positions that each tile holds, in order."""
+            if number == len(loops):
+                base = axis.offset + sum(c * ranges[d][0] for d, c in axis.terms)
+                yield inside(positions(tuple((c, ranges[d][1]) for d, c in axis.terms)), base, size)
+                return
+            dim, step = loops[number]
+            low, extent = ranges[dim]
+            for at in range(0, extent, step):
+                ranges[dim] = (low + at, min(step, extent - at))
+                yield from tiles(number + 1)
+            ranges[dim] = (low, extent)
+
+        masks = list(tiles(0))
+        final: list[int] = []
+        for mask in reversed(masks):
+            final.append((mask & ~after).bit_count())
+            after |= mask
+
+        def table(number: int) -> AxisTable:
+            nonlocal reached
+            if number == len(loops):
+                mask = masks[-len(final)]
+                counts = (mask.bit_count(), (mask & ~reached).bit_count(), final.pop())
+                reached |= mask
+                return self._intern(counts, (), counts, counts)
+            dim, step = loops[number]
+            low, extent = ranges[dim]
+            children: list[AxisTable] = []
+            for at in range(0, extent, step):
+                ranges[dim] = (low + at, min(step, extent - at))
+                children.append(table(number + 1))
+            ranges[dim] = (low, extent)
+            key = tuple(id(child) for child in children)
+            return self._intern(key, tuple(children), children[0].first, children[-1].last)
+
+        return table(0)
+
+    def _intern(self, key: object, children: tuple[AxisTable, ...], first: Counts, last: Counts) -> AxisTable:
+        found = self.known.get((len(children), key))
+        if found is None:
+            found = self.known[(len(children), key)] = AxisTable(children, first, last)
+        return found

@@ -1,0 +1,174 @@
+"""
+The order in which a scheduled nest visits its tiles: a walk of the first tile operations, and its loops as text.
+
+A tile is brought when the loops that move its tensor (`blocks.py`) step; the same tile may be brought again later.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+
+from npuc.compiler.analysis.nest.blocks import Stream, max_trips, streams
+from npuc.compiler.analysis.nest.cores import spread_traffic
+from npuc.dialects.npu.gemm import gemm_view
+from npuc.dialects.npu.nest import Nest, Schedule
+
+WALKED = 4096
+"""The most tile operations that are walked."""
+Lows = dict[str, int]
+"""The first index of each dimension at some place in the loops."""
+
+
+@dataclass(frozen=True)
+class Visits:
+    """
+    The tiles of one tensor on a grid: `rows` and `cols` are the dimensions in which its block moves, `height` and
+    `width` the tiles along them.
+
+    `first` is the number of the tile operation that brings a tile first, `brought` how often it is brought.
+    """
+
+    tensor: str
+    rows: tuple[str, ...]
+    cols: tuple[str, ...]
+    height: int
+    width: int
+    first: dict[tuple[int, int], int]
+    brought: dict[tuple[int, int], int]
+
+
+def visits(nest: Nest, schedule: Schedule, limit: int = WALKED) -> tuple[tuple[Visits, ...], int]:
+    """The tiles that the first operations bring, of every tensor but starts, and how many operations were walked."""
+    view = gemm_view(nest, nest.statements[0])
+    roles = [view.batch, view.m, view.n, view.k]
+    moved = [stream for stream in streams(nest, schedule) if stream.kind != "start"]
+    walked = list(islice(_operations(nest, schedule), limit))
+    result: list[Visits] = []
+    for stream in moved:
+        moving = {schedule.loops[p].dim for p in stream.loops} & stream.tensor.dims
+        own = [tuple(d for d in role if d in moving) for role in roles]
+        used = [dims for dims in own if dims]
+        rows = tuple(d for dims in used[:-1] for d in dims)
+        cols = used[-1] if used else ()
+        first: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+        brought: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+        before: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+        for number, levels in enumerate(walked):
+            lows = levels[stream.depth]
+            at = tuple(lows[d] for d in rows), tuple(lows[d] for d in cols)
+            if at != before:
+                first.setdefault(at, number)
+                brought[at] = brought.get(at, 0) + 1
+            before = at
+        down = {low: n for n, low in enumerate(sorted({row for row, _ in first}))}
+        across = {low: n for n, low in enumerate(sorted({col for _, col in first}))}
+        result.append(
+            Visits(
+                stream.tensor.name,
+                rows,
+                cols,
+                len(down),
+                len(across),
+                {(down[row], across[col]): number for (row, col), number in first.items()},
+                {(down[row], across[col]): count for (row, col), count in brought.items()},
+            )
+        )
+    return tuple(result), len(walked)
+
+
+def _operations(nest: Nest, schedule: Schedule) -> Iterator[tuple[Lows, ...]]:
+    """The tile operations in order: the first indices inside 0, 1, … up to all of the loops."""
+
+    def inside(levels: tuple[Lows, ...], ends: Lows) -> Iterator[tuple[Lows, ...]]:
+        if len(levels) > len(schedule.loops):
+            yield levels
+            return
+        loop, lows = schedule.loops[len(levels) - 1], levels[-1]
+        for at in range(lows[loop.dim], ends[loop.dim], loop.step):
+            end = min(at + loop.step, ends[loop.dim])
+            yield from inside((*levels, lows | {loop.dim: at}), ends | {loop.dim: end})
+
+    yield from inside((dict.fromkeys(nest.sizes, 0),), nest.sizes)
+
+
+def loop_nest(
+    nest: Nest,
+    schedule: Schedule,
+    reduction: bool = False,
+    still: Collection[str] = (),
+    finished: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> tuple[str, ...]:
+    """
+    The loops of a schedule as lines of pseudocode, with what is loaded and stored in each.
+
+    With `reduction` on chip a core begins with the sums of the core before it. The tensors `still` are in SPM already,
+    or stay there; `finished` says what is done with each block of an output that is finished.
+    """
+    return tuple(_Text(nest, schedule, reduction, still, finished).inside(0))
+
+
+class _Text:
+    def __init__(
+        self,
+        nest: Nest,
+        schedule: Schedule,
+        reduction: bool,
+        still: Collection[str],
+        finished: Mapping[str, Sequence[str]],
+    ):
+        self.still, self.finished = still, finished
+        self.nest, self.loops, self.trips = nest, schedule.loops, max_trips(nest, schedule.loops)
+        self.spread = schedule.spread if reduction else 0
+        self.moving = {stream.tensor.name: stream for stream in streams(nest, schedule)}
+        self.starts = {stream.out.name: stream for stream in self.moving.values() if stream.kind == "start"}
+        self.moved = spread_traffic(nest, schedule, reduction=reduction).channel
+
+    def inside(self, depth: int) -> Iterator[str]:
+        """The lines inside the loops of a depth."""
+        here = [stream for stream in self.moving.values() if stream.depth == depth]
+        outs = [stream for stream in here if stream.kind == "accumulator"]
+        late = [stream for stream in here if stream.kind == "start" and self.is_late(stream)]
+        pad = "  " * depth
+        yield from (pad + line for line in self.loads([s for s in here if s not in outs and s not in late]))
+        yield from (pad + self.begin(stream) for stream in outs)
+        yield from (f"{pad}{s.out.name} += {s.tensor.name}{self.first_time(s)}" for s in late)
+        if depth < len(self.loops):
+            loop, count = self.loops[depth], self.trips[depth]
+            over = "cores" if loop.cores else "for"
+            yield f"{pad}{over} {loop.dim} in {count:,} step{'s' * (count > 1)} of {loop.step:,}:"
+            yield from self.inside(depth + 1)
+        else:
+            yield from (f"{pad}{statement}" for statement in self.nest.statements)
+        stored = [stream.tensor.name for stream in outs if stream.tensor.name not in self.still]
+        if stored:
+            yield f"{pad}store {', '.join(stored)}"
+        for stream in outs:
+            yield from (pad + line for line in self.finished.get(stream.tensor.name, ()))
+
+    def loads(self, streams: list[Stream]) -> Iterator[str]:
+        """What comes in: always, or the first time."""
+        always = [s.tensor.name for s in streams if not self.first_time(s) and s.tensor.name not in self.still]
+        if always:
+            yield f"load {', '.join(always)}"
+        yield from (f"load {s.tensor.name}{self.first_time(s)}" for s in streams if self.first_time(s))
+
+    def begin(self, stream: Stream) -> str:
+        """What a block of an output is when its sums begin."""
+        name, start = stream.tensor.name, self.starts.get(stream.tensor.name)
+        first = "0" if start is None or self.is_late(start) else start.tensor.name
+        before = ["what is there" if name in self.still else "what was stored"] if self.moved[name].read else []
+        before += ["what the core before has"] if self.again(stream, self.spread) else []
+        return f"{name} = {' or '.join(before)}, at first {first}" if before else f"{name} = {first}"
+
+    def is_late(self, start: Stream) -> bool:
+        """Whether a start comes in by smaller blocks than its output, after the sums have begun."""
+        return start.depth > self.moving[start.out.name].depth
+
+    def first_time(self, stream: Stream) -> str:
+        """Says that a start comes only with the first of several visits of its output."""
+        return ", the first time" if stream.kind == "start" and self.again(stream, stream.depth) else ""
+
+    def again(self, stream: Stream, depth: int) -> bool:
+        """Whether the loops outside a depth come to the same elements of an output more than once."""
+        return any(loop.dim not in stream.out.dims and self.trips[p] > 1 for p, loop in enumerate(self.loops[:depth]))

@@ -1,0 +1,1 @@
+"""Which program of several contractions is cheapest, and what stays in SPM between them."""

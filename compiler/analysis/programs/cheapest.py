@@ -1,0 +1,174 @@
+"""
+The cheapest program for contractions that share an operand: one after another, in turn, or as one nest.
+
+    sequential    each at its own best schedule, with the whole SPM
+    zip           one tile operation of each in turn (`interleave_search.py`)
+    fused         one nest of all statements, in the best order, and in that of the published rule
+
+All are priced by the exact models, with the numbers that the backend `cycle` reports, and the cheapest is taken; of
+equal ones the one with less traffic, then the one that changes the least. So the result costs no more than any of them.
+`rearrange{rule=best}` compares programs of its own by the same prices.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+from typing import Literal
+
+from npuc.compiler.analysis.machine.compute import least_cycles
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import holds_one_tile
+from npuc.compiler.analysis.nest.bounds import lower_bound_bits
+from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.programs.interleave_search import Problem, best_together
+from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
+from npuc.compiler.analysis.programs.published_order import published_order
+from npuc.compiler.analysis.programs.reported_costs import Price, nest_price, pool_price, together_price, total
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.search import best_schedule
+from npuc.compiler.core.errors import CapacityError
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.shared import Together
+
+Kind = Literal["sequential", "zip", "fused"]
+GRADIENTS = {"dX", "dW"}
+"""The results of a fused nest for which the published rule has an order."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """How contractions run, the schedule of each (of the one nest if fused), and what that costs."""
+
+    kind: Kind
+    schedules: tuple[Schedule, ...]
+    price: Price
+
+
+@dataclass(frozen=True)
+class Fused:
+    """The one nest of all statements, with the bits of an element of each of its tensors."""
+
+    nest: Nest
+    widths: Bits
+
+
+@lru_cache(maxsize=1024)
+def best_program(
+    problem: Problem, own: tuple[Schedule, ...], fused: Fused | None, objective: Objective = "time"
+) -> Program:
+    """
+    The cheapest program; `own` are the schedules of the nests by themselves, `fused` is None if they cannot be one.
+
+    Raises `UsageError` when the objective needs energies that the machine does not say.
+    """
+    found = [_sequential(problem, own)]
+    if fused is not None:
+        found += _fused(fused, problem.machine, objective)
+    least = cheapest(found, objective).price.score(objective)
+    if _zip_floor(problem, objective) <= least:
+        found += _zipped(problem, objective, least)
+    return cheapest(found, objective)
+
+
+def cheapest(programs: Sequence[Program], objective: Objective) -> Program:
+    """
+    The program that costs least; of equal ones that with less traffic, then the first.
+
+    Raises `UsageError` when the objective needs energies that the machine does not say.
+    """
+    return min(programs, key=lambda program: (program.price.score(objective), program.price.moved))
+
+
+def _sequential(problem: Problem, own: tuple[Schedule, ...]) -> Program:
+    machine = problem.machine
+    if machine.policy == "lru":
+        together = Together(problem.nests, own, problem.values)
+        return Program("sequential", own, pool_price(together, machine, problem.widths, "sequential"))
+    prices = [
+        nest_price(nest, schedule, machine, widths, _may_find(nest, schedule, machine))
+        for nest, schedule, widths in zip(problem.nests, own, problem.widths, strict=True)
+    ]
+    return Program("sequential", own, total(prices))
+
+
+def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
+    """
+    Whether an in-place array may have the tile of an operation already, which depends on the one before.
+
+    It is taken to have it, so that no program looks cheaper than this one that is not.
+    """
+    array = machine.array
+    in_place = array.dataflow == "in-place" and machine.transpose != "explicit"
+    return in_place and holds_one_tile(nest, schedule, array)
+
+
+def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[Program]:
+    """The nest in the best order, and in that of the rule."""
+    nest, widths = fused.nest, fused.widths
+    rule = published_order(nest) if {out.name for out in nest.outs} == GRADIENTS else None
+    orders = [()] if rule is None else [(), rule]
+    try:
+        schedules = [best_schedule(nest, machine, objective, widths, order) for order in orders]
+    except CapacityError:
+        return
+    for schedule in dict.fromkeys(schedules):
+        yield fused_program(fused, schedule, machine)
+
+
+def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> Program:
+    """One nest with a schedule."""
+    nest, widths = fused.nest, fused.widths
+    if machine.policy == "lru":
+        together = Together((nest,), (schedule,), (tuple(range(len(nest.ins))),))
+        price = pool_price(together, machine, (widths,), "sequential")
+    else:
+        price = nest_price(nest, schedule, machine, widths)
+    return Program("fused", (schedule,), price)
+
+
+def _zipped(problem: Problem, objective: Objective, below: float) -> Iterator[Program]:
+    """The nests in turn, where they may cost no more than `below`."""
+    try:
+        schedules = best_together(problem, objective, below)
+    except CapacityError:
+        return
+    if schedules is not None:
+        yield zip_program(problem, schedules)
+
+
+def zip_program(problem: Problem, schedules: tuple[Schedule, ...]) -> Program:
+    """Nests in turn with schedules."""
+    together = Together(problem.nests, schedules, problem.values)
+    if problem.machine.policy == "lru":
+        price = pool_price(together, problem.machine, problem.widths, "zipped")
+    else:
+        price = together_price(together, problem.machine, problem.widths)
+    return Program("zip", schedules, price)
+
+
+def _zip_floor(problem: Problem, objective: Objective) -> float:
+    """What nests in turn cost at least: 0 where no bound is known."""
+    machine = problem.machine
+    if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.carries:
+        return 0.0
+    moved = _zip_bits(problem)
+    if objective == "traffic":
+        return moved
+    return max(least_cycles(problem.nests, machine.array), ceil(moved / machine.channel_bits))
+
+
+def _zip_bits(problem: Problem) -> int:
+    """The bits that nests in turn move at least: those of each alone, less the inputs that fit SPM as a whole."""
+    spm, pairs = problem.machine.spm_bytes, list(zip(problem.nests, problem.widths, strict=True))
+    apart = sum(lower_bound_bits(nest, spm, own) for nest, own in pairs)
+    seen: set[int] = set()
+    for number, (nest, own) in enumerate(pairs):
+        whole = footprint(nest, Schedule())
+        for tensor, value in zip(nest.ins, problem.values[number], strict=True):
+            width = own.by_name(nest)[tensor.name]
+            if value in seen and width * whole[tensor.name] < problem.machine.spm_bits:
+                apart -= width * tensor.elements
+            seen.add(value)
+    return max(apart, joint_certificate(problem.nests, problem.values, spm, problem.widths, 0).bound * BYTE)

@@ -1,0 +1,175 @@
+"""
+Schedules for nests that run in turn in one SPM.
+
+Each nest gets a part of the SPM: what its smallest tiles need, and an equal share of the rest. In that part it has the
+best schedule of its own (`analysis/schedule/search.py`). That is tried with nothing held together, with each of the
+inputs that several nests may keep whole, and with all of them: such an input takes its room once, and the nests are
+searched as if it took a single element and no traffic. The cheapest by the exact models wins. It is a heuristic: the
+parts are not searched.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf
+
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.elements import BYTE, taken_bytes, whole_bytes
+from npuc.compiler.analysis.nest.traffic import moved_bits
+from npuc.compiler.analysis.schedule.candidates import ALIKE
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.search import best_schedule
+from npuc.compiler.analysis.timing.interleave import (
+    Widths,
+    interleaved_compute,
+    interleaved_pipeline,
+    interleaved_traffic,
+)
+from npuc.compiler.core.errors import CapacityError
+from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
+from npuc.dialects.npu.shared import Block, Together, Values, joint_footprint, reached
+
+
+@dataclass(frozen=True)
+class Problem:
+    """
+    Nests without schedules, whose inputs of one number in `values` are the same value, on a machine.
+
+    `fixed` are the schedules that are set already; None for the others.
+    """
+
+    nests: tuple[Nest, ...]
+    values: Values
+    fixed: tuple[Schedule | None, ...]
+    widths: Widths
+    machine: Machine
+
+    @property
+    def budget(self) -> int:
+        """The bytes of SPM that all of them may use together."""
+        return self.machine.spm_bytes
+
+    def room(self, together: Together) -> int:
+        """The bytes of SPM that all blocks take."""
+        parts = zip(together.nests, together.schedules, self.widths, joint_footprint(together), strict=True)
+        return sum(taken_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
+
+
+@lru_cache(maxsize=1024)
+def best_together(problem: Problem, objective: Objective = "time", below: float = inf) -> tuple[Schedule, ...] | None:
+    """
+    The schedules of all nests, without a budget of their own; None where all cost more than `below`, at least.
+
+    Raises `CapacityError` when not even the smallest tiles of all nests fit at once.
+    """
+    found: list[tuple[float, float, int, Together]] = []
+    fits = False
+    for number, held in enumerate(_choices(problem)):
+        together = _with_held(problem, held, objective)
+        if together is not None and problem.room(together) <= problem.budget:
+            fits = True
+            if _floor(together, problem, objective) <= min(below, ALIKE * min(found, default=(inf,))[0]):
+                found.append((*price(together, problem, objective), number, together))
+    if fits and not found:
+        return None
+    if not found:
+        needed = sum(_fixed_or_least(problem))
+        raise CapacityError(
+            f"the smallest tiles of {len(problem.nests)} nests that run in turn need {needed:,} bytes of SPM, "
+            f"a schedule may use {problem.machine.spm_bytes:,}"
+        )
+    # A cycle is not worth much traffic, as among the schedules of one nest.
+    least = min(found)[0] * (ALIKE if objective in ("time", "edp") else 1)
+    return min((one for one in found if one[0] <= least), key=lambda one: (one[1], one[0], one[2]))[3].schedules
+
+
+def _floor(together: Together, problem: Problem, objective: Objective) -> float:
+    """What nests with schedules cost at least, without their time tile by tile; 0 where that is not known."""
+    if objective != "time" or problem.machine.policy == "lru":
+        return 0.0
+    cycles = sum(work.cycles for work in interleaved_compute(together, problem.machine.array))
+    return max(float(cycles), float(sent_bits(together, problem.widths) / problem.machine.channel_bits))
+
+
+def price(together: Together, problem: Problem, objective: Objective) -> tuple[float, float]:
+    """What is minimised, exactly, and the bits that move."""
+    machine, widths = problem.machine, problem.widths
+    timing = interleaved_pipeline(together, machine, widths)
+    if objective == "time" or machine.energy is None:
+        return float(timing.time), float(timing.moved)
+    if objective == "traffic":
+        return float(timing.moved), float(timing.time)
+    spm = timing.moved + array_bits(together, machine, widths)
+    joules = machine.energy.joules(together.macs, spm / BYTE, timing.moved / BYTE)
+    return (joules if objective == "energy" else joules * float(timing.time)), float(timing.moved)
+
+
+def array_bits(together: Together, machine: Machine, widths: Widths) -> int:
+    """The bits that the array reads from SPM and writes to it."""
+    works = zip(together.nests, widths, interleaved_compute(together, machine.array), strict=True)
+    return sum(own.held(nest)[name] * count for nest, own, work in works for name, count in work.accesses.items())
+
+
+def sent_bits(together: Together, widths: Widths) -> int:
+    """The bits between DRAM and SPM."""
+    moves = zip(together.nests, widths, interleaved_traffic(together), strict=True)
+    return sum(moved_bits(nest, of, own) for nest, own, of in moves)
+
+
+def _pairs(problem: Problem) -> Iterator[tuple[Nest, Schedule | None]]:
+    return zip(problem.nests, problem.fixed, strict=True)
+
+
+def _choices(problem: Problem) -> list[tuple[tuple[Block, ...], ...]]:
+    """What may be held together: nothing, each input that several nests without a schedule read, all of them."""
+    same: dict[tuple[object, ...], list[Block]] = {}
+    for number, (nest, fixed) in enumerate(_pairs(problem)):
+        for tensor, value in zip(nest.ins, problem.values[number], strict=True):
+            if fixed is None:
+                same.setdefault((value, reached(nest, tensor)), []).append((number, tensor.name))
+    inputs = [tuple(blocks) for blocks in same.values() if len({number for number, _ in blocks}) > 1]
+    return [(), *((one,) for one in inputs), *([tuple(inputs)] if len(inputs) > 1 else [])]
+
+
+def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: Objective) -> Together | None:
+    """The nests with schedules that keep these inputs whole; None where that does not fit."""
+    names: list[set[str]] = [set() for _ in problem.nests]
+    for number, name in (block for blocks in held for block in blocks):
+        names[number].add(name)
+    least = _fixed_or_least(problem)
+    room = sum(_room(problem, number, name) for (number, name), *_ in held)
+    left = problem.budget - sum(least) - room
+    if left < 0:
+        return None
+    free = sum(fixed is None for fixed in problem.fixed)
+    schedules: list[Schedule] = []
+    for number, nest in enumerate(problem.nests):
+        fixed = problem.fixed[number]
+        # What is held costs nothing to move; the search gives it a tile besides, which makes it a little careful.
+        widths = problem.widths[number].without(nest, names[number])
+        if fixed is not None:
+            schedules.append(fixed)
+            continue
+        part = replace(problem.machine.core(1), spm_bytes=least[number] + left // free)
+        found = best_schedule(nest, part, objective, widths)
+        depth = len(found.loops)
+        whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()
+        keep = tuple((name, inner) for name, inner in found.keep if name not in names[number])
+        schedules.append(Schedule(found.loops, (*keep, *whole)))
+    return Together(problem.nests, tuple(schedules), problem.values)
+
+
+def _room(problem: Problem, number: int, name: str) -> int:
+    """The bytes of a whole input."""
+    nest = problem.nests[number]
+    return whole_bytes(problem.widths[number].rooms(nest)[name] * footprint(nest, Schedule())[name])
+
+
+def _fixed_or_least(problem: Problem) -> list[int]:
+    """The bytes that each nest takes: by its schedule, or by the smallest tiles."""
+    found: list[int] = []
+    for (nest, fixed), widths in zip(_pairs(problem), problem.widths, strict=True):
+        finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
+        found.append(taken_bytes(nest, finest if fixed is None else fixed, widths))
+    return found

@@ -1,0 +1,116 @@
+"""
+What contractions cost as the backend `cycle` reports them: whole cycles, bits of DRAM traffic, joules.
+
+Of one nest with its schedule, of nests that run in turn, and of both over a pool of tiles (`memory.policy = "lru"`).
+Vector work is not part of it: it costs the same whatever contractions run together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from npuc.compiler.analysis.lru import Mode, Walk, walk_pool
+from npuc.compiler.analysis.machine.compute import Compute, compute
+from npuc.compiler.analysis.machine.facts import ENERGIES, Machine
+from npuc.compiler.analysis.machine.stationary import transposed
+from npuc.compiler.analysis.nest.cores import parts, spread_traffic
+from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.traffic import moved_bits
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.timing.double_buffer import pipeline
+from npuc.compiler.analysis.timing.interleave import Widths, interleaved_compute, interleaved_pipeline
+from npuc.compiler.core.errors import UsageError
+from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.shared import Together
+
+
+@dataclass(frozen=True)
+class Price:
+    """Cycles, bits between DRAM and SPM, and energy in joules, None where the machine has no energies."""
+
+    cycles: int
+    moved: int
+    joules: float | None
+
+    def score(self, objective: Objective) -> float:
+        """What is minimised. Raises `UsageError` for energies that the machine does not say."""
+        if objective == "time":
+            return self.cycles
+        if objective == "traffic":
+            return self.moved
+        if self.joules is None:
+            needed = ", ".join(f"energy.{name}" for name in ENERGIES)
+            raise UsageError(f"the objective {objective} needs energies that the machine does not say: {needed}")
+        return self.joules if objective == "energy" else self.cycles * self.joules
+
+
+def total(prices: Sequence[Price]) -> Price:
+    """What several operations cost one after another."""
+    joules = [price.joules for price in prices if price.joules is not None]
+    return Price(
+        sum(price.cycles for price in prices),
+        sum(price.moved for price in prices),
+        sum(joules) if len(joules) == len(prices) else None,
+    )
+
+
+def nest_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, held: bool = False) -> Price:
+    """The price of a scheduled nest; `held`: the operation before left the stationary tile in the array."""
+    timing = pipeline(nest, schedule, machine, widths, held)
+    turned = _turned(nest, machine, widths)
+    moved = timing.moved + turned
+    passed = moved
+    if schedule.spread:
+        spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
+        passed = sum(moved_bits(nest, rows, widths) for rows in spread.moved)
+    works = [compute(part.nest, part.schedule, machine.array, held) for part in parts(nest, schedule)]
+    accessed = sum(_accessed(nest, work, widths) for work in works)
+    return _price(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
+
+
+def together_price(together: Together, machine: Machine, widths: Widths) -> Price:
+    """The price of nests that run in turn."""
+    timing = interleaved_pipeline(together, machine, widths)
+    pairs = list(zip(together.nests, widths, strict=True))
+    turned = sum(_turned(nest, machine, own) for nest, own in pairs)
+    moved = timing.moved + turned
+    works = interleaved_compute(together, machine.array)
+    accessed = sum(_accessed(nest, work, own) for (nest, own), work in zip(pairs, works, strict=True))
+    return _price(timing.time + turned / machine.channel_bits, moved, moved + accessed, together.macs, machine)
+
+
+def pool_price(together: Together, machine: Machine, widths: Widths, mode: Mode) -> Price:
+    """The price of nests over one pool of tiles, one after another or an operation of each in turn."""
+    walks: list[Walk] = []
+    for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
+        values = dict(zip((t.name for t in nest.ins), together.values[number], strict=True))
+        known = tuple(values.get(name, (number, name)) for name in nest.tensors)
+        walks.append(Walk(nest, schedule, widths[number], known))
+    pooled = walk_pool(tuple(walks), machine, mode)
+    moved = sum(walked.moved for walked in pooled.walks)
+    works = [compute(w.nest, w.schedule, machine.array, apart=mode == "zipped") for w in walks]
+    accessed = sum(_accessed(w.nest, work, w.widths) for w, work in zip(walks, works, strict=True))
+    if mode == "zipped":
+        return _price(pooled.time + works[0].overhead, moved, moved + accessed, together.macs, machine)
+    ends = [Fraction(0), *(walked.end for walked in pooled.walks)]
+    times = [end - start + work.overhead for start, end, work in zip(ends, ends[1:], works, strict=False)]
+    whole = sum(ceil(time) for time in times)
+    return _price(Fraction(whole), moved, moved + accessed, together.macs, machine)
+
+
+def _price(time: Fraction, moved: int, spm: int, macs: int, machine: Machine) -> Price:
+    joules = None if machine.energy is None else machine.energy.joules(macs, spm / BYTE, moved / BYTE)
+    return Price(ceil(time), moved, joules)
+
+
+def _accessed(nest: Nest, work: Compute, widths: Bits) -> int:
+    """The bits that the array reads from SPM and writes to it."""
+    return sum(width * work.accesses[name] for name, width in widths.held(nest).items())
+
+
+def _turned(nest: Nest, machine: Machine, widths: Bits) -> int:
+    """The bits read and written where tensors are transposed through memory first."""
+    if machine.array.dataflow != "in-place" or machine.transpose != "explicit":
+        return 0
+    return 2 * sum(transposed(nest, widths.by_name(nest)).values())

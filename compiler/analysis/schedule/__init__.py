@@ -1,0 +1,1 @@
+"""Which schedule of a nest is best: the candidates, what each costs, the search."""

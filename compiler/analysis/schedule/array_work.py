@@ -1,0 +1,129 @@
+"""What the array does at every combination of steps of a schedule search: cycles, and bits between it and the SPM."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.stationary import members, placement
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.schedule.edge_work import EdgeWork
+from npuc.compiler.analysis.schedule.space import Group, Reals, along, total
+from npuc.dialects.npu.gemm import gemm_view
+from npuc.dialects.npu.nest import Nest
+
+
+class Work:
+    """The work for one nest. Without `energy` nobody asks for the bits."""
+
+    def __init__(self, nest: Nest, array: Array, groups: tuple[Group, ...], widths: Bits, *, energy: bool):
+        self.nest, self.array, self.groups = nest, array, groups
+        self.width = widths.held(nest)
+        self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
+        self.energy, self.edge = energy, EdgeWork(nest, array, groups)
+        self.works: dict[tuple[int, ...], tuple[Reals, Reals]] = {}
+        self.sums: dict[int, Reals] = {}
+        self.cycles, self.accesses = self._array_work()
+
+    def of(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
+        """
+        Cycles and bits of the array in an order: less what finds its stationary tile in the elements. Equal cycles of
+        several orders may be one object.
+        """
+        array = self.array
+        if not array.keeps:
+            return self.cycles, self.accesses
+        if order not in self.works:
+            cycles, accesses = self.cycles, self.accesses
+            if array.grouped:
+                self.works[order] = self._waiting(order), self._less(order) if self.energy else accesses
+                return self.works[order]
+            for (tiles, size), (folds, streamed) in zip(self._kept(order), self.folds, strict=True):
+                cycles, accesses = cycles - tiles * array.reload, accesses - size
+                if array.stages is not None:
+                    # No less than the loads one after another; none follows the last group.
+                    loads = np.maximum((folds - tiles) * array.stages.hidden - streamed, 0.0)
+                    cycles = cycles + np.maximum(loads - array.stages.hidden, 0.0)
+            self.works[order] = cycles, accesses
+        return self.works[order]
+
+    def _waiting(self, order: tuple[int, ...]) -> Reals:
+        """The cycles with what groups of folds wait for the array's edge."""
+        waits = self.edge.of(order)
+        if id(waits) not in self.sums:
+            self.sums[id(waits)] = self.cycles + waits
+        return self.sums[id(waits)]
+
+    def _less(self, order: tuple[int, ...]) -> Reals:
+        """The bytes less those of tiles that stay for a group; of several statements none does."""
+        if len(self.nest.statements) > 1:
+            return self.accesses
+        ((_, size),) = self._kept(order)
+        return self.accesses - size
+
+    def _kept(self, order: tuple[int, ...]) -> Iterator[tuple[Reals, Reals]]:
+        """Of each statement, the tile operations that find their stationary tile, and the bits of those tiles."""
+        array = self.array
+        for statement in self.nest.statements:
+            view, place = gemm_view(self.nest, statement), placement(statement, array)
+            streamed = members(view, place.streamed)
+            rows, cols = members(view, place.rows), members(view, place.cols)
+            inner, alone = np.ones((1,) * len(self.groups)), np.ones((1,) * len(self.groups), dtype=np.bool_)
+            for g in reversed(order):
+                if set(self.groups[g].dims) <= set(streamed):
+                    inner = np.where(alone, inner * self.trips[g], inner)
+                else:
+                    alone = alone & (self.trips[g] == 1)
+            again = self._role(streamed, "tiles")
+            again = again - again / inner
+            one = self._role(view.batch, "single")
+            tiles = self._role(rows, "on rows") * self._role(cols, "on cols")
+            sizes = self._role(rows, "size on rows") * self._role(cols, "size on cols")
+            yield one * tiles * again, self.width[place.stationary(statement)] * one * sizes * again
+
+    def _role(self, dims: tuple[str, ...], kind: str) -> Reals:
+        """The sum of a factor over the tiles of one role of a product."""
+        found = [n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims)]
+        shape = [len(g.chain) if n in found else 1 for n, g in enumerate(self.groups)]
+        return _sums(tuple(self.groups[n] for n in found), kind, self.array).reshape(shape)
+
+    def _array_work(self) -> tuple[Reals, Reals]:
+        """Cycles, and bits that the array reads and writes, at every combination of steps."""
+        array, count, role = self.array, len(self.groups), self._role
+        cycles: Reals = np.full((1,) * count, float(array.op_overhead))
+        self.folds: list[tuple[Reals, Reals]] = []
+        accesses: Reals = np.zeros((1,) * count)
+        for statement in self.nest.statements:
+            view, place = gemm_view(self.nest, statement), placement(statement, array)
+            rows, cols, streamed = place.rows, place.cols, place.streamed
+            dims = {"m": view.m, "n": view.n, "k": view.k}
+            again = {rows: role(dims[rows], "rows"), cols: role(dims[cols], "cols")}
+            batch = role(view.batch, "size")
+            step = batch * again[rows] * again[cols] * role(dims[streamed], "streamed")
+            cycles = cycles + step
+            again[streamed] = role(dims[streamed], "tiles")
+            self.folds.append((batch * again[rows] * again[cols] * again[streamed], step))
+            m, n, k = (role(dims[letter], "size") for letter in "mnk")
+            lhs, rhs, out = (self.width[name] for name in (statement.lhs, statement.rhs, statement.out))
+            reads = lhs * m * k * again["n"] + rhs * k * n * again["m"]
+            accesses = accesses + batch * (reads + out * m * n * again["k"])
+        return cycles, accesses
+
+
+@lru_cache(maxsize=4096)
+def _sums(groups: tuple[Group, ...], kind: str, array: Array) -> Reals:
+    """The sums of a factor over all tiles of some groups."""
+    factors: dict[str, Callable[[int], int]] = {
+        "rows": lambda size: -(-size // array.rows),
+        "cols": lambda size: -(-size // array.cols),
+        "size": lambda size: size,
+        "tiles": lambda _: 1,
+        "streamed": lambda size: array.stream(size) + array.reload,
+        "single": lambda size: size == 1,
+        "on rows": lambda size: size <= array.rows,
+        "on cols": lambda size: size <= array.cols,
+        "size on rows": lambda size: size * (size <= array.rows),
+        "size on cols": lambda size: size * (size <= array.cols),
+    }
+    return total(groups, factors[kind]).astype(np.float64)

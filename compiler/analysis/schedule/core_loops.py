@@ -1,0 +1,55 @@
+"""The loops over cores that a schedule search tries, and what no schedule with them is below."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from npuc.compiler.analysis.machine.compute import least_cycles
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.cores import parts, spread_traffic
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.traffic import moved_bits
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
+
+
+def cuts_of(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
+    """
+    The loops over cores that a search tries: none, one dimension in as many parts as there are cores, or two.
+
+    Two take as many parts as the cores allow: 4 x 2 of 8, 2 x 2 of 5. Of dimensions that the same tensors use, the
+    first that has an index a core, else the largest.
+    """
+    yield ()
+    tensors = (*nest.ins, *nest.outs)
+    groups: dict[frozenset[str], list[str]] = {}
+    for dim in nest.sizes:
+        groups.setdefault(frozenset(t.name for t in tensors if dim in t.dims), []).append(dim)
+    dims = [
+        next((d for d in group if nest.sizes[d] >= cores), max(group, key=lambda d: nest.sizes[d]))
+        for group in groups.values()
+    ]
+
+    def loop(dim: str, count: int) -> Loop:
+        return Loop(dim, -(-nest.sizes[dim] // count), cores=True)
+
+    for dim in dims:
+        if nest.sizes[dim] > 1:
+            yield (loop(dim, cores),)
+    for first, second in combinations(dims, 2):
+        for count in range(2, cores // 2 + 1):
+            other = cores // count
+            if count == cores // other and min(nest.sizes[first], nest.sizes[second]) > 1:
+                yield loop(first, count), loop(second, other)
+
+
+def cut_floor(nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Objective, widths: Bits) -> float:
+    """What no schedule with these loops over cores is below; 0 where no bound is known."""
+    if objective not in ("time", "traffic"):
+        return 0.0
+    schedule = Schedule(cut)
+    moved = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel
+    least = moved_bits(nest, moved, widths)
+    if objective == "traffic":
+        return float(least)
+    part = parts(nest, schedule)[0]
+    return max(float(least_cycles((part.nest,), machine.array)), float(least / machine.channel_bits))

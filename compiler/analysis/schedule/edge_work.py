@@ -1,0 +1,210 @@
+"""
+What groups of folds wait for the array's edge at every combination of steps of a schedule search
+(`analysis/machine/edge.py`).
+
+A group waits for what crosses for its neighbour. Summed up over a sequence, that is what each group would wait for what
+crosses for itself: where the streamed extent differs between two neighbours, it steps through the same values again and
+again while what crosses does not change, so that the sum has the same terms in another order, but for one at its ends:
+
+    sum over neighbours of max(0, S - T)  =  sum over groups g of max(0, S_g - T_g)  -  max(0, S - T) of the two ends
+
+With several statements neighbours are folds of different ones, and the sum of their own terms is no more than it
+really is. Neither is what is taken here where some tile operations are a part of a longer group, and others, of
+several folds, are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache, reduce
+from math import prod
+from operator import mul
+from typing import Literal
+
+import numpy as np
+
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.edge import is_forward
+from npuc.compiler.analysis.machine.stationary import Placement, members, placement
+from npuc.compiler.analysis.schedule.space import Grid, Group, Reals, along, total
+from npuc.dialects.npu.gemm import GemmView, gemm_view
+from npuc.dialects.npu.nest import Nest
+
+Term = Literal["folds", "end", "single"]
+"""
+What a tile waits that streams T: all of its row folds, the one at the end that its neighbour sees, or its only one (0
+for tiles of several).
+"""
+
+
+class EdgeWork:
+    """The waits of one nest on an array whose groups of folds overlap."""
+
+    def __init__(self, nest: Nest, array: Array, groups: tuple[Group, ...]):
+        self.nest, self.array, self.groups = nest, array, groups
+        self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
+        self.none: Reals = np.zeros((1,) * len(groups))
+        self.known: dict[frozenset[int], Reals] = {}
+
+    def of(self, order: tuple[int, ...]) -> Reals:
+        """The waits in an order of the groups of dimensions; equal ones are one object."""
+        if not self.array.most_shift:
+            return self.none
+        statement, *others = self.nest.statements
+        if others:
+            return self._apart
+        view, place = gemm_view(self.nest, statement), placement(statement, self.array)
+        streamed = self._numbers(members(view, place.streamed))
+        inside = frozenset(order[order.index(streamed[0]) + 1 :]) if len(streamed) == 1 else frozenset(order)
+        if inside not in self.known:
+            self.known[inside] = self._alone(view, place, inside)
+        return self.known[inside]
+
+    @cached_property
+    def _apart(self) -> Reals:
+        """The waits of several statements, none of which goes on with a group."""
+        parts = [(gemm_view(self.nest, s), placement(s, self.array)) for s in self.nest.statements]
+        if not is_forward(self.array):
+            parts.reverse()
+        found = self.none
+        for (view, place), (after, its_place) in zip(parts, [*parts[1:], parts[0]], strict=True):
+            rows, streamed = (self._numbers(members(view, group)) for group in (place.rows, place.streamed))
+            beside = self._numbers(members(after, its_place.rows))
+            found = found + self._folds(view, place) * self._pair(rows, streamed, "folds")
+            found = found - self._every(rows, streamed) + self._every(beside, streamed)
+        (first, its_place), (last, place) = parts[0], parts[-1]
+        ends = self._ends(members(first, its_place.rows), members(last, place.streamed))
+        return np.maximum(found - ends, 0.0)
+
+    def _alone(self, view: GemmView, place: Placement, inside: frozenset[int]) -> Reals:
+        """The waits of one statement where these groups of dimensions are inside the one that it streams."""
+        dims = members(view, place.streamed)
+        rows, streamed = self._numbers(members(view, place.rows)), self._numbers(dims)
+        found = self._folds(view, place) * self._pair(rows, streamed, "folds")
+        ends = self._ends(members(view, place.rows), dims)
+        joins = reduce(mul, (self.trips[g] == 1 for g in inside), self._steps(streamed) > 1)
+        if not joins.any():
+            return np.maximum(found - ends, 0.0)
+        # Where nothing inside changes the stationary tile, tiles of a single fold stream all of it as one group.
+        single, on_cols = self._count(view.batch, 1), self._count(members(view, place.cols), self.array.cols)
+        whole = prod(self.nest.sizes[d] for d in dims)
+        joined = self._shaped(rows, _alone_on_rows(self._of(rows), whole, self.array))
+        less = single * on_cols * (self._pair(rows, streamed, "single") - joined)
+        alike = single * on_cols * self._count(members(view, place.rows), self.array.rows)
+        tiles = reduce(mul, (self.trips[g] for g in range(len(self.groups)) if g not in streamed), self.none + 1)
+        # Beside tiles of several folds, each may find its neighbour's crossing hidden.
+        hidden = np.where(alike < tiles, alike * self.array.most_shift, 0.0)
+        return np.maximum(found - np.where(joins, less + hidden, 0.0) - ends, 0.0)
+
+    def _folds(self, view: GemmView, place: Placement) -> Reals:
+        """How often the row folds of a tile are run: for every element of the batch and column fold."""
+        columns = self._numbers(members(view, place.cols))
+        batch = self._numbers(view.batch)
+        width = self.array.cols
+        return self._shaped(batch, total(self._of(batch), lambda size: size)) * self._shaped(
+            columns, total(self._of(columns), lambda size: -(-size // width))
+        )
+
+    def _every(self, rows: tuple[int, ...], streamed: tuple[int, ...]) -> Reals:
+        """What all tile operations wait for the fold at the end of such rows, streaming so much."""
+        others = (self.trips[g] for g in range(len(self.groups)) if g not in (*rows, *streamed))
+        return reduce(mul, others, self._pair(rows, streamed, "end"))
+
+    def _pair(self, rows: tuple[int, ...], streamed: tuple[int, ...], term: Term) -> Reals:
+        """The sum of a term over the tiles of two roles."""
+        both = tuple(sorted({*rows, *streamed}))
+        return self._shaped(both, _pair(self._of(both), self._of(rows), self._of(streamed), term, self.array))
+
+    def _ends(self, rows: tuple[str, ...], streamed: tuple[str, ...]) -> Reals:
+        """What the group at one end would wait for what crosses at the other; nothing waits for it."""
+        forward = is_forward(self.array)
+        tall = self._end(rows, last=not forward)
+        if forward:
+            crossing = np.minimum(tall, self.array.rows)
+        else:
+            crossing = (tall - 1) % self.array.rows + 1
+        return np.maximum(self.array.shift(crossing) - self._end(streamed, last=forward), 0).astype(np.float64)
+
+    def _end(self, dims: tuple[str, ...], *, last: bool) -> Grid:
+        """The size of the first or last tile of a role."""
+        found: Grid = np.ones((1,) * len(self.groups), dtype=np.int64)
+        for g in self._numbers(dims):
+            found = found * self._shaped((g,), _end(self.groups[g], last)).astype(np.int64)
+        return found
+
+    def _count(self, dims: tuple[str, ...], most: int) -> Reals:
+        """The tiles of a role that are no larger."""
+        numbers = self._numbers(dims)
+        return self._shaped(numbers, total(self._of(numbers), lambda size: size <= most))
+
+    def _steps(self, numbers: tuple[int, ...]) -> Reals:
+        return reduce(mul, (self.trips[g] for g in numbers), self.none + 1)
+
+    def _numbers(self, dims: tuple[str, ...]) -> tuple[int, ...]:
+        """The groups of these dimensions."""
+        return tuple(n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims))
+
+    def _of(self, numbers: Sequence[int]) -> tuple[Group, ...]:
+        return tuple(self.groups[n] for n in numbers)
+
+    def _shaped(self, numbers: Sequence[int], values: Grid | Reals) -> Reals:
+        """Values over the positions of some groups, with an axis for every group."""
+        shape = [len(g.chain) if n in numbers else 1 for n, g in enumerate(self.groups)]
+        return values.reshape(shape).astype(np.float64)
+
+
+@lru_cache(maxsize=4096)
+def _tiles(group: Group) -> tuple[Grid, Grid]:
+    """The sizes of the tiles at each position of a group, and how many have each; padded with none of size 1."""
+    most = max(map(len, group.tiles))
+    sizes, counts = np.ones((len(group.chain), most), np.int64), np.zeros((len(group.chain), most), np.int64)
+    for position, tiles in enumerate(group.tiles):
+        sizes[position, : len(tiles)], counts[position, : len(tiles)] = list(tiles), list(tiles.values())
+    return sizes, counts
+
+
+@lru_cache(maxsize=4096)
+def _end(group: Group, last: bool) -> Grid:
+    """The size of the first or last tile at each position of a group."""
+    found: list[int] = []
+    for position in range(len(group.chain)):
+        steps = group.steps(position)
+        pairs = ((size, steps.get(dim, size)) for dim, size in zip(group.dims, group.sizes, strict=True))
+        found.append(prod((size - 1) % step + 1 if last else step for size, step in pairs))
+    return np.array(found, dtype=np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _pair(
+    both: tuple[Group, ...], rows: tuple[Group, ...], streamed: tuple[Group, ...], term: Term, array: Array
+) -> Reals:
+    """The sum of a term over the tiles at every position of some groups, an axis each."""
+    tall = long = weight = np.ones((1,) * (2 * len(both)), dtype=np.int64)
+    for n, group in enumerate(both):
+        shape = [1] * (2 * len(both))
+        sizes, counts = _tiles(group)
+        shape[2 * n : 2 * n + 2] = sizes.shape
+        weight = weight * counts.reshape(shape)
+        if group in rows:
+            tall = tall * sizes.reshape(shape)
+        if group in streamed:
+            long = long * sizes.reshape(shape)
+    waits = weight * _term(tall, long, term, array)
+    return waits.sum(axis=tuple(range(1, 2 * len(both), 2))).astype(np.float64)
+
+
+def _term(tall: Grid, long: Grid, term: Term, array: Array) -> Grid:
+    """What a tile of so many rows waits that streams so many cycles."""
+    high = -(-tall // array.rows)
+    rest = np.maximum(array.shift(tall - (high - 1) * array.rows) - long, 0)
+    if term == "single":
+        return np.where(high == 1, rest, 0)
+    full = np.maximum(array.shift(np.minimum(tall, array.rows)) - long, 0)
+    if term == "end":
+        return full if is_forward(array) else rest
+    return (high - 1) * full + rest
+
+
+def _alone_on_rows(rows: tuple[Group, ...], streamed: int, array: Array) -> Grid:
+    """The waits of groups that stream so many cycles, one for each tile that fits the rows."""
+    return total(rows, lambda size: max(0, array.shift(size) - streamed) if size <= array.rows else 0)

@@ -1,0 +1,30 @@
+"""What is minimised, exactly, of a nest with its schedule: the judge of a schedule search."""
+
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.cores import parts, spread_traffic
+from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.traffic import moved_bits
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.timing.double_buffer import pipeline
+from npuc.dialects.npu.nest import Nest, Schedule
+
+
+def price_of(
+    nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: Bits
+) -> tuple[float, float]:
+    """What is minimised, exactly, and the bits that a schedule moves."""
+    timing = pipeline(nest, schedule, machine, widths)
+    time, energy = float(timing.time), machine.energy
+    if objective == "time":
+        return time, timing.moved
+    if objective == "traffic" or energy is None:
+        return timing.moved, timing.moved
+    held = widths.held(nest)
+    spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
+    spm = sum(moved_bits(nest, rows, widths) for rows in spread.moved)
+    for part in parts(nest, schedule):
+        accesses = compute(part.nest, part.schedule, machine.array).accesses
+        spm += sum(held[name] * elements for name, elements in accesses.items())
+    joules = energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
+    return (joules if objective == "energy" else time * joules), timing.moved

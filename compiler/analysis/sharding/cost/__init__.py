@@ -1,0 +1,1 @@
+"""What a plan costs: movement, collectives, time, memory of a device."""

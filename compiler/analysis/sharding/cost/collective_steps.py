@@ -1,0 +1,68 @@
+"""
+By which collectives devices move what a plan's terms say: the operations of the lowered program, one by one.
+
+    reading   the steps of `moves`, each along one level; if the value has a gradient, their transposes the way back,
+              and an all-reduce of the addends of work that is cut though it reads all of the value
+    sum       an all-reduce over the levels that make addends, and one over those whose mean is taken; none where a
+              reader takes addends
+
+What they move is `moved` and `summed`; what they take depends on the network (`times`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from npuc.compiler.analysis.interconnect.collectives import Collective
+from npuc.compiler.analysis.sharding.cost.resharding import Passage, moves, parts
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, ReadingRate, Sizes, SumRate, form_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """
+    A collective over levels of the mesh; each device hands in one of `cut` parts of the tensor, or with `back` of its
+    gradient.
+    """
+
+    kind: Collective
+    levels: tuple[int, ...]
+    cut: int
+    back: bool = False
+
+
+@lru_cache(maxsize=1 << 18)
+def steps_of(rate: ReadingRate | SumRate, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Step, ...]:
+    """The collectives of a term whose nodes have these patterns."""
+    if isinstance(rate, SumRate):
+        cut = parts(form_of(rate.made, patterns[0]), sizes)
+        return tuple(Step("all_reduce", levels, cut) for levels in rate.levels(patterns))
+    return _steps(rate.passage(*rate.sides(patterns, sizes)), sizes, back=rate.active)
+
+
+@lru_cache(maxsize=1 << 16)
+def _steps(way: Passage, sizes: Sizes, *, back: bool) -> tuple[Step, ...]:
+    """The way from one form to another, and the gradient's way back if it has one."""
+    found: list[Step] = []
+    cut = parts(way.source, sizes)
+    for move in moves(way):
+        own = move.levels
+        match move.kind:
+            case "slice":
+                cut *= sizes[move.level]
+                found += [Step("all_gather", own, cut, back=True)] if back and not move.addends else []
+            case "all_to_all":
+                found.append(Step("all_to_all", own, cut))
+                found += [Step("all_to_all", own, cut, back=True)] if back else []
+            case "all_gather":
+                found.append(Step("all_gather", own, cut))
+                cut //= sizes[move.level]
+                found += [Step("reduce_scatter", own, cut, back=True)] if back and move.addends else []
+            case "copy":
+                found += [Step("all_reduce", own, cut, back=True)] if back else []
+            case "place":
+                cut //= sizes[move.level]
+            case "once" | "addend":
+                pass
+    return tuple(found)

@@ -1,0 +1,155 @@
+"""
+What a plan keeps in the memory of a device between the forward and the backward pass, node by node.
+
+Parameters stand there with the optimizer's states, in the form in which they are kept. Activations stand in the form
+in which they are made where vector work of the backward pass reads them, in that in which a layer reads them for the
+gradient of its weights; inputs in that of their first reader. All numbers are bytes. What the step takes at its peak is
+a little more: gradients, and what is made and read at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from npuc.compiler.analysis.sharding.cost.resharding import parts
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.homes import WHOLE, ByWay
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
+from npuc.dialects.train.signature import ArgumentKind
+
+
+@dataclass(frozen=True)
+class Room:
+    """
+    The memory of a device in bytes, the bytes of every float (None: those of its type), the states of the optimizer for
+    each parameter, and the values of the forward pass, by number, that gradients of weights and that other backward
+    work reads.
+    """
+
+    limit: int
+    float_bytes: int | None
+    states: int
+    by_weights: frozenset[int]
+    by_others: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """
+    A tensor that is kept: its number, its bytes as a whole, the node whose ways say how it is cut, and the axes.
+
+    It takes nothing in a form in which it is there already: that of the axes `there`, by the ways of the node `maker`.
+    """
+
+    value: int
+    size: int
+    node: int | None
+    made: ByWay
+    there: ByWay | None = None
+    maker: int | None = None
+
+    def bytes(self, pattern: Pattern, sizes: tuple[int, ...]) -> int:
+        """What a device keeps of it under a pattern of its node, if its maker goes the same ways; rounded up."""
+        form = form_of(self.made, pattern)
+        if self.there is not None and form_of(self.there, pattern) == form:
+            return 0
+        return -(-self.size // parts(form, sizes))
+
+
+def kept_tensors(network: Network, flows: Flows, room: Room) -> list[Kept]:
+    """All tensors that count."""
+    found: list[Kept] = []
+    for number, value in enumerate(network.program.values):
+        if value.argument is ArgumentKind.PARAM:
+            home = flows.homes.get(number)
+            copies = 1 + room.states if value.active else 1
+            node, made = (None, WHOLE) if home is None else (home.node, home.made)
+            found.append(Kept(number, copies * value.bytes(room.float_bytes), node, made))
+    for number, task in enumerate(network.program.tasks):
+        for place, result in enumerate(task.results):
+            if result in room.by_others and not task.hub:
+                size = network.program.values[result].bytes(room.float_bytes)
+                found.append(Kept(result, size, flows.sharing[number].node, flows.sharing[number].made(place)))
+    inputs = set[int]()
+    for reading in flows.readings:
+        own = network.program.values[reading.value]
+        if own.argument is ArgumentKind.INPUT and reading.value not in inputs:
+            inputs.add(reading.value)
+            found.append(Kept(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed))
+        weighted = reading.reader is not None and network.nodes[reading.reader].kind is not None
+        if reading.value in room.by_weights and weighted:
+            there = reading.made if reading.value in room.by_others else None
+            found.append(
+                Kept(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed, there, reading.maker)
+            )
+    return found
+
+
+def kept_graph(
+    kept: Sequence[Kept], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
+) -> tuple[int, Choices]:
+    """What is kept whatever is chosen, and what the labels of nodes, and of makers and readers, keep; in bytes."""
+    alone = [tensor for tensor in kept if tensor.there is None or tensor.maker in (None, tensor.node)]
+    fixed, unary = bytes_by_label(alone, labels, sizes)
+    pairs: dict[tuple[int, int], Table] = {}
+    for tensor in kept:
+        maker, reader = tensor.maker, tensor.node
+        if tensor.there is None or maker is None or reader is None or maker == reader:
+            continue
+        in_parts = np.array([-(-tensor.size // n) for n in _parts(tensor.made, tuple(labels[reader]), sizes)], np.int64)
+        table = np.where(_alike(tensor.there, tuple(labels[maker]), tensor.made, tuple(labels[reader])), 0, in_parts)
+        pairs[maker, reader] = pairs[maker, reader] + table if (maker, reader) in pairs else table
+    return fixed, Choices([len(own) for own in labels], unary, pairs)
+
+
+@lru_cache(maxsize=256)
+def _parts(made: ByWay, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> list[int]:
+    """The parts of a tensor under each pattern."""
+    return [parts(form_of(made, own), sizes) for own in patterns]
+
+
+@lru_cache(maxsize=256)
+def _alike(
+    there: ByWay, makers: tuple[Pattern, ...], made: ByWay, readers: tuple[Pattern, ...]
+) -> npt.NDArray[np.bool_]:
+    """Whether a tensor has one form under a maker's pattern and a reader's, [maker's, reader's]."""
+    numbers: dict[object, int] = {}
+    forms = [
+        np.array([numbers.setdefault(form_of(axes, own), len(numbers)) for own in patterns])
+        for axes, patterns in ((there, makers), (made, readers))
+    ]
+    return forms[0][:, None] == forms[1][None, :]
+
+
+def bytes_by_label(
+    kept: Sequence[Kept], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
+) -> tuple[int, list[Table]]:
+    """What is kept whatever is chosen, and for each node what it keeps under each of its labels; rounded up."""
+    fixed = 0
+    tables: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
+    for tensor in kept:
+        if tensor.node is None:
+            fixed += tensor.size
+            continue
+        own = [tensor.bytes(pattern, sizes) for pattern in labels[tensor.node]]
+        tables[tensor.node] = tables[tensor.node] + np.array(own, np.int64)
+    return fixed, tables
+
+
+def largest(
+    network: Network, kept: Sequence[Kept], plan: Sequence[Pattern], sizes: tuple[int, ...], count: int
+) -> list[tuple[str, int]]:
+    """The nodes whose tensors take most under a plan, by name, and their bytes."""
+    total: dict[str, int] = {}
+    for tensor in kept:
+        name = "all layers" if tensor.node is None else network.nodes[tensor.node].name
+        size = tensor.size if tensor.node is None else tensor.bytes(plan[tensor.node], sizes)
+        total[name] = total.get(name, 0) + size
+    return sorted(total.items(), key=lambda item: -item[1])[:count]

@@ -1,0 +1,75 @@
+"""
+How much devices read from each other in what they do together, in closed form.
+
+The elements of an operation are those of one direction: half of what all devices read from others, so that between two
+devices they are what one of them reads. With D devices, L elements of the operand on each, and a level of p parts
+
+    slice, copy    0                       all_gather       D L (p - 1) / 2
+    all_to_all     D L (p - 1) / p / 2     reduce_scatter   D L (p - 1) / p / 2
+    send_receive   D L m / p / 2           m messages between different parts
+
+An all-reduce over levels of p_1, …, p_k parts, the outermost first, is a reduce-scatter from the innermost level out
+and an all-gather back. It reads D L (p_i - 1) / (p_i p_(i+1) … p_k) at level i, which adds up to D L (P - 1) / P for P
+parts together, even where L does not divide. All results are exact.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from npuc.compiler.layers.base import elements
+from npuc.dialects.distributed import (
+    AllGatherOp,
+    AllReduceOp,
+    AllToAllOp,
+    DistOp,
+    Mesh,
+    ReduceScatterOp,
+    SendReceiveOp,
+    levels_of,
+    mesh_around,
+)
+from npuc.dialects.train.base import ints
+
+
+def gathered(devices: int, local: int, parts: int) -> Fraction:
+    """The elements of an all-gather at a level of so many parts, of `local` elements on each of the devices."""
+    return Fraction(devices * local * (parts - 1), 2)
+
+
+def shared(devices: int, local: int, parts: int) -> Fraction:
+    """The elements of an all-to-all or a reduce-scatter at a level of so many parts."""
+    return Fraction(devices * local * (parts - 1), 2 * parts)
+
+
+def sent(devices: int, local: int, parts: int, messages: int) -> Fraction:
+    """The elements of so many messages between different parts in each group of a level."""
+    return Fraction(devices * local * messages, 2 * parts)
+
+
+def reduced(devices: int, local: int, parts: Sequence[int]) -> tuple[Fraction, ...]:
+    """The elements of an all-reduce at each of several levels, given by their numbers of parts, the outermost first."""
+    found: list[Fraction] = []
+    held = Fraction(devices * local)
+    for size in reversed(parts):
+        held /= size
+        found.append(held * (size - 1))
+    return tuple(reversed(found))
+
+
+def exchanged(op: DistOp, mesh: Mesh | None = None) -> dict[int, Fraction]:
+    """What devices read in an operation at each of its levels; the mesh is that of its function if none is given."""
+    mesh = mesh_around(op) if mesh is None else mesh
+    devices, local, over = mesh.devices, elements(op.x), levels_of(op)
+    parts = [mesh.sizes[level] for level in over]
+    match op:
+        case AllReduceOp():
+            return dict(zip(over, reduced(devices, local, parts), strict=True))
+        case AllGatherOp():
+            return {over[0]: gathered(devices, local, parts[0])}
+        case AllToAllOp() | ReduceScatterOp():
+            return {over[0]: shared(devices, local, parts[0])}
+        case SendReceiveOp():
+            messages = sum(s != t for s, t in zip(ints(op.source), ints(op.target), strict=True))
+            return {over[0]: sent(devices, local, parts[0], messages)}
+        case _:
+            return dict.fromkeys(over, Fraction(0))

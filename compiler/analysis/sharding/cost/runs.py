@@ -1,0 +1,78 @@
+"""
+Patterns of many levels: of all sequences of ways those with few runs, and the numbers of levels that have each way.
+
+3^H sequences are too many to search where H is large. What a node moves by itself depends only on how many levels have
+which way, and most boundaries care little about more than which ways are above others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations, pairwise, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.sharding.cost.terms import Pattern
+from npuc.compiler.analysis.sharding.graph.ways import Way
+
+Counts = tuple[int, ...]
+"""How many levels have each of a node's ways, in their order."""
+
+
+@lru_cache(maxsize=64)
+def shares(levels: int, parts: int) -> NDArray[np.int64]:
+    """All ways to share so many levels among so many parts, one a row."""
+    bars = list(combinations(range(levels + parts - 1), parts - 1))
+    ends: NDArray[np.int64] = np.array(bars, np.int64).reshape(len(bars), parts - 1)
+    return np.diff(ends, axis=1, prepend=-1, append=levels + parts - 1) - 1
+
+
+def block(ways: Sequence[Way], counts: Sequence[int]) -> Pattern:
+    """The ways in order, each at so many levels."""
+    return tuple(way for way, count in zip(ways, counts, strict=True) for _ in range(count))
+
+
+def blocks(ways: Sequence[Way], levels: int) -> list[Pattern]:
+    """One sequence for each sharing of the levels among the ways."""
+    return [block(ways, counts) for counts in shares(levels, len(ways)).tolist()]
+
+
+@lru_cache(maxsize=64)
+def of_runs(ways: tuple[Way, ...], levels: int, most: int) -> tuple[Pattern, ...]:
+    """All sequences of at most so many runs of one way, fewest runs first."""
+    found: dict[Pattern, None] = {}
+    for runs in range(1, most + 1):
+        for order in product(ways, repeat=runs):
+            if all(a != b for a, b in pairwise(order)):
+                for counts in shares(levels - runs, runs).tolist() if levels >= runs else ():
+                    found[block(order, [count + 1 for count in counts])] = None
+    return tuple(found)
+
+
+def few_orders(ways: Sequence[Way], levels: int) -> list[Pattern]:
+    """Sequences with any numbers of levels of each way: in the order of the ways, and all that have two runs."""
+    return list(dict.fromkeys((*blocks(ways, levels), *of_runs(tuple(ways), levels, 2))))
+
+
+def counts_of(ways: Sequence[Way], pattern: Pattern) -> Counts:
+    """How many levels of a pattern have each of the ways."""
+    return tuple(pattern.count(way) for way in ways)
+
+
+def near(ways: tuple[Way, ...], around: Iterable[Pattern], levels: int, runs: int) -> list[Pattern]:
+    """
+    The patterns given, and all of at most so many runs that have as many levels of each way as one of them.
+
+    One level may have another way.
+    """
+    around = list(dict.fromkeys(around))
+    wanted: set[Counts] = set()
+    for pattern in around:
+        own = counts_of(ways, pattern)
+        wanted.add(own)
+        for less, more in product(range(len(ways)), repeat=2):
+            if less != more and own[less]:
+                wanted.add(tuple(n - (k == less) + (k == more) for k, n in enumerate(own)))
+    return list(dict.fromkeys((*around, *(p for p in of_runs(ways, levels, runs) if counts_of(ways, p) in wanted))))

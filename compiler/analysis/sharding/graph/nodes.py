@@ -1,0 +1,171 @@
+"""
+The choices that a network leaves: nodes for layers with weights, for joins, and for values that several read.
+
+What follows a layer (its bias, activation, pooling) is shared as the layer's output is, so it belongs to the layer's
+node. Work that takes values of several nodes (the addition of a residual connection, the product of attention) is a
+node of its own, and so is a value that is read in several ways (a hub, `hubs`): it may be brought into one form for all
+its readers, and their gradients are added before they are reduced. Layers that use the same weights are one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from npuc.compiler.analysis.sharding.graph.chain import Kind
+from npuc.compiler.analysis.sharding.graph.hubs import with_hubs
+from npuc.compiler.analysis.sharding.graph.segments import with_segments
+from npuc.compiler.analysis.sharding.graph.takers import Taker, takers_of
+from npuc.compiler.analysis.sharding.graph.tasks import Program, Source
+from npuc.compiler.analysis.sharding.graph.ways import WAYS, Cuttings, Way, cuttings
+from npuc.dialects.train.signature import ArgumentKind
+
+
+@dataclass(frozen=True)
+class Node:
+    """
+    A choice: the name and kind of the layer (kind None: no weights), the tasks, and the ways there are.
+
+    `weights`: it is a hub of weights that layers share, or that one of them reads in several ways. `held` are the ways
+    in which the gradients of its results are kept as addends: II of a hub, and I of work that has no batch (a table of
+    positions), which every device does for its part of the batch.
+    """
+
+    name: str
+    kind: Kind | None
+    tasks: tuple[int, ...]
+    ways: tuple[Way, ...]
+    weights: bool = False
+    held: tuple[Way, ...] = ()
+
+
+@dataclass(frozen=True)
+class Network:
+    """
+    A program with hubs, its cuts, and its nodes.
+
+    `node_of` is the node of each task; None where work depends on no data and every device does it whole. `maker` is
+    the task that makes a value; None for arguments. `takers` has for a value of which a node makes addends the sum, by
+    number, that can take them as they are.
+    """
+
+    program: Program
+    cuttings: Cuttings
+    nodes: tuple[Node, ...]
+    node_of: tuple[int | None, ...]
+    maker: tuple[int | None, ...]
+    takers: Mapping[int, Taker]
+
+    def is_hub(self, node: int) -> bool:
+        """Whether a node is a hub (and, of weights, work on these alone)."""
+        return self.program.tasks[self.nodes[node].tasks[0]].hub
+
+
+def network_of(program: Program) -> Network:
+    """The nodes of a program."""
+    program = with_segments(program)
+    grouped = _group(program)
+    program, node_of = with_hubs(program, grouped)
+    count = max((number for number in node_of if number is not None), default=-1) + 1
+    tasks: list[list[int]] = [[] for _ in range(count)]
+    for number, node in enumerate(node_of):
+        if node is not None:
+            tasks[node].append(number)
+    maker: list[int | None] = [None] * len(program.values)
+    for number, task in enumerate(program.tasks):
+        for result in task.results:
+            maker[result] = number
+    takers = takers_of(program, node_of, tasks, maker)
+    cut = cuttings(program, {taker.task for taker in takers.values()})
+    batched = _of_batch(program, cut)
+    nodes = tuple(_node(program, cut, tuple(own), takers, batched) for own in tasks)
+    return Network(program, cut, nodes, tuple(node_of), tuple(maker), takers)
+
+
+def _group(program: Program) -> list[int | None]:
+    """The node of each task: numbers in the order in which their first tasks come."""
+    made_in: dict[int, int] = {}
+    by_weight: dict[int, int] = {}
+    roots: dict[int, int] = {}
+    found: list[int | None] = []
+    count = 0
+    for task in program.tasks:
+        before = {made_in[operand] for operand in task.operands if operand in made_in}
+        node: int | None = None
+        if task.weight is not None:
+            weight = task.operands[task.weight]
+            node = by_weight.setdefault(roots.get(weight, weight), count)
+        elif len(before) == 1:
+            (node,) = before
+        elif any(program.values[operand].source is Source.DATA for operand in task.operands):
+            node = count
+        if node is not None:
+            count = max(count, node + 1)
+            made_in.update((result, node) for result in task.results)
+        elif task.operands:
+            first = task.operands[0]
+            roots.update((result, roots.get(first, first)) for result in task.results)
+        found.append(node)
+    _join_readers(program, found)
+    return found
+
+
+def _join_readers(program: Program, node_of: list[int | None]) -> None:
+    """
+    Put what the batch cuts of work without data into the node that reads it, if only one does: the product of an
+    initial state and weights.
+    """
+    by_batch = cuttings(program).cut_of["I"]
+    readers: dict[int, set[int | None]] = {}
+    for number in range(len(program.tasks) - 1, -1, -1):
+        task = program.tasks[number]
+        constant = all(program.values[result].source is Source.CONSTANT for result in task.results)
+        if node_of[number] is None and by_batch[number] is not None and not constant:
+            nodes = set[int | None]().union(*(readers.get(result, {None}) for result in task.results))
+            node_of[number] = nodes.pop() if len(nodes) == 1 else None
+        for operand in task.operands:
+            readers.setdefault(operand, set()).add(node_of[number])
+
+
+def _of_batch(program: Program, cut: Cuttings) -> set[int]:
+    """The values that depend on an input with a batch."""
+    found = {number for number in cut.batch if program.values[number].argument is ArgumentKind.INPUT}
+    for task in program.tasks:
+        if found.intersection(task.operands):
+            found.update(task.results)
+    return found
+
+
+def _node(
+    program: Program, cut: Cuttings, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
+) -> Node:
+    first = program.tasks[tasks[0]]
+    weighted = next((program.tasks[number] for number in tasks if program.tasks[number].kind is not None), None)
+    operands = {operand for number in tasks for operand in program.tasks[number].operands}
+    alike = not operands & batched and not first.hub
+    held: tuple[Way, ...] = ("II",) if first.hub else ("I",) if alike else ()
+    if weighted is not None:
+        return Node(weighted.layer, weighted.kind, tasks, WAYS[:3], held=held)
+    hubs = [number for number in tasks if program.tasks[number].hub]
+    channels = any(cut.cut_of["III"][number] is not None for number in (hubs or tasks[:1]))
+    weights = first.hub and program.values[first.operands[0]].source is not Source.DATA
+    active = first.hub and any(first.gradients)
+    taken = any(taker.task == tasks[0] for taker in takers.values())
+    can: dict[Way, bool] = {"I": not weights, "III": channels, "whole": True, "II": active or taken}
+    name = f"{first.layer} (for all readers)" if first.hub else first.layer
+    return Node(name, None, tasks, tuple(way for way, own in can.items() if own), weights, held)
+
+
+def charged(network: Network, *, by_batch: bool) -> Network:
+    """
+    The network with those ways alone of joins and hubs that the papers' conventions know.
+
+    Weights are whole; with `by_batch` (all data parallel) their gradient is one sum.
+    """
+
+    def known(node: Node) -> tuple[Way, ...]:
+        if node.weights:
+            return ("II",) if by_batch else ("whole",)
+        return node.ways if node.kind is not None else tuple(way for way in node.ways if way != "II")
+
+    return replace(network, nodes=tuple(replace(node, ways=known(node)) for node in network.nodes))

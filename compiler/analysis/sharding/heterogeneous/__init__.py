@@ -1,0 +1,1 @@
+"""Plans with unequal shares for unlike devices."""

@@ -1,0 +1,180 @@
+"""
+The types and shares of one pair of sides for the least time.
+
+A pair takes for each node the longer time of its two sides, and for each boundary likewise,
+
+    node        work x share / speed + bytes of addends that are read / bandwidth
+    boundary    bytes that are read / bandwidth
+
+since all wait for the slower side between one operation and the next. Shares are those of a grid, one half, the ratio
+of the speeds, and for each node and type the one with which its sides take equally long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from npuc.compiler.analysis.sharding.graph.flows import NUMBER
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, Step, crossing
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
+from npuc.compiler.analysis.solvers.choices.minimise import MAX_TABLE, minimise_in
+from npuc.compiler.analysis.solvers.choices.order import Order, best_order
+
+Shares = tuple[Fraction, ...]
+HALF = Fraction(1, 2)
+GRID = 16
+"""Shares that are looked at: 1/16 to 15/16."""
+FINEST = 1000
+"""A share that balances a node is rounded to a fraction of at most so many parts."""
+
+
+MOST_WORK = 1 << 25
+"""Entries of the tables of a search with shares: of more, all nodes of a pair have one share."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The sides of a pair, and a step that they share: what each side takes."""
+
+    step: Step
+    fleet: Fleet
+
+    def seconds(self, side: int, work: Table, elements: Table) -> tuple[Table, Table]:
+        """The seconds of work at full speed, and of reading elements."""
+        half = self.fleet.halves()[side]
+        return work / float(half.speed), elements * (float(self.step.element_bytes) / float(half.bandwidth))
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """The labels of a node: exact, and as floats."""
+
+    exact: Choice
+    floats: Choice
+
+
+class ShareSearch:
+    """Chooses for a pair the types and shares of least time."""
+
+    def __init__(self, step: Step, *, shares: bool, only: Way | None = None):
+        self.step = step
+        self.shares = shares
+        self.ways: list[tuple[Way, ...]] = [
+            (only,) if only is not None and is_layer else ways
+            for ways, is_layer in zip(step.ways, step.is_layer, strict=True)
+        ]
+        self._labels: dict[tuple[tuple[Way, Shares], ...], _Labels] = {}
+        beside: list[set[int]] = [set() for _ in step.ways]
+        for maker, reader in zip(step.makers, step.readers, strict=True):
+            beside[maker].add(reader)
+            beside[reader].add(maker)
+        self._neighbours = [sorted(nodes) for nodes in beside]
+
+    def choose(self, halves: Halves, left: Left) -> Choice:
+        """The best choice for what is left; of equally good ones halves and the first type."""
+        labels, order = self._labels_of(halves, left)
+        sizes = [len(own.floats.ways) for own in labels]
+        graph = Choices(sizes, _of_nodes(halves, left, labels), _of_boundaries(halves, left, labels))
+        result = minimise_in(order, graph, max_table=MAX_TABLE)
+        chosen = list(zip(labels, result.choice, strict=True))
+        return Choice(
+            np.array([own.exact.ways[label] for own, label in chosen], np.intp),
+            np.array([own.exact.shares[label] for own, label in chosen], np.object_),
+        )
+
+    def _labels_of(self, halves: Halves, left: Left) -> tuple[list[_Labels], Order]:
+        """
+        The labels of all nodes, and an order in which to eliminate these; nodes with the same labels have one object.
+
+        Where the graph is so wide that nothing is found exactly, all have the ratio of the speeds for their share.
+        """
+        if not self.shares or len(halves.fleet.groups) == 1:
+            labels = self._of_one_share(HALF)
+            return labels, self._order(labels)
+        first, second = (half.speed for half in halves.fleet.halves())
+        ratio = first / (first + second)
+        balanced, usual = balanced_shares(halves, left), (HALF, ratio, *(Fraction(k, GRID) for k in range(1, GRID)))
+        labels: list[_Labels] = []
+        for node, ways in enumerate(self.ways):
+            own: list[tuple[Way, Shares]] = [(way, (*usual, *balanced[NUMBER[way]][node])) for way in ways]
+            labels.append(self._label_set(tuple(own)))
+        order = self._order(labels)
+        if sum(order.tables) <= MOST_WORK:
+            return labels, order
+        labels = self._of_one_share(ratio)
+        return labels, self._order(labels)
+
+    def _of_one_share(self, share: Fraction) -> list[_Labels]:
+        return [self._label_set(tuple((way, (share,)) for way in ways)) for ways in self.ways]
+
+    def _order(self, labels: Sequence[_Labels]) -> Order:
+        return best_order([len(own.floats.ways) for own in labels], self._neighbours, MAX_TABLE)
+
+    def _label_set(self, ways: tuple[tuple[Way, Shares], ...]) -> _Labels:
+        """The labels for the shares that a node's ways may have; what each device does whole has none."""
+        if ways not in self._labels:
+            codes: list[int] = []
+            shares: list[Fraction] = []
+            for way, own in ways:
+                distinct = [HALF] if way == "whole" else list(dict.fromkeys(own))
+                codes += [NUMBER[way]] * len(distinct)
+                shares += distinct
+            exact = Choice(np.array(codes, np.intp), np.array(shares, np.object_))
+            self._labels[ways] = _Labels(exact, Choice(exact.ways, exact.shares.astype(np.float64)))
+        return self._labels[ways]
+
+
+def _of_nodes(halves: Halves, left: Left, labels: Sequence[_Labels]) -> list[Table]:
+    alike: dict[_Labels, list[int]] = {}
+    for node, own in enumerate(labels):
+        alike.setdefault(own, []).append(node)
+    found: list[Table] = [np.zeros(0)] * len(labels)
+    for own, nodes in alike.items():
+        read = left.within[own.floats.ways][:, nodes]
+        sides: list[Table] = []
+        for side in (0, 1):
+            computing, moving = halves.seconds(side, own.floats.part(side)[:, None] * left.work[nodes], read)
+            sides.append(computing + moving)
+        slower = np.maximum(sides[0], sides[1])
+        for place, node in enumerate(nodes):
+            found[node] = slower[:, place]
+    return found
+
+
+def _of_boundaries(halves: Halves, left: Left, labels: Sequence[_Labels]) -> dict[tuple[int, int], Table]:
+    step = halves.step
+    rates: dict[tuple[_Labels, _Labels, bool, bool], Table] = {}
+    found: dict[tuple[int, int], Table] = {}
+    for maker, reader, elements in zip(step.makers, step.readers, left.entering.tolist(), strict=True):
+        key = labels[maker], labels[reader], step.is_layer[maker], step.is_layer[reader]
+        if key not in rates:
+            before, after = key[0].floats, key[1].floats
+            upright = Choice(before.ways[:, None], before.shares[:, None])
+            read = crossing(upright, after, *key[2:])
+            sides = [halves.seconds(side, read[side], read[side])[1] for side in (0, 1)]
+            rates[key] = np.maximum(sides[0], sides[1])
+        cost = rates[key] * elements
+        found[maker, reader] = found[maker, reader] + cost if (maker, reader) in found else cost
+    return found
+
+
+def balanced_shares(halves: Halves, left: Left) -> list[list[Shares]]:
+    """
+    By way and node the share with which both sides take equally long for the node alone, if there is one.
+
+    With work c0 and c1 on either side alone and movement m0 and m1, that is a c0 + m0 = (1 - a) c1 + m1.
+    """
+    found: list[list[Shares]] = []
+    for moved in left.within:
+        (work0, read0), (work1, read1) = (halves.seconds(side, left.work, moved) for side in (0, 1))
+        known = left.work > 0
+        shares = (work1 + read1 - read0) / np.where(known, work0 + work1, 1)
+        rounded = [Fraction(share).limit_denominator(FINEST) for share in shares.tolist()]
+        found.append([(share,) if ok and 0 < share < 1 else () for share, ok in zip(rounded, known, strict=True)])
+    return found

@@ -1,0 +1,74 @@
+"""
+What unlike devices share of a training step: its products and, as the convention `table2`, what moves between nodes.
+
+Each product of the forward pass has two of the backward pass, each with as many multiply-accumulates: the gradients of
+its two operands, of which one that needs none is left out. Other work takes no time here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
+from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network, charged
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Left, Step
+from npuc.compiler.analysis.sharding.reference.strategies import rule_of
+from npuc.compiler.analysis.sharding.search.movement import ways_of
+
+PRODUCTS = 3
+"""Of a layer with weights: forward, the gradient of its input, the gradient of its weights."""
+
+
+def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: int, ops_per_mac: int) -> Step:
+    """A chain of layers whose forward products take so many multiply-accumulates."""
+    work = [PRODUCTS * ops_per_mac * own for own in macs]
+    count = len(layers)
+    return Step(
+        [TYPES] * count,
+        [True] * count,
+        range(count - 1),
+        range(1, count),
+        Left.of(_addends(layers), work, [layer.input for layer in layers[1:]]),
+        element_bytes,
+    )
+
+
+def step_of_network(network: Network, flows: Flows, float_bytes: int | None, ops_per_mac: int) -> Step:
+    """
+    The nodes of a network, joins and hubs with them. `float_bytes` are those of every float, where the machine says;
+    else an element has the bytes of its type. Where the tensors that move differ, all count as the widest of them.
+    """
+    network = charged(network, by_batch=False)
+    numbers = range(len(network.nodes))
+    layers = [layer_of_node(network, node) for node in numbers]
+    terms = paper_terms(network, flows, "table2")
+    between = [term for term in terms if isinstance(term.rate, BetweenRate)]
+    floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
+    element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=1)
+    return Step(
+        [ways_of(node, rule_of("accpar", "table2")) for node in network.nodes],
+        [layer is not None for layer in layers],
+        [term.nodes[0] for term in between],
+        [term.nodes[1] for term in between],
+        Left.of(
+            _addends(layers),
+            [_macs(network, node) * ops_per_mac for node in numbers],
+            [term.elements for term in between],
+        ),
+        element_bytes,
+    )
+
+
+def _addends(layers: Sequence[Layer | None]) -> list[list[int]]:
+    """The elements of the weights, outputs and inputs of layers; joins make no addends."""
+    sizes = [(0, 0, 0) if layer is None else (layer.weight, layer.output, layer.input) for layer in layers]
+    return [[size[row] for size in sizes] for row in range(3)]
+
+
+def _macs(network: Network, node: int) -> int:
+    """The multiply-accumulates of a node's products, forward and backward."""
+    tasks, values = network.program.tasks, network.program.values
+    own = [tasks[number] for number in network.nodes[node].tasks]
+    return sum(task.macs * (1 + sum(values[operand].active for operand in task.operands)) for task in own)

@@ -1,0 +1,173 @@
+"""
+Unequal shares: what the two sides of a pair of unlike groups read of each other, and what is left in each of them.
+
+Side 0 does the share a of a layer along what its type cuts, side 1 the rest: tensors that are halves in `chain` are a
+and 1 - a. Within a layer each side reads the other's addends whole, as in equal parts: of weights' gradients (I), of
+outputs (II), of inputs' gradients (III). At a boundary each side reads what it needs less what it has of it:
+
+    has                 needs                    side 0 reads     side 1 reads
+    all                 anything                 0                0
+    a along an axis     all                      1 - a            a
+    a along an axis     b along the same         max(0, b - a)    max(0, a - b)
+    a along an axis     b along the other        b (1 - a)        (1 - b) a
+
+Side 0 has the positions [0, a) of an axis and needs [0, b) of it; of b of the other axis it has a part a. The value
+goes from what its maker gives to what its reader takes (`paper_terms`), the error back from what the reader takes,
+since it makes the error in that form, to what the maker gives. With a = b = 1/2 these are the amounts of `table2`, with
+a = b those of Song et al., "AccPar", HPCA 2020.
+
+Arrays are floats, or Python's fractions (dtype object), which are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from npuc.compiler.analysis.sharding.cost.paper_terms import GIVES, JOIN, TAKES, Part
+from npuc.compiler.analysis.sharding.graph.flows import NUMBER
+from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
+from npuc.compiler.analysis.solvers.choices.graph import Table
+
+PARTS: dict[Part, int] = {"batch": 0, "channels": 1, "all": 2}
+ALL, WHOLE, III = PARTS["all"], NUMBER["whole"], NUMBER["III"]
+
+
+def _numbers(parts: dict[Way, Part]) -> Table:
+    """The number of the part by that of the way."""
+    return np.array([PARTS[parts[way]] for way in WAYS])
+
+
+_GIVEN, _TAKEN = (np.array([_numbers(JOIN), _numbers(layer)]) for layer in (GIVES, TAKES))
+_CUTS = np.array(
+    [
+        # of the weights, the output and the input: whether a side has only its share
+        [False, True, True, False],
+        [True, False, True, False],
+        [True, True, False, False],
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """
+    What a step shares: nodes with their ways, and boundaries (maker, reader) between them.
+
+    `is_layer` says which nodes are layers with weights, `whole` is the work and the tensors of all devices together.
+    """
+
+    ways: Sequence[tuple[Way, ...]]
+    is_layer: Sequence[bool]
+    makers: Sequence[int]
+    readers: Sequence[int]
+    whole: Left
+    element_bytes: int | Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """
+    What is left of a step in a group of devices.
+
+    `within[way, node]` are the elements of the addends that a way makes, `work` the operations of each node, `entering`
+    the elements of the value at each boundary.
+    """
+
+    within: Table
+    work: Table
+    entering: Table
+
+    @property
+    def key(self) -> bytes:
+        """The same for the same floats."""
+        return self.within.tobytes() + self.work.tobytes() + self.entering.tobytes()
+
+    @staticmethod
+    def of(addends: Sequence[Sequence[int]], work: Sequence[int], entering: Sequence[int]) -> Left:
+        """
+        Whole numbers as exact arrays; `addends` are elements of the weights, the output and the input of each node.
+        """
+        rows = [*addends, [0] * len(work)]
+        return Left(*(np.array(numbers, np.object_) for numbers in (rows, work, entering)))
+
+    def as_floats(self) -> Left:
+        """The same as floats."""
+        return Left(*(table.astype(np.float64) for table in (self.within, self.work, self.entering)))
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A way, by number, and the share of side 0 for each node, or for each label of one; `whole` has no share."""
+
+    ways: Table
+    shares: Table
+
+    def part(self, side: int) -> Table:
+        """How much of the work is that side's."""
+        own = self.shares if side == 0 else 1 - self.shares
+        return np.where(self.ways == WHOLE, 1, own)
+
+    def parts(self, is_layer: Table | bool) -> tuple[Table, Table]:
+        """What each takes of the values that it reads, and gives of those that it makes: numbers of `PARTS`."""
+        row = np.asarray(is_layer).astype(np.intp)
+        return _TAKEN[row, self.ways], _GIVEN[row, self.ways]
+
+    def at(self, nodes: Sequence[int]) -> Choice:
+        """The choice of some nodes."""
+        return Choice(self.ways[nodes], self.shares[nodes])
+
+
+def lacks(has: Table, needs: Table, a: Table, b: Table) -> tuple[Table, Table]:
+    """What each side lacks of one element of a value of which it has a part with share a and needs one with share b."""
+    same = has == needs
+    first = np.where(needs == ALL, 1 - a, np.where(same, np.maximum(0, b - a), b * (1 - a)))
+    second = np.where(needs == ALL, a, np.where(same, np.maximum(0, a - b), (1 - b) * a))
+    return np.where(has == ALL, 0, first), np.where(has == ALL, 0, second)
+
+
+def crossing(
+    maker: Choice, reader: Choice, makers_are_layers: Table | bool, readers_are_layers: Table | bool
+) -> tuple[Table, Table]:
+    """What each side reads at a boundary for one element of the value, the value and its error together."""
+    _, given = maker.parts(makers_are_layers)
+    taken, _ = reader.parts(readers_are_layers)
+    there, back = (
+        lacks(given, taken, maker.shares, reader.shares),
+        lacks(taken, given, reader.shares, maker.shares),
+    )
+    return there[0] + back[0], there[1] + back[1]
+
+
+def boundaries(step: Step, left: Left, choice: Choice) -> tuple[Table, Table]:
+    """The elements that each side reads at each boundary."""
+    is_layer = np.array(step.is_layer, np.bool_)
+    makers, readers = list(step.makers), list(step.readers)
+    first, second = crossing(choice.at(makers), choice.at(readers), is_layer[makers], is_layer[readers])
+    return first * left.entering, second * left.entering
+
+
+def addends(left: Left, choice: Choice) -> Table:
+    """The elements of the other's addends that each side reads for each node."""
+    return left.within[choice.ways, np.arange(len(choice.ways))]
+
+
+def left_in(step: Step, left: Left, choice: Choice, side: int) -> Left:
+    """What is left of a group in one of its sides."""
+    part = choice.part(side)
+    within = left.within.copy()
+    within[:3] = np.where(_CUTS[:, choice.ways], within[:3] * part, within[:3])
+    taken, _ = choice.parts(np.array(step.is_layer, np.bool_))
+    readers = list(step.readers)
+    entering = np.where(taken[readers] == ALL, left.entering, left.entering * part[readers])
+    return Left(within, left.work * part, entering)
+
+
+def amount(step: Step, left: Left, choice: Choice) -> Fraction:
+    """What a pair moves: half of what both sides read of each other, in elements; `left` and shares are exact."""
+    first, second = boundaries(step, left, choice)
+    both = 2 * addends(left, choice).sum() + first.sum() + second.sum()
+    return Fraction(both) / 2

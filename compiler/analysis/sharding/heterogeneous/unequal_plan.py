@@ -1,0 +1,187 @@
+"""
+Plans of unequal shares for unlike devices: a type and a share for each node of each pair, for the least time.
+
+The search goes from the top, as AccPar's (Song
+et al., HPCA 2020): each pair the best choice of types and shares for what the pairs above have left, exactly where the
+graph is narrow (`share_search`). Below a group all devices are alike, and shares are halves.
+
+What is best for each pair need not be for all together. So plans by data parallelism and of equal shares are looked at
+too, and the one whose step is shortest is taken: the time of a step counts at each phase the movement of all pairs
+above a device, and waits for the slowest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
+from npuc.compiler.analysis.sharding.heterogeneous.share_search import HALF, Halves, ShareSearch
+from npuc.compiler.analysis.sharding.heterogeneous.shares import (
+    Choice,
+    Left,
+    Step,
+    addends,
+    amount,
+    boundaries,
+    left_in,
+)
+from npuc.compiler.analysis.solvers.choices.graph import Table
+
+BATCH: Way = "I"
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """
+    The choice of a pair of sides, exact, and the pairs within each side (None: one device).
+
+    `seconds` is what the pair takes as the search sees it, its sides at full speed; `sides` what each side takes of it,
+    without waiting. `nodes` and `boundaries` are the seconds of each with all pairs below.
+    """
+
+    fleet: Fleet
+    choice: Choice
+    within: tuple[Pair | None, Pair | None]
+    seconds: float
+    sides: tuple[float, float]
+    nodes: Table
+    boundaries: Table
+
+    @property
+    def step_seconds(self) -> float:
+        """The time of a step on all devices of the pair."""
+        return math.fsum(self.nodes.tolist()) + math.fsum(self.boundaries.tolist())
+
+
+@dataclass(frozen=True)
+class Found:
+    """The plan whose step is shortest; of equal shares the shortest, and data parallelism in equal shares."""
+
+    best: Pair
+    equal: Pair
+    data_parallel: Pair
+
+
+@dataclass(frozen=True)
+class Row:
+    """A pair of a plan: its level, its groups (first and last), how many such there are, what one of them moves."""
+
+    level: int
+    groups: tuple[int, int]
+    count: int
+    pair: Pair
+    elements: Fraction
+
+
+Chooser = Callable[[Halves, Left, Pair | None], Choice]
+"""The choice of a pair for what is left; where a plan is followed, from its pair."""
+
+
+def plan_unequal(step: Step, fleet: Fleet) -> Found:
+    """The plan for at least two devices."""
+    left = step.whole.as_floats()
+
+    def grown(choose: Chooser, like: Pair | None = None) -> Pair:
+        pair = _Grower(step, choose).pair(fleet, left, like)
+        assert pair is not None, "there are at least two devices"
+        return pair
+
+    of_equal = grown(_searching(step, shares=False))
+    of_data = grown(_searching(step, shares=False, only=BATCH))
+    halves, shared = [of_equal, of_data], list[Pair]()
+    if len(fleet.groups) > 1:
+        shared = [grown(_searching(step, shares=True, only=only)) for only in (None, BATCH)]
+        halves += [grown(_with_halves, plan) for plan in shared]
+    equal = min(halves, key=_length)
+    return Found(min([*shared, equal], key=_length), equal, of_data)
+
+
+def _searching(step: Step, *, shares: bool, only: Way | None = None) -> Chooser:
+    """The best for each pair."""
+    search = ShareSearch(step, shares=shares, only=only)
+    return lambda halves, left, _: search.choose(halves, left)
+
+
+def _length(pair: Pair) -> float:
+    return pair.step_seconds
+
+
+def _with_halves(halves: Halves, left: Left, like: Pair | None) -> Choice:
+    """The types of a plan, in equal shares."""
+    assert like is not None, "a plan is followed as far as it goes"
+    return Choice(like.choice.ways, np.array([HALF] * len(like.choice.ways), np.object_))
+
+
+class _Grower:
+    """Makes pairs from the top down by a chooser, alike ones once."""
+
+    def __init__(self, step: Step, choose: Chooser):
+        self.step = step
+        self.choose = choose
+        self._known: dict[tuple[Fleet, bytes, int], Pair] = {}
+
+    def pair(self, fleet: Fleet, left: Left, like: Pair | None) -> Pair | None:
+        """The pair at the top of a fleet; None for one device."""
+        if fleet.devices == 1:
+            return None
+        key = fleet, left.key, id(like)
+        if key not in self._known:
+            self._known[key] = self._made(fleet, left, like)
+        return self._known[key]
+
+    def _made(self, fleet: Fleet, left: Left, like: Pair | None) -> Pair:
+        halves = Halves(self.step, fleet)
+        choice = self.choose(halves, left, like)
+        rounded = Choice(choice.ways, choice.shares.astype(np.float64))
+        own, read = addends(left, rounded), boundaries(self.step, left, rounded)
+        found: list[tuple[Table, Table, Table, Table]] = []
+        within: list[Pair | None] = []
+        for side, half in enumerate(fleet.halves()):
+            rest = left_in(self.step, left, rounded, side)
+            below = self.pair(half, rest, None if like is None else like.within[side])
+            within.append(below)
+            work, moved = halves.seconds(side, rest.work, own)
+            _, crossed = halves.seconds(side, rest.work, read[side])
+            slowest = work if below is None else below.nodes
+            deeper = 0 if below is None else below.boundaries
+            found.append((work + moved, crossed, slowest + moved, deeper + crossed))
+        first, second = found
+        ideal = [math.fsum(np.maximum(a, b).tolist()) for a, b in zip(first[:2], second[:2], strict=True)]
+        return Pair(
+            fleet,
+            choice,
+            (within[0], within[1]),
+            sum(ideal),
+            (math.fsum([*first[0], *first[1]]), math.fsum([*second[0], *second[1]])),
+            np.maximum(first[2], second[2]),
+            np.maximum(first[3], second[3]),
+        )
+
+
+def rows_of(step: Step, plan: Pair) -> Iterator[Row]:
+    """All pairs of a plan from the top, level by level, alike ones below a group together; amounts are exact."""
+    waiting = [(0, 0, 1, plan, step.whole)]
+    while waiting:
+        below: list[tuple[int, int, int, Pair, Left]] = []
+        for level, first, count, pair, left in waiting:
+            groups = len(pair.fleet.groups)
+            yield Row(level, (first, first + groups - 1), count, pair, amount(step, left, pair.choice))
+            unlike = groups > 1
+            for side in (0, 1) if unlike else (0,):
+                within = pair.within[side]
+                if within is not None:
+                    start = first + side * (groups // 2)
+                    rest = left_in(step, left, pair.choice, side)
+                    below.append((level + 1, start, count if unlike else 2 * count, within, rest))
+        waiting = below
+
+
+def moved_in_all(rows: Sequence[Row]) -> Fraction:
+    """What all pairs move, one direction, in elements."""
+    return sum((row.count * row.elements for row in rows), start=Fraction(0))

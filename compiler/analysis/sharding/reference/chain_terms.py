@@ -1,0 +1,57 @@
+"""
+A chain of layers, known by its sizes alone, in the terms by which the networks of programs are planned.
+
+Under `physical` it is a chain of fc layers without biases that are lowered: its weights are kept as they are read, a
+layer reads what the one before it hands on, and type II makes addends of the output. The network's input is given in
+any form, and nobody needs its gradient. What a lowered program moves for its loss is not of a chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_terms
+from npuc.compiler.analysis.sharding.cost.terms import Rate, ReadingRate, SumRate, Term
+from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.homes import ByWay
+from npuc.compiler.analysis.sharding.graph.nodes import Node
+from npuc.compiler.core.options import Convention
+from npuc.compiler.layers.base import Combine
+
+BATCH, CHANNELS = 0, 1
+# for each of WAYS (I, II, III, whole): the axis that it cuts
+WEIGHTS: ByWay = (None, 0, 1, None)
+TAKEN: ByWay = (BATCH, CHANNELS, None, None)
+HANDED_ON: ByWay = (BATCH, None, CHANNELS, None)
+
+
+def _among(way: int) -> tuple[bool, ...]:
+    return tuple(number == way for number in range(len(WEIGHTS)))
+
+
+OWN = ReadingRate(WEIGHTS, WEIGHTS, _among(0), active=True, has_maker=True, has_reader=True)
+"""A layer reads its weights: in type I all of them, for a part of the batch."""
+NEXT = ReadingRate(HANDED_ON, TAKEN, _among(2), active=True, has_maker=True, has_reader=True)
+"""A layer reads what the one before it hands on: in type III all of it, for a part of the output."""
+OUTPUT = SumRate(HANDED_ON, (None, Combine.SUM, None, None))
+"""The output of type II is a sum over the parts of the input's channels."""
+
+
+def chain_nodes(chain: Sequence[Layer]) -> list[Node]:
+    """A node for each layer, which may have any type."""
+    return [Node(layer.name, layer.kind, (), TYPES) for layer in chain]
+
+
+def chain_terms(chain: Sequence[Layer], convention: Convention) -> list[Term]:
+    """What a convention charges; the value of a term is the number of the layer that it is the input of, or -1."""
+    boundary: Rate = NEXT if convention == "physical" else BetweenRate(convention, (True, True))
+    found: list[Term] = []
+    for number, layer in enumerate(chain):
+        if convention == "physical":
+            found.append(Term(-1, layer.weight, (number,), OWN, "read"))
+            found.append(Term(-1, layer.output, (number,), OUTPUT, "sum"))
+        else:
+            found += layer_terms(number, layer)
+        if number:
+            found.append(Term(number, layer.input, (number - 1, number), boundary, "boundary"))
+    return found

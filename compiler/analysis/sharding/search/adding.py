@@ -1,0 +1,63 @@
+"""
+Where a program adds values before it reduces them, for plans of conventions that do not count it.
+
+`table2` and `published` know neither gradients that are kept as addends nor sums of addends: to them they are whole.
+A program of such a plan has them all the same where it then moves less, by `physical`; all that the papers charge stays
+as it is planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, physical_terms
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network, Node
+from npuc.compiler.analysis.sharding.search.movement import chosen, graph_of, labels_at_bottom
+from npuc.compiler.analysis.solvers.choices.minimise import minimise
+
+MOST = 64
+"""So many patterns of a node are compared at most, else those with addends at the lowest levels alone."""
+
+
+def with_addends(network: Network, flows: Flows, patterns: Sequence[Pattern], sizes: Sizes) -> tuple[Pattern, ...]:
+    """The plan with addends instead of whole values, and hubs of weights in any form, so that least is moved."""
+    devices = prod(sizes)
+    nodes = [_even(network, node, devices) for node in network.nodes]
+    labels = [_variants(node, own) for node, own in zip(nodes, patterns, strict=True)]
+    if all(len(own) == 1 for own in labels):
+        return tuple(patterns)
+    return chosen(labels, minimise(graph_of(physical_terms(flows), labels, sizes)).choice)
+
+
+def _even(network: Network, node: Node, devices: int) -> Node:
+    """A hub of weights without the cut that does not go even."""
+    if not node.weights or "III" not in node.ways:
+        return node
+    for number in node.tasks:
+        task, cut = network.program.tasks[number], network.cuttings.cut_of["III"][number]
+        for value, axis in zip(task.operands, task.cuts[cut].operands if cut is not None else (), strict=False):
+            if axis is not None and network.program.values[value].shape[axis] % devices:
+                return replace(node, ways=tuple(way for way in node.ways if way != "III"))
+    return node
+
+
+def _variants(node: Node, pattern: Pattern) -> list[Pattern]:
+    """The patterns that cost the same by the papers' conventions, the planned one first."""
+    if node.kind is not None or "II" not in node.ways or "II" in pattern:
+        return [pattern]
+    if node.weights:
+        few = len(node.ways) ** len(pattern) <= MOST
+        every = list(product(node.ways, repeat=len(pattern))) if few else labels_at_bottom(node.ways, len(pattern))
+        return list(dict.fromkeys((pattern, *every)))
+    whole = [h for h, way in enumerate(pattern) if way == "whole"]
+    if 2 ** len(whole) <= MOST:
+        sets = [
+            [h for h, own in zip(whole, take, strict=True) if own] for take in product((False, True), repeat=len(whole))
+        ]
+    else:
+        sets = [whole[len(whole) - count :] for count in range(len(whole) + 1)]
+    return [tuple("II" if h in own else way for h, way in enumerate(pattern)) for own in sets]

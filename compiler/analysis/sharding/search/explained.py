@@ -1,0 +1,301 @@
+"""
+What a plan moves layer by layer: where each layer's movement comes from, and what its next best choice would cost.
+
+A term of one node is that node's; what moves between two is the reader's. So the parts of all nodes add up to what the
+plan moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, WithinRate
+from npuc.compiler.analysis.sharding.cost.resharding import Amounts
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, ReadingRate, Sizes, Term
+from npuc.compiler.analysis.sharding.graph.flows import Flows, is_data
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.reference.strategies import rule_of
+from npuc.compiler.analysis.sharding.search.movement import (
+    MOST_LEVELS_ON_GRAPHS,
+    elements_of,
+    graph_of,
+    labels_at_bottom,
+    labels_of,
+    ways_of,
+)
+from npuc.compiler.analysis.sharding.search.planning import Planned, bytes_of, terms_of
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, plus, times
+from npuc.compiler.analysis.solvers.choices.minimise import marginals, minimise
+from npuc.dialects.train.signature import ArgumentKind
+
+What = Literal["weight_gradients", "outputs", "input_gradients", "weights", "forward", "gradient"]
+"""
+Sums of weights' gradients, of outputs and of inputs' gradients; weights, values and gradients that change their form.
+"""
+GRADIENTS: tuple[What, ...] = ("weight_gradients", "input_gradients", "gradient")
+SUMS: dict[Way, What] = {"I": "weight_gradients", "II": "outputs", "III": "input_gradients"}
+MOST_PATTERNS = 1 << 10
+"""Of one layer so many patterns are compared with all else as planned, else those of the search."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    Elements that a node moves at each level, all pairs of groups together, their bytes in all, and the node that they
+    come from.
+    """
+
+    what: What
+    maker: int | None
+    levels: tuple[Fraction, ...]
+    bytes: Fraction
+
+    @property
+    def elements(self) -> Fraction:
+        """The sum over the levels."""
+        return sum(self.levels, start=Fraction(0))
+
+
+@dataclass(frozen=True)
+class Other:
+    """
+    Another pattern of a node: what the whole plan then moves in elements, and what no such plan goes below; its bytes,
+    where they are known.
+    """
+
+    pattern: Pattern
+    elements: Fraction
+    bound: Fraction
+    bytes: Fraction | None
+
+
+@dataclass(frozen=True)
+class Side:
+    """A term as one of its nodes sees it: its place there, and the pattern of the other node, if there is one."""
+
+    rate: Rate
+    place: int
+    other: Pattern | None
+
+
+class Explainer:
+    """What there is to say of a plan of a network; `float_bytes` are those of every float, where a machine says."""
+
+    def __init__(self, network: Network, flows: Flows, planned: Planned, float_bytes: int | None = None):
+        self.network = network
+        self.planned = planned
+        self.sizes: Sizes = planned.sizes
+        self.float_bytes = float_bytes
+        self.terms = terms_of(network, flows, planned.convention)
+        self.bytes = self.bytes_of(planned.patterns)
+        self.free = rule_of(planned.strategy, planned.convention).all_free()
+        self._touching: list[list[Term]] = [[] for _ in network.nodes]
+        for term in self.terms:
+            for node in term.nodes:
+                self._touching[node].append(term)
+        self._rows: dict[tuple[Side, tuple[Way, ...], Pattern], Table] = {}
+        self._others: dict[Hashable, tuple[int, Pattern] | None] = {}
+
+    def parts(self, node: int) -> list[Part]:
+        """Where what a node moves comes from: what is more than nothing, alike terms together."""
+        found: dict[tuple[What, int | None], list[int]] = {}
+        sizes: dict[tuple[What, int | None], int] = {}
+        for term in self._touching[node]:
+            if term.nodes[-1] != node:
+                continue
+            maker = term.nodes[0] if len(term.nodes) > 1 else None
+            for what, amounts in self._split(term):
+                levels = found.setdefault((what, maker), [0] * len(self.sizes))
+                levels[:] = [a + term.elements * b for a, b in zip(levels, amounts, strict=True)]
+                own = term.elements * sum(amounts) * self._width(term.value, what)
+                sizes[what, maker] = sizes.get((what, maker), 0) + own
+        return [
+            Part(
+                what,
+                maker,
+                tuple(elements_of(amount, self.sizes) for amount in levels),
+                elements_of(sizes[what, maker], self.sizes),
+            )
+            for (what, maker), levels in found.items()
+            if any(levels)
+        ]
+
+    def sources(self) -> list[Part]:
+        """What all nodes move together, by what it is, the largest first."""
+        found: dict[What, list[Part]] = {}
+        for node in range(len(self.network.nodes)):
+            for part in self.parts(node):
+                found.setdefault(part.what, []).append(part)
+        zero = Fraction(0)
+        sums = [
+            Part(
+                what,
+                None,
+                tuple(sum(column, start=zero) for column in zip(*(part.levels for part in own), strict=True)),
+                sum((part.bytes for part in own), start=zero),
+            )
+            for what, own in found.items()
+        ]
+        return sorted(sums, key=lambda part: -part.elements)
+
+    def _split(self, term: Term) -> list[tuple[What, Amounts]]:
+        """What one element of a term moves, by what it is."""
+        patterns = tuple(self.planned.patterns[node] for node in term.nodes)
+        rate = term.rate
+        whole = rate.amounts(patterns, self.sizes)
+        if isinstance(rate, WithinRate):
+            return [(SUMS[rate.way], whole)]
+        if isinstance(rate, BetweenRate):
+            forward = rate.forward(patterns, whole) if rate.active else whole
+            return [("forward", forward), ("gradient", _minus(whole, forward))]
+        if not isinstance(rate, ReadingRate):
+            return [("outputs", whole)]
+        there, back, summed = rate.split(patterns, self.sizes)
+        if is_data(self.network, term.value):
+            return [("forward", there), ("gradient", back), ("input_gradients", summed)]
+        return [("weights", there), ("weight_gradients", tuple(a + b for a, b in zip(back, summed, strict=True)))]
+
+    def best_other(self, node: int) -> Other | None:
+        """The best other pattern of a node with all else as planned; None where it has no other."""
+        now, ways = self.planned.patterns[node], ways_of(self.network.nodes[node], self.free)
+        sides = tuple((self._side(term, node), term.elements) for term in self._touching[node])
+        # many nodes of a network are alike
+        key = now, ways, sides
+        if key not in self._others:
+            self._others[key] = self._best_alone(now, ways, sides)
+        if (best := self._others[key]) is None:
+            return None
+        more, pattern = best
+        elements = self.planned.total + elements_of(more, self.sizes)
+        patterns = [pattern if n == node else own for n, own in enumerate(self.planned.patterns)]
+        touching = self._touching[node]
+        change = self.bytes_of(patterns, touching) - self.bytes_of(self.planned.patterns, touching)
+        return Other(pattern, elements, elements, self.bytes + change)
+
+    def _side(self, term: Term, node: int) -> Side:
+        place = term.nodes.index(node)
+        other = next((self.planned.patterns[n] for n in term.nodes if n != node), None)
+        return Side(term.rate, place, other)
+
+    def _best_alone(
+        self, now: Pattern, ways: tuple[Way, ...], sides: Sequence[tuple[Side, int]]
+    ) -> tuple[int, Pattern] | None:
+        """How much more is moved, in the units of `moves`, with the best of the patterns that are not the present."""
+        patterns = self._patterns(ways)
+        costs: Table = np.zeros(len(patterns) + 1, np.int64)
+        for side, elements in sides:
+            costs = plus(costs, times(self._row(side, ways, now), elements))
+        *others, present = costs.tolist()
+        found = [(cost, n) for n, (cost, pattern) in enumerate(zip(others, patterns, strict=True)) if pattern != now]
+        if not found:
+            return None
+        cost, number = min(found)
+        return cost - present, patterns[number]
+
+    def _row(self, side: Side, ways: tuple[Way, ...], now: Pattern) -> Table:
+        """What one element moves in all, by the patterns of a node, the present one last."""
+        key = side, ways, now
+        if key not in self._rows:
+            rest = () if side.other is None else (side.other,)
+            patterns = [*self._patterns(ways), now]
+            pairs = [(own, *rest) if side.place == 0 else (*rest, own) for own in patterns]
+            self._rows[key] = np.array([sum(side.rate.amounts(pair, self.sizes)) for pair in pairs])
+        return self._rows[key]
+
+    def _patterns(self, ways: Sequence[Way]) -> list[Pattern]:
+        if len(ways) ** len(self.sizes) > MOST_PATTERNS:
+            return labels_at_bottom(ways, len(self.sizes))
+        return list(product(ways, repeat=len(self.sizes)))
+
+    def is_narrow(self) -> bool:
+        """Whether `best_adapted` is exact, and as quick to say of every node as the plan was to find."""
+        return self._marginals is not None
+
+    @cached_property
+    def _marginals(self) -> list[Table] | None:
+        """What the best plan moves with each pattern of each node, in the units of `moves`; None where that is hard."""
+        return None if self._choices is None else marginals(self._choices[1])
+
+    def best_adapted(self, node: int, *, whole: bool = False) -> Other | None:
+        """
+        The best plan in which a node has another pattern and all else adapts; None where there is none, or too many.
+
+        Its bytes are known where all tensors are of one width; if the plan is to be found as a `whole`, always.
+
+        With two types only the number of levels of each counts: their order changes nothing where all else adapts.
+        """
+        if self._choices is None:
+            return None
+        labels, graph = self._choices
+        now = sorted(self.planned.patterns[node])
+        three = self.free.has_outputs
+        kept = [
+            number
+            for number, label in enumerate(labels[node])
+            if (label != self.planned.patterns[node] if three else sorted(label) != now)
+        ]
+        if not kept:
+            return None
+        if self._marginals is not None and (self._one_width is not None or not whole):
+            costs = self._marginals[node][np.array(kept)]
+            number = int(costs.argmin())
+            elements = elements_of(costs.item(number), self.sizes)
+            size = None if self._one_width is None else elements * self._one_width
+            return Other(labels[node][kept[number]], elements, elements, size)
+        result = minimise(_restricted(graph, node, kept))
+        pattern = labels[node][kept[result.choice[node]]]
+        patterns = [
+            pattern if n == node else own[label]
+            for n, (own, label) in enumerate(zip(labels, result.choice, strict=True))
+        ]
+        elements, bound = elements_of(result.cost, self.sizes), elements_of(result.bound, self.sizes)
+        return Other(pattern, elements, bound, self.bytes_of(patterns))
+
+    def bytes_of(self, patterns: Sequence[Pattern], terms: Sequence[Term] | None = None) -> Fraction:
+        """What a plan moves in bytes, one direction: by all terms, or by some."""
+        return bytes_of(self.network, self.terms if terms is None else terms, patterns, self.sizes, self.float_bytes)
+
+    def _width(self, value: int, what: What) -> int:
+        """The bytes of an element of a value or its gradient."""
+        own = self.network.program.values[value]
+        return (own.gradient() if what in GRADIENTS else own).element_bytes(self.float_bytes)
+
+    @cached_property
+    def _one_width(self) -> int | None:
+        """The bytes of an element of all that a plan may move; None where tensors differ."""
+        values = self.network.program.values
+        # an input is given in any form
+        moved = [values[t.value] for t in self.terms if values[t.value].argument is not ArgumentKind.INPUT]
+        widths = {own.element_bytes(self.float_bytes) for value in moved for own in (value, value.gradient())}
+        return widths.pop() if len(widths) == 1 else None
+
+    @cached_property
+    def _choices(self) -> tuple[list[list[Pattern]], Choices] | None:
+        """The patterns of all nodes that a search over all levels chooses from; None where they are too many."""
+        if self.free.has_outputs and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
+            return None
+        labels = labels_of(self.network.nodes, self.free, self.sizes)
+        return labels, graph_of(self.terms, labels, self.sizes)
+
+
+def _restricted(graph: Choices, node: int, kept: Sequence[int]) -> Choices:
+    """A graph in which a node has some of its labels."""
+    sizes = [len(kept) if n == node else size for n, size in enumerate(graph.sizes)]
+    unary = [table[np.array(kept)] if n == node else table for n, table in enumerate(graph.unary)]
+    pairs = {
+        (i, j): table.take(kept, axis=0 if i == node else 1) if node in (i, j) else table
+        for (i, j), table in graph.pairs.items()
+    }
+    return Choices(sizes, unary, pairs)
+
+
+def _minus(a: Amounts, b: Amounts) -> Amounts:
+    return tuple(x - y for x, y in zip(a, b, strict=True))

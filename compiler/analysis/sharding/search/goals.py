@@ -1,0 +1,113 @@
+"""
+Plans for other objectives than movement: the shortest step, and the least memory.
+
+    time      seconds of work and messages (`times`), in whatever order of levels: the levels of a network differ
+    memory    bytes that a device keeps from the forward to the backward pass (`room`); of equal plans the one that
+              moves least
+
+The patterns of a node are, for time, all sequences of its ways where these are few, else those with one change of way.
+What a plan keeps is a sum over nodes, and over makers and readers of a value, each of which keeps it in its form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+
+from npuc.compiler.analysis.sharding.cost.device_memory import Room, kept_graph, kept_tensors
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, Term, physical_terms
+from npuc.compiler.analysis.sharding.cost.times import Times, message_seconds, time_graph, work_seconds
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.reference.strategies import Rule
+from npuc.compiler.analysis.sharding.search.movement import (
+    choose_within,
+    chosen,
+    graph_of,
+    labels_of,
+    pattern,
+    ways_of,
+)
+from npuc.compiler.analysis.solvers.choices.graph import Choices, plus, times
+from npuc.compiler.analysis.solvers.choices.minimise import minimise
+
+MOST_SEQUENCES = 81
+"""With more sequences of a node's ways than these, only those with one change of way are searched."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """Patterns, what they cost (seconds, or bytes), and what no plan of the searched patterns goes below."""
+
+    patterns: tuple[Pattern, ...]
+    cost: float
+    bound: float
+
+
+def sequences(ways: Sequence[Way], levels: int) -> list[Pattern]:
+    """All sequences of ways where these are few, else those of one way and those of one above another."""
+    if len(ways) ** levels <= MOST_SEQUENCES:
+        return [tuple(sequence) for sequence in product(ways, repeat=levels)]
+    twos = [
+        pattern(upper, above) + pattern(lower, levels - above)
+        for upper, lower in permutations(ways, 2)
+        for above in range(1, levels)
+    ]
+    return [pattern(way, levels) for way in ways] + twos
+
+
+def patterns_for_time(network: Network, rule: Rule, levels: int) -> list[list[Pattern]]:
+    """The patterns of each node that a search for the shortest step chooses from."""
+    return [sequences(ways_of(node, rule), levels) for node in network.nodes]
+
+
+def fastest(
+    network: Network,
+    flows: Flows,
+    rule: Rule,
+    sizes: Sizes,
+    times: Times,
+    room: Room | None = None,
+    *,
+    exact: bool = False,
+) -> Best:
+    """
+    The plan of the shortest step; with `room` of those that keep within the memory of a device.
+
+    Raises `CapacityError` where parameters alone take more, or where the network has no place for the devices.
+    """
+    labels, terms = patterns_for_time(network, rule, len(sizes)), physical_terms(flows)
+    graph = time_graph(network.program, terms, labels, times, sizes)
+    if room is None:
+        found = minimise(graph, solve_exactly=exact)
+    else:
+        found = choose_within(network, flows, labels, graph, sizes, room, exact=exact)
+    patterns = chosen(labels, found.choice)
+    messages = message_seconds(network.program, terms, patterns, times, sizes)
+    return Best(patterns, work_seconds(times, patterns) + float(messages), float(found.bound) + times.rest)
+
+
+def smallest(
+    network: Network,
+    flows: Flows,
+    terms: Sequence[Term],
+    rule: Rule,
+    sizes: Sizes,
+    room: Room,
+    *,
+    exact: bool = False,
+) -> Best:
+    """The plan that keeps least in a device's memory, and of these moves least by `terms`."""
+    labels = labels_of(network.nodes, rule, sizes)
+    fixed, kept = kept_graph(kept_tensors(network, flows, room), labels, sizes)
+    moved = graph_of(terms, labels, sizes)
+    # one byte counts for more than all that a plan may move
+    byte = 1 + sum(int(table.max()) for table in (*moved.unary, *moved.pairs.values()))
+    pairs = {key: times(table, byte) for key, table in kept.pairs.items()}
+    for key, table in moved.pairs.items():
+        pairs[key] = plus(pairs[key], table) if key in pairs else table
+    unary = [plus(times(table, byte), own) for table, own in zip(kept.unary, moved.unary, strict=True)]
+    found = minimise(Choices(moved.sizes, unary, pairs), solve_exactly=exact)
+    return Best(chosen(labels, found.choice), fixed + int(found.cost) // byte, fixed + int(found.bound) // byte)

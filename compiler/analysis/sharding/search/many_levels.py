@@ -1,0 +1,155 @@
+"""
+The search for a plan with three ways among more devices than it can look at all 3^H sequences of a node for.
+
+Two steps. A relaxation gives each node numbers of levels of each way and each pair of nodes the order that is best for
+it alone: it is no plan, but no plan moves less, and of the numbers that it takes those of a good plan are not far.
+Around these numbers, and those of the plans level by level and with two ways, sequences of few runs are searched, and
+around what is best of them again, as long as that helps. Under `physical` the relaxation is exact for trees, where the
+order of a node can follow that of its neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.sharding.cost.runs import blocks, near, shares
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, Sizes, Term
+from npuc.compiler.analysis.sharding.cost.totals import least_totals
+from npuc.compiler.analysis.sharding.graph.nodes import Node
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.reference.strategies import Rule
+from npuc.compiler.analysis.sharding.search.movement import (
+    MOST_LEVELS_ON_GRAPHS,
+    Plan,
+    chosen,
+    elements_of,
+    graph_of,
+    moved_by,
+    search_all,
+    search_levels,
+    ways_of,
+)
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, plus, times
+from npuc.compiler.analysis.solvers.choices.minimise import minimise
+
+MOST_LEVELS = 12
+"""Among so many levels the ways of two nodes can be shared out in 125,970 ways: above that nothing is searched."""
+RUNS = 3
+ROUNDS = 6
+"""So often sequences around a plan are searched, at most."""
+
+
+def has_many(rule: Rule, sizes: Sizes) -> bool:
+    """Whether a node has too many sequences of halvings to look at all of them."""
+    halves = all(size == 2 for size in sizes)
+    return rule.has_outputs and halves and len(sizes) > MOST_LEVELS_ON_GRAPHS
+
+
+def search_joint(
+    nodes: Sequence[Node],
+    terms: Sequence[Term],
+    rule: Rule,
+    sizes: Sizes,
+    beside: Sequence[tuple[Pattern, ...]] = (),
+    *,
+    exact: bool = False,
+) -> Plan:
+    """
+    The plan of least movement over all levels together: exact where that can be searched, else a good one.
+
+    It moves no more than the plan level by level, the best without splits along the output, and those `beside` them.
+    With more levels than sequences are searched for it is the best of these, and nothing is proved (bound 0). `exact`,
+    here and below, has an integer program close what elimination leaves open.
+    """
+    if not has_many(rule, sizes):
+        return search_all(nodes, terms, rule, sizes, exact=exact)
+    without = search_all(nodes, terms, rule.without_outputs(), sizes)
+    known = [search_levels(nodes, terms, rule, sizes).patterns, without.patterns, *beside]
+    elements, best = min((moved_by(terms, plan, sizes), plan) for plan in known)
+    if len(sizes) > MOST_LEVELS:
+        return Plan(best, elements, Fraction(0))
+    ways = [ways_of(node, rule) for node in nodes]
+    bound = relaxation(nodes, terms, rule, sizes, exact=exact)
+    around = [bound.patterns, *known]
+    for _ in range(ROUNDS):
+        labels = [near(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(ways)]
+        result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
+        if elements_of(result.cost, sizes) >= elements:
+            break
+        elements, best = elements_of(result.cost, sizes), chosen(labels, result.choice)
+        around = [best]
+    return Plan(best, elements, bound.bound)
+
+
+def least(
+    nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+) -> Fraction | None:
+    """What no plan goes below that has a rule's types; None where there are too many levels to say."""
+    free = rule.all_free()
+    if has_many(free, sizes) and len(sizes) > MOST_LEVELS:
+        return None
+    search = relaxation if has_many(free, sizes) else search_all
+    return search(nodes, terms, free, sizes, exact=exact).bound
+
+
+def relaxation(nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False) -> Plan:
+    """
+    What no plan goes below, and numbers of levels of each way to begin with, as patterns with the ways in order.
+
+    `elements` are what the relaxation has, not what these patterns move.
+    """
+    ways = [ways_of(node, rule) for node in nodes]
+    labels = [blocks(own, len(sizes)) for own in ways]
+    alone = graph_of([term for term in terms if len(term.nodes) == 1], labels, sizes)
+    between: dict[tuple[int, int], list[tuple[Rate, int]]] = {}
+    for term in terms:
+        if len(term.nodes) == 2:
+            first, second = term.nodes
+            between.setdefault((first, second), []).append((term.rate, term.elements))
+    pairs = {(i, j): _pair(tuple(own), ways[i], ways[j], len(sizes)) for (i, j), own in between.items()}
+    result = minimise(Choices(alone.sizes, alone.unary, pairs), solve_exactly=exact)
+    found = elements_of(result.bound, sizes)
+    return Plan(chosen(labels, result.choice), found, found)
+
+
+@lru_cache(maxsize=16)
+def _cases(before: int, after: int, levels: int) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
+    """
+    All numbers of levels with each two ways, [case, before, after], those of equal sums of rows and columns together.
+
+    With them the first case of each such group, and the numbers of the groups among all pairs of `blocks`.
+    """
+    counts = shares(levels, before * after).reshape(-1, before, after)
+    group = _rank(counts.sum(axis=2), levels) * len(shares(levels, after)) + _rank(counts.sum(axis=1), levels)
+    order = np.argsort(group, kind="stable")
+    numbers, starts = np.unique(group[order], return_index=True)
+    return counts[order], starts, numbers
+
+
+def _rank(rows: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
+    """The number of each row among all shares of the levels."""
+    parts = rows.shape[1]
+    digits: NDArray[np.int64] = np.array([(levels + 1) ** place for place in range(parts)], np.int64)
+    keys: NDArray[np.int64] = shares(levels, parts) @ digits
+    order = np.argsort(keys)
+    return order[np.searchsorted(keys, rows @ digits, sorter=order)]
+
+
+def _pair(terms: tuple[tuple[Rate, int], ...], before: tuple[Way, ...], after: tuple[Way, ...], levels: int) -> Table:
+    """The least that the terms between two nodes move, by their numbers of levels of each way."""
+    counts, starts, _ = _cases(len(before), len(after), levels)
+    cost: Table = np.zeros(len(counts), np.int64)
+    for rate, elements in terms:
+        cost = plus(cost, times(_least(rate, before, after, levels), elements))
+    sides = len(shares(levels, len(before))), len(shares(levels, len(after)))
+    return np.minimum.reduceat(cost, starts).reshape(sides)
+
+
+@lru_cache(maxsize=64)
+def _least(rate: Rate, before: tuple[Way, ...], after: tuple[Way, ...], levels: int) -> NDArray[np.int64]:
+    return least_totals(rate, before, after, _cases(len(before), len(after), levels)[0])

@@ -1,0 +1,242 @@
+"""
+The search for a plan on any network: which way each node takes at each level.
+
+Each search is a minimum over a graph of choices (`choices`), exact where the graph is narrow enough and proved to
+within a bound elsewhere.
+
+With ways I and II a node's terms depend on how many of its levels have which way, and a boundary is cheapest where one
+side's levels contain the other's. So, where all levels are halves, all plans are as good as one in which every node has
+the levels at which channels are cut at the bottom, above them those at which joins are whole, and above these those at
+which the batch is cut; the labels of a node are the numbers of these. (Compared with all sequences of many small
+networks: with channels above what is whole, some of these cost 5 % more.) With way III, too, or levels of more parts,
+the labels are all sequences, or for many levels those of few runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations_with_replacement, product
+from math import prod
+
+import numpy as np
+
+from npuc.compiler.analysis.sharding.cost.device_memory import Room, bytes_by_label, kept_tensors, largest
+from npuc.compiler.analysis.sharding.cost.runs import few_orders
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, Sizes, Term
+from npuc.compiler.analysis.sharding.cost.totals import MOST_HALVINGS, totals
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network, Node
+from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.reference.strategies import Rule
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Result, Table, plus, times
+from npuc.compiler.analysis.solvers.choices.limited import minimise_within
+from npuc.compiler.analysis.solvers.choices.minimise import minimise
+from npuc.compiler.core.errors import CapacityError, UsageError
+
+MOST_LEVELS_ON_GRAPHS = 5
+"""With three ways a node has 3^5 labels at 5 levels: more make tables too large to search (`many_levels`)."""
+FROM_TOP: tuple[Way, ...] = ("I", "whole", "II", "III")
+"""In which order the levels of a node's ways stand, the top first, where their order is free."""
+MIB = 1 << 20
+SHOWN = 4
+"""So many of the largest tensors a message names."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A pattern for each node, what it moves (elements), and what no plan of the same ways goes below."""
+
+    patterns: tuple[Pattern, ...]
+    elements: Fraction
+    bound: Fraction
+
+
+def ways_of(node: Node, rule: Rule) -> tuple[Way, ...]:
+    """The ways that a node chooses from: those that a rule's types are, for a layer with weights."""
+    if node.kind is None:
+        # all data parallel: joins and what several read as well, and weights whole with one sum of their gradient
+        wanted: Way = "II" if node.weights else "I"
+        return (wanted,) if rule.by_batch and wanted in node.ways else node.ways
+    types = rule.of_kind(node.kind)
+    if len(types) == 1:
+        return types
+    return tuple(way for way in types if way in node.ways) or (node.ways if "I" in types else types[:1])
+
+
+def labels_at_bottom(ways: Sequence[Way], levels: int) -> list[Pattern]:
+    """Patterns with the batch cut above, the value whole below that, and the channels cut at the bottom."""
+    return list(combinations_with_replacement([way for way in FROM_TOP if way in ways], levels))
+
+
+def pattern(way: Way, levels: int) -> Pattern:
+    """One way at so many levels."""
+    return (way,) * levels
+
+
+def labels_of(nodes: Sequence[Node], rule: Rule, sizes: Sizes) -> list[list[Pattern]]:
+    """
+    The labels of each node for a search over all levels together; with three ways and many levels some of them.
+
+    Raises `UsageError` for too many levels of which some are no halves: their order counts.
+    """
+    levels, mixed = len(sizes), any(size != 2 for size in sizes)
+    if mixed and levels > MOST_LEVELS_ON_GRAPHS:
+        raise UsageError(
+            f"found {levels} levels, not all of 2 parts, expected at most {MOST_LEVELS_ON_GRAPHS}",
+            hint="neighbouring levels as one",
+        )
+    choices = [ways_of(node, rule) for node in nodes]
+    # where only some nodes can cut the batch, the order of levels counts, too
+    by_batch = {"I" in ways for ways in choices if rule.joint}
+    ordered = mixed or rule.has_outputs or (len(by_batch) > 1 and levels <= MOST_LEVELS_ON_GRAPHS)
+    found: list[list[Pattern]] = []
+    for ways in choices:
+        if rule.has_outputs and levels > MOST_LEVELS_ON_GRAPHS:
+            found.append(few_orders([way for way in FROM_TOP if way in ways], levels))
+        elif ordered:
+            found.append([tuple(sequence) for sequence in product(ways, repeat=levels)])
+        else:
+            found.append(labels_at_bottom(ways, levels))
+    return found
+
+
+def search_all(nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False) -> Plan:
+    """
+    The plan of least movement among the labels of a rule, over all levels together.
+
+    `exact`, here and below, has an integer program close what elimination leaves open (`minimise`).
+    """
+    labels = labels_of(nodes, rule, sizes)
+    result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
+    return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
+
+
+def search_within(
+    network: Network,
+    flows: Flows,
+    terms: Sequence[Term],
+    rule: Rule,
+    sizes: Sizes,
+    room: Room,
+    *,
+    exact: bool = False,
+) -> Plan:
+    """
+    The plan of least movement of those that keep no more in a device's memory than there is room.
+
+    Where none does, it is the plan that keeps least. Raises `CapacityError` where the parameters and states of that
+    plan alone are too much.
+    """
+    labels = labels_of(network.nodes, rule, sizes)
+    result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
+    return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
+
+
+def choose_within(
+    network: Network,
+    flows: Flows,
+    labels: Sequence[Sequence[Pattern]],
+    graph: Choices,
+    sizes: Sizes,
+    room: Room,
+    *,
+    exact: bool = False,
+) -> Result:
+    """
+    The labels that cost least of those that keep no more than there is room, else those that keep least (bound 0).
+
+    Raises `CapacityError` where the parameters and states of these alone are too much.
+    """
+    fixed, resource = bytes_by_label(kept_tensors(network, flows, room), labels, sizes)
+    found = minimise_within(graph, resource, room.limit - fixed, solve_exactly=exact)
+    if found.choice is not None:
+        return Result(found.choice, found.cost, found.bound, found.exact, found.width)
+    _check_parameters(network, flows, room, labels, sizes)
+    least = tuple(int(table.argmin()) for table in resource)
+    return Result(least, graph.cost(least), 0, exact=False, width=found.width)
+
+
+def _check_parameters(
+    network: Network, flows: Flows, room: Room, labels: Sequence[Sequence[Pattern]], sizes: Sizes
+) -> None:
+    """Raise `CapacityError` where no plan has room for the parameters and states: by how much, and for which."""
+    kept = kept_tensors(network, flows, replace(room, by_weights=frozenset(), by_others=frozenset()))
+    fixed, resource = bytes_by_label(kept, labels, sizes)
+    needed = fixed + sum(int(table.min()) for table in resource)
+    if needed <= room.limit:
+        return
+    least = [int(table.argmin()) for table in resource]
+    tensors = largest(network, kept, chosen(labels, least), sizes, SHOWN)
+    shown = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in tensors)
+    raise CapacityError(
+        f"parameters and optimizer states alone take {needed / MIB:,.1f} MiB a device under any plan, "
+        f"{(needed - room.limit) / MIB:,.1f} MiB more than there is; most take those of {shown}",
+        hint="more --devices, or parameters in parts (--zero)",
+    )
+
+
+def chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[Pattern, ...]:
+    """The patterns that labels stand for."""
+    return tuple(own[label] for own, label in zip(labels, choice, strict=True))
+
+
+def search_levels(
+    nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+) -> Plan:
+    """The published search: each level the best for what those above have left."""
+    ways = [ways_of(node, rule) for node in nodes]
+    patterns: list[Pattern] = [()] * len(nodes)
+    for level in range(1, len(sizes) + 1):
+        labels = [[above + pattern(way, 1) for way in own] for above, own in zip(patterns, ways, strict=True)]
+        result = minimise(graph_of(terms, labels, sizes[:level]), solve_exactly=exact)
+        patterns = list(chosen(labels, result.choice))
+    total = moved_by(terms, patterns, sizes)
+    return Plan(tuple(patterns), total, total)
+
+
+def moved_by(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes) -> Fraction:
+    """What a plan moves in all, in elements."""
+    return elements_of(sum(sum(term.amounts(patterns, sizes)) for term in terms), sizes)
+
+
+def elements_of(units: float | Fraction, sizes: Sizes) -> Fraction:
+    """Elements for an amount in the units of `moves`."""
+    return Fraction(units) / (2 * prod(sizes))
+
+
+def graph_of(
+    terms: Sequence[Term],
+    labels: Sequence[Sequence[Pattern]],
+    sizes: Sizes,
+    price: Callable[[Rate, tuple[Pattern, ...]], int] | None = None,
+) -> Choices:
+    """The terms as costs of labels: `price` of what one element moves, by default the sum over the levels."""
+    keys = [tuple(own) for own in labels]
+
+    def summed(rate: Rate, patterns: tuple[Pattern, ...]) -> int:
+        return sum(rate.amounts(patterns, sizes))
+
+    priced = price or summed
+
+    @cache
+    def table(rate: Rate, own: tuple[tuple[Pattern, ...], ...]) -> Table:
+        if price is None and len(own) == 2 and set(sizes) == {2} and len(sizes) <= MOST_HALVINGS:
+            return totals(rate, *own)
+        costs = [priced(rate, patterns) for patterns in product(*own)]
+        found = np.array(costs, dtype=np.object_ if max(costs, default=0) >= 2**62 else None)
+        return found.reshape([len(patterns) for patterns in own])
+
+    unary: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
+    pairs: dict[tuple[int, int], Table] = {}
+    for term in terms:
+        rates = table(term.rate, tuple(keys[node] for node in term.nodes))
+        cost = times(rates, term.elements)
+        if len(term.nodes) == 1:
+            unary[term.nodes[0]] = plus(unary[term.nodes[0]], cost)
+        elif len(term.nodes) == 2:
+            first, second = term.nodes
+            pairs[first, second] = plus(pairs[first, second], cost) if (first, second) in pairs else cost
+    return Choices([len(own) for own in labels], unary, pairs)

@@ -1,0 +1,269 @@
+"""
+A strategy's plan for a network: the pattern of each node, and what it moves by a convention, level by level.
+
+Chains of layers under the papers' conventions are planned as the papers do it, ties included; everything else by
+`plan_search`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+
+from npuc.compiler.analysis.sharding.cost.device_memory import Room
+from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, Term, physical_terms
+from npuc.compiler.analysis.sharding.cost.times import Times
+from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network, charged
+from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
+from npuc.compiler.analysis.sharding.reference.joint import MOST_LEVELS_OF_THREE
+from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
+from npuc.compiler.analysis.sharding.reference.strategies import (
+    Rule,
+    best_of_chain,
+    choices_of_chain,
+    is_joint,
+    names_three_types,
+    rule_of,
+)
+from npuc.compiler.analysis.sharding.search.adding import with_addends
+from npuc.compiler.analysis.sharding.search.goals import fastest, smallest
+from npuc.compiler.analysis.sharding.search.many_levels import MOST_LEVELS, has_many, least, search_joint
+from npuc.compiler.analysis.sharding.search.movement import (
+    elements_of,
+    search_levels,
+    search_within,
+)
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import STRATEGIES, Convention, PlanObjective, Strategy
+
+PLAN = "dist.plan"
+"""The attribute of a function that says by which plan it was shared among devices."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """
+    A plan for the devices of a mesh: `sizes` are the parts into which each level splits a group.
+
+    `patterns` has each node's ways; `levels` what one group moves at each level, one direction, in elements;
+    `bound` what no plan of the same ways goes below in all, None where nothing is proved. `cost` and `cost_bound` are
+    those of the goal's objective, where that is not movement.
+    """
+
+    strategy: Strategy
+    convention: Convention
+    sizes: Sizes
+    patterns: tuple[Pattern, ...]
+    levels: tuple[Fraction, ...]
+    bound: Fraction | None
+    objective: PlanObjective = "bytes"
+    cost: float | None = None
+    cost_bound: float | None = None
+
+    @property
+    def total(self) -> Fraction:
+        """What all groups of all levels move, one direction, in elements."""
+        return total_of(self.levels, self.sizes)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """
+    What a joint strategy minimises; for `time` with what work and messages take.
+
+    `room` is what a device keeps, for `memory`, and for all others the limit, if there is one. `exact`: an integer
+    program goes on where elimination leaves a gap between plan and bound; so it does for every strategy's bound.
+    Without `outputs` no layer is split along its output.
+    """
+
+    objective: PlanObjective = "bytes"
+    times: Times | None = None
+    room: Room | None = None
+    exact: bool = False
+    outputs: bool = True
+
+    def rule(self, strategy: Strategy, convention: Convention) -> Rule:
+        """What is searched: a plan for time has all cuts, as messages take the same time under every convention."""
+        rule = rule_of(strategy, "physical" if self.objective == "time" else convention)
+        return rule if self.outputs else rule.without_outputs()
+
+
+def total_of(levels: Sequence[Fraction], sizes: Sizes | None = None) -> Fraction:
+    """The sum over all groups: as many at a level as the levels above it make (`sizes`; None: halves)."""
+    parts = (2,) * len(levels) if sizes is None else sizes
+    return sum((prod(parts[:h]) * amount for h, amount in enumerate(levels)), start=Fraction(0))
+
+
+def terms_of(network: Network, flows: Flows, convention: Convention) -> list[Term]:
+    """What a convention charges."""
+    return physical_terms(flows) if convention == "physical" else paper_terms(network, flows, convention)
+
+
+def plan_network(
+    network: Network,
+    flows: Flows,
+    strategy: Strategy,
+    convention: Convention,
+    levels: int | Sizes,
+    goal: Goal | None = None,
+) -> Planned:
+    """
+    The plan of a strategy for a goal, by default the least movement: on so many levels of halves, or on levels that
+    split into so many parts each.
+
+    Raises `CapacityError` where no plan keeps within the memory of a device, `UsageError` where there are too many
+    levels for accpar-joint, or where a strategy knows movement only.
+    """
+    goal = goal or Goal()
+    sizes = (2,) * levels if isinstance(levels, int) else levels
+    if convention != "physical" and goal.objective != "time":
+        known = charged(network, by_batch=strategy == "dp")
+        plan = _plan(known, flows, strategy, convention, sizes, goal)
+        return replace(plan, patterns=with_addends(network, flows, plan.patterns, sizes))
+    return _plan(network, flows, strategy, convention, sizes, goal)
+
+
+def _plan(
+    network: Network, flows: Flows, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
+) -> Planned:
+    """The same among the ways that a network's nodes have."""
+    halves, room, rule = all(size == 2 for size in sizes), goal.room, goal.rule(strategy, convention)
+    if goal.objective != "bytes":
+        return _for_goal(network, flows, strategy, convention, sizes, goal)
+    terms = terms_of(network, flows, convention)
+    chain = chain_of(network, terms) if halves and convention != "physical" else None
+    if room is not None and rule.joint:
+        within = search_within(network, flows, terms, rule, sizes, room, exact=goal.exact)
+        amounts = amounts_of(terms, within.patterns, sizes)
+        # what is kept is estimated: no plan at all goes below the bound without a limit
+        bound = least(network.nodes, terms, rule_of(strategy, convention), sizes, exact=goal.exact)
+        return Planned(strategy, convention, sizes, within.patterns, amounts, bound)
+    if chain is not None:
+        return plan_chain(chain, strategy, convention, len(sizes))
+    _check_levels(strategy, convention, sizes)
+    if strategy in ("hypar", "accpar"):
+        # one level's least may leave more to those below it: mp along the input alone is tried, too
+        rules = [rule, rule.without_outputs()] if strategy == "hypar" and rule.has_outputs else [rule]
+        plans = [search_levels(network.nodes, terms, one, sizes, exact=goal.exact) for one in rules]
+        plan = min(plans, key=lambda one: one.elements)
+    else:
+        plan = search_joint(network.nodes, terms, rule, sizes, exact=goal.exact)
+    known = rule.joint and not (has_many(rule, sizes) and len(sizes) > MOST_LEVELS)
+    bound = plan.bound if known else least(network.nodes, terms, rule, sizes, exact=goal.exact)
+    return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
+
+
+def _check_levels(strategy: Strategy, convention: Convention, sizes: Sizes) -> None:
+    """Raise `UsageError` where accpar-joint is asked for more devices than it is searched for."""
+    if strategy == "accpar-joint" and has_many(rule_of(strategy, convention), sizes) and len(sizes) > MOST_LEVELS:
+        raise UsageError(
+            f"{strategy}: found {2 ** len(sizes):,} devices, expected at most {2**MOST_LEVELS:,}",
+            hint="accpar and joint take any number of devices",
+        )
+
+
+def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Convention, levels: int) -> Planned:
+    """The plan of a strategy for a chain of layers, of which the sizes are all that is known."""
+    nodes, terms, sizes = chain_nodes(chain), chain_terms(chain, convention), (2,) * levels
+    # a chain's mp is that of the papers under every convention
+    rule = rule_of(strategy, "table2")
+    printed, level_by_level = convention != "physical", strategy in ("hypar", "accpar")
+    # the optimum is known of two types, and by the papers' conventions of three
+    known = not names_three_types(strategy) or (printed and levels <= MOST_LEVELS_OF_THREE)
+    if level_by_level and not printed:
+        patterns = search_levels(nodes, terms, rule, sizes).patterns
+    elif known or not is_joint(strategy):
+        patterns = columns(choices_of_chain(chain, levels, strategy, convention), len(chain))
+    else:
+        beside = [columns(choices_of_chain(chain, levels, "accpar", convention), len(chain))] if printed else []
+        _check_levels(strategy, convention, sizes)
+        plan = search_joint(nodes, terms, rule, sizes, beside)
+        return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), plan.bound)
+    if known:
+        best = columns(best_of_chain(chain, levels, strategy, convention), len(chain))
+        bound = total_of(amounts_of(terms, best, sizes))
+    else:
+        bound = least(nodes, terms, rule, sizes)
+    return Planned(strategy, convention, sizes, patterns, amounts_of(terms, patterns, sizes), bound)
+
+
+def columns(choices: Choices, layers: int) -> tuple[Pattern, ...]:
+    """The pattern of each layer, of types given level by level."""
+    return tuple(tuple(row[n] for row in choices) for n in range(layers))
+
+
+def _for_goal(
+    network: Network, flows: Flows, strategy: Strategy, convention: Convention, sizes: tuple[int, ...], goal: Goal
+) -> Planned:
+    """The plan for another objective than movement, which is counted all the same."""
+    if not is_joint(strategy):
+        joints = " and ".join(known for known in STRATEGIES if is_joint(known))
+        raise UsageError(
+            f"{strategy} is a rule of movement: a plan for {goal.objective} is searched by {joints} only",
+            hint=f"--parallel joint --plan-objective {goal.objective}",
+        )
+    terms, rule = terms_of(network, flows, convention), goal.rule(strategy, convention)
+    if goal.objective == "time":
+        if goal.times is None:
+            raise UsageError(
+                "a plan for time needs the times of work and messages",
+                hint="npuc compile --devices N --plan-objective time finds them on the backend and the hardware",
+            )
+        best = fastest(network, flows, rule, sizes, goal.times, goal.room, exact=goal.exact)
+    else:
+        assert goal.room is not None, "a plan for memory is given what a device keeps"
+        best = smallest(network, flows, terms, rule, sizes, goal.room, exact=goal.exact)
+    amounts = amounts_of(terms, best.patterns, sizes)
+    known = rule if goal.outputs else replace(goal, outputs=True).rule(strategy, convention)
+    bound = least(network.nodes, terms, known, sizes, exact=goal.exact)
+    return Planned(strategy, convention, sizes, best.patterns, amounts, bound, goal.objective, best.cost, best.bound)
+
+
+def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[int, ...]) -> tuple[Fraction, ...]:
+    """What one pair of groups moves at each level under a plan."""
+    rows = [term.amounts(patterns, sizes) for term in terms]
+    return tuple(elements_of(sum(row[h] for row in rows), sizes) / prod(sizes[:h]) for h in range(len(sizes)))
+
+
+def bytes_of(
+    network: Network, terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes, float_bytes: int | None
+) -> Fraction:
+    """
+    What a plan moves in all, one direction, in bytes: each tensor's by its own element type; `float_bytes` are those of
+    every float, where the machine says.
+    """
+    values = network.program.values
+    return elements_of(sum(term.bytes(values, patterns, sizes, float_bytes) for term in terms), sizes)
+
+
+def chain_of(network: Network, terms: Sequence[Term]) -> list[Layer] | None:
+    """
+    The layers of a network in which each hands on to the next alone, may have any type and has all its gradients; None
+    for others.
+    """
+    layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
+    chain = [layer for layer in layers if layer is not None]
+    boundaries = [term.nodes for term in terms if len(term.nodes) == 2]
+    has_all = len(terms) == len(TYPES) * len(chain) + len(boundaries)
+    if not has_all or any(isinstance(term.rate, BetweenRate) and not term.rate.active for term in terms):
+        return None
+    if any(set(node.ways) < set(TYPES) for node in network.nodes):
+        return None
+    if len(chain) < len(layers) or boundaries != [(n, n + 1) for n in range(len(layers) - 1)]:
+        return None
+    return chain
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Names of layers, those that come again with their number."""
+    seen: dict[str, int] = {}
+    found: list[str] = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
+    return found

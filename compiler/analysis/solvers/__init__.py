@@ -1,0 +1,1 @@
+"""Optimisation without IR: linear and integer programs, choices on graphs."""

@@ -1,0 +1,109 @@
+"""
+The choice that costs least in a graph of choices, or one close to it with a bound that tells how close.
+
+Bucket elimination finds it where the tables are small enough. Otherwise the nodes that hang on few others are
+eliminated all the same, and labels that are never needed are left out of the core that remains. Of this, mini-buckets
+say a lower bound and labels to begin with, a local search improves these, and on request an integer program goes on
+from there until it is proved, or ends at its limits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from npuc.compiler.analysis.solvers.choices.buckets import MOST_AXES, Buckets
+from npuc.compiler.analysis.solvers.choices.descent import descend
+from npuc.compiler.analysis.solvers.choices.dominance import undominated
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Result, Table, sum_down
+from npuc.compiler.analysis.solvers.choices.integer import best_by_program
+from npuc.compiler.analysis.solvers.choices.order import Order, best_order
+
+MAX_TABLE = 1 << 24
+"""Entries of the largest table, 8 bytes each."""
+MAX_KEPT = 1 << 27
+"""Entries of all messages together, which are kept until the labels are known."""
+MAX_WORK = 1 << 28
+"""Entries of the tables of all mini-buckets together: where there are many of them, they are smaller."""
+
+
+def minimise(choices: Choices, *, max_table: int = MAX_TABLE, solve_exactly: bool = False) -> Result:
+    """
+    The choice that costs least if no table needs more than `max_table` entries, else a good one and a lower bound.
+
+    Of equally good choices, with exact elimination, the nodes take the smallest labels: the node that is eliminated
+    last first. `solve_exactly` has an integer program search for what elimination cannot tell; raises `UsageError`
+    without HiGHS if that is needed.
+    """
+    order = best_order(choices.sizes, choices.neighbours, max_table)
+    return minimise_in(order, choices, max_table=max_table, solve_exactly=solve_exactly)
+
+
+def marginals(choices: Choices, *, max_table: int = MAX_TABLE) -> list[Table] | None:
+    """
+    What the best choice costs with each label of each node; None where tables would be too large for that.
+
+    Costs of floats are right up to rounding.
+    """
+    order = best_order(choices.sizes, choices.neighbours, max_table)
+    if not _is_exact(order, max_table):
+        return None
+    buckets = Buckets(choices, order.nodes)
+    buckets.eliminate()
+    return buckets.marginals()
+
+
+def minimise_in(
+    order: Order, choices: Choices, *, max_table: int, solve_exactly: bool = False, downward: bool = False
+) -> Result:
+    """`minimise` by a given order. `downward`: the bound of floats is rounded down where the choice is exact, too."""
+    if _is_exact(order, max_table):
+        buckets = Buckets(choices, order.nodes, downward=downward)
+        buckets.eliminate()
+        choice = tuple(buckets.labels())
+        cost = choices.cost(choice)
+        bound = min(buckets.constant, cost) if downward else cost
+        return Result(choice, cost, bound, exact=True, width=order.width)
+    return _of_core(order, choices, max_table, solve_exactly)
+
+
+def _is_exact(order: Order, max_table: int) -> bool:
+    """Whether elimination needs no mini-buckets."""
+    return order.largest <= max_table and sum(order.kept) <= MAX_KEPT and order.width < MOST_AXES
+
+
+def _of_core(order: Order, choices: Choices, max_table: int, solve_exactly: bool) -> Result:
+    """A choice and its bound: exact elimination up to the core, whatever there is for the core."""
+    count = order.series(max_table)
+    outer = Buckets(choices, order.nodes, downward=True)
+    outer.eliminate(count)
+    nodes, whole_core = outer.rest(count)
+    kept = undominated(whole_core)
+    core = whole_core.restricted(kept)
+    inside = best_order(core.sizes, core.neighbours, max_table)
+    limit = math.inf if _is_exact(inside, max_table) else _table_of(core, max_table)
+    inner = Buckets(core, inside.nodes, limit, downward=True)
+    inner.eliminate()
+    bound, found = sum_down(outer.constant, inner.constant), tuple(inner.labels())
+    if inner.constant < core.cost(found):
+        found = descend(core, found)
+
+    def whole(labels: Sequence[int]) -> tuple[int, ...]:
+        known = {node: own[label] for node, own, label in zip(nodes, kept, labels, strict=True)}
+        return tuple(outer.labels(count, [known.get(node, 0) for node in range(len(choices.sizes))]))
+
+    choice = whole(found)
+    cost = choices.cost(choice)
+    if solve_exactly and bound < cost:
+        solution = best_by_program(core, found)
+        bound = math.inf if solution is None else max(bound, sum_down(outer.constant, solution.bound))
+        if solution is not None and solution.choice is not None:
+            better = whole(solution.choice)
+            cost, choice = min((choices.cost(way), way) for way in (choice, better))
+    bound = min(bound, cost)
+    return Result(choice, cost, bound, exact=bound == cost, width=order.width)
+
+
+def _table_of(core: Choices, max_table: int) -> int:
+    """The entries of the largest table of a mini-bucket."""
+    return min(max_table, MAX_WORK // (len(core.sizes) + len(core.pairs)))

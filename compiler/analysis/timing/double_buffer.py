@@ -1,0 +1,170 @@
+"""
+The time of a scheduled nest on cores whose SPMs are double buffered: an exact recurrence over their tile operations.
+
+With `bits(t)` what operation t waits for (its reads, and before them the write-backs of the blocks they displace), one
+DRAM channel and half of the SPM as the room for data that is on its way:
+
+    load_start(t) = max(load_end(t-1), comp_end(s-1))     s = least index with bits(s..t) <= SPM / 2, at most t
+    load_end(t)   = load_start(t) + bits(t) / bits_per_cycle
+    comp_end(t)   = max(comp_end(t-1), load_end(t)) + cycles(t)
+
+What is written after the last operation follows it, and so does the fill and drain that `fill = "overlap"` pays once.
+The model bills write-backs with the load that displaces the block; it does not order a write-back after the operation
+that finished the block. Without double buffering nothing overlaps. Time is counted in units of 1/p cycle, p being the
+numerator of the channel's bits a cycle, so that all of it is integers. `recurrence.py` runs it without a walk.
+
+Cores run side by side and share the DRAM channel in equal parts; the nest takes as long as its slowest core. What is
+multicast takes the channel once for all cores that read it: each of them is billed its share, spread evenly over all
+of its transfers. Partial sums that pass from core to core on chip take no time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from npuc.compiler.analysis.machine.compute import Compute, compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.cores import Part, parts, spread_traffic
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.traffic import moved_bits
+from npuc.compiler.analysis.timing.epilogue_tiles import Finish, finishing_parts, finishing_sequence
+from npuc.compiler.analysis.timing.recurrence import Run
+from npuc.compiler.analysis.timing.sequence import TileSequence
+from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
+from npuc.dialects.npu.nest import Nest, Schedule
+
+
+@dataclass(frozen=True)
+class Timing:
+    """`time` in cycles, exact; `compute` cycles of the array; bits `moved`, `head` and `tail` of them unhidden."""
+
+    time: Fraction
+    compute: int
+    moved: int
+    head: int
+    tail: int
+
+    @property
+    def cycles(self) -> int:
+        """The time, rounded up to whole cycles."""
+        return -(-self.time.numerator // self.time.denominator)
+
+
+@lru_cache(maxsize=8192)
+def pipeline(
+    nest: Nest,
+    schedule: Schedule,
+    machine: Machine,
+    widths: Bits,
+    held: bool = False,
+    finish: Finish = (),
+) -> Timing:
+    """
+    The time of a scheduled nest.
+
+    Over several cores it is that of the slowest, and `moved` what passes the DRAM channel. `held`: the operation before
+    left the stationary tile in the array. `finish` is vector work on blocks that are finished, by the vector unit of
+    the core that finishes them, whose array keeps no tile.
+    """
+    if schedule.spread:
+        timings = core_timings(nest, schedule, machine, widths, finish)
+        slowest = timings[_slowest(timings)]
+        traffic = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel
+        moved = moved_bits(nest, traffic, widths)
+        time = max(slowest.time, moved / machine.channel_bits)
+        return Timing(time, max(timing.compute for timing in timings), moved, slowest.head, slowest.tail)
+    work = compute(nest, schedule, machine.array, held)
+    if finish:
+        sequence = finishing_sequence(nest, schedule, machine.array, widths, finish)
+    else:
+        sequence = tile_sequence(nest, schedule, machine.array, widths, held)
+    return _timing(sequence, work, machine, sequence.moved)
+
+
+def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: int) -> Timing:
+    """The time of one core that has the channel for itself and moves `moved` bits in all."""
+    rate = machine.channel_bits
+    if machine.double_buffer:
+        run = Run(rate.numerator, rate.denominator, machine.spm_bits)
+        run.node(sequence.root, sequence.head)
+        ticks = run.comp + max(sequence.tail * rate.denominator, sequence.beside * rate.numerator)
+        time = max(Fraction(ticks, rate.numerator) + work.overhead, moved / rate)
+    else:
+        time = work.cycles + sequence.vector + moved / rate
+    return Timing(time, work.cycles, moved, sequence.head, sequence.tail)
+
+
+@dataclass(frozen=True)
+class CoreRun:
+    """What one core runs: its part, the tile operations, and its machine, whose channel is the core's share."""
+
+    part: Part
+    sequence: TileSequence
+    machine: Machine
+    moved: int
+
+    def timing(self) -> Timing:
+        """Its time, and what it takes in and gives out."""
+        work = compute(self.part.nest, self.part.schedule, self.machine.array)
+        return _timing(self.sequence, work, self.machine, self.moved)
+
+
+@lru_cache(maxsize=2048)
+def core_runs(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, finish: Finish = ()
+) -> tuple[CoreRun, ...]:
+    """What each core of a schedule over cores runs."""
+    cores = parts(nest, schedule)
+    traffic = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
+    on_chip = machine.reduction == "on-chip"
+    if finish:
+        sequences = finishing_parts(nest, schedule, machine.array, widths, finish, on_chip)
+    else:
+        sequences = part_sequences(nest, schedule, machine.array, widths, on_chip)
+    stored, outs = widths.by_name(nest), {out.name for out in nest.outs}
+    readers: dict[tuple[str, object], int] = {}
+    for part, rows in zip(cores, traffic.moved, strict=True):
+        for name, row in rows.items():
+            key = name, part.key(nest.tensors[name].dims)
+            readers[key] = readers.get(key, 0) + (row.read > 0)
+
+    def spared(part: Part, name: str, read: int) -> Fraction:
+        """The bits of a read that a core is not billed for, as others read the same."""
+        shared = readers[name, part.key(nest.tensors[name].dims)] if machine.multicast and name not in outs else 1
+        return stored[name] * (read - Fraction(read, max(1, shared)))
+
+    runs: list[CoreRun] = []
+    for part, rows, sequence in zip(cores, traffic.moved, sequences, strict=True):
+        moved = moved_bits(nest, rows, widths)
+        paid = moved - sum(spared(part, name, row.read) for name, row in rows.items())
+        # Partial sums that pass on chip are not stored at the end.
+        tail = max(0, sequence.tail - (sequence.moved - moved))
+        rate = machine.channel / len(cores) * (moved / paid if paid else 1)
+        own = replace(machine.core(1), bytes_per_cycle=rate)
+        runs.append(CoreRun(part, replace(sequence, tail=tail, spare=0), own, moved))
+    return tuple(runs)
+
+
+@lru_cache(maxsize=2048)
+def core_timings(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, finish: Finish = ()
+) -> tuple[Timing, ...]:
+    """The time of each core of a schedule over cores, and what each takes in and gives out."""
+    known: dict[object, Timing] = {}
+    timings: list[Timing] = []
+    for run in core_runs(nest, schedule, machine, widths, finish):
+        key = run.sequence, run.machine, run.moved
+        if key not in known:
+            known[key] = run.timing()
+        timings.append(known[key])
+    return tuple(timings)
+
+
+def slowest_core(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits) -> int:
+    """The number of the core that takes longest, of several the first."""
+    return _slowest(core_timings(nest, schedule, machine, widths))
+
+
+def _slowest(timings: Sequence[Timing]) -> int:
+    return max(range(len(timings)), key=lambda core: (timings[core].time, -core))

@@ -1,0 +1,152 @@
+"""
+What vector work costs that is fused with a contraction: it runs on each block of an output as the block is finished.
+
+The operand that it works on is in SPM. What the work reads besides and what it writes moves with the finished block, in
+the place of the block itself; a value that nothing else uses does not move at all. So the time of both is that of the
+contraction's pipeline (`double_buffer.py`) with other bytes for an element of the output, and with the vector unit
+beside the array (`epilogue_tiles.py`). Operands of another shape (a step count, a broadcast vector) are read once, in
+series. On several cores each finishes blocks of its own, with its own vector unit, and reads these operands for itself.
+
+Several operations share what they add in order: an operation's time is that of the pipeline with it and all before it,
+less that without it, so that times add up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.cores import core_count
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, size_bytes
+from npuc.compiler.analysis.timing.double_buffer import Timing, pipeline
+from npuc.compiler.analysis.timing.epilogue_tiles import Finish
+from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.vector import Fused, fused_room, is_stored
+from npuc.dialects.tensors import shape_of
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """
+    Vector work on an output's blocks: bits that move for an element of it, vector operations for one, bytes once
+    (of each core).
+
+    `stored`: others use the output, so that it goes to DRAM as well.
+    """
+
+    output: str
+    moved: int
+    ops: Fraction
+    once: int
+    stored: bool
+
+
+def stream_cycles(ops: int, moved: int, machine: Machine) -> int:
+    """The cycles of vector work or moves by themselves, through SPM: both at once, or one after the other."""
+    work, transfer = vector_cycles(ops, machine), machine.transfer_cycles(moved)
+    return max(work, transfer) if machine.double_buffer else work + transfer
+
+
+def vector_cycles(ops: int, machine: Machine) -> int:
+    """The cycles of all vector units for that many operations."""
+    return -(-ops // (machine.lanes * machine.cores))
+
+
+def refusal(machine: Machine) -> str | None:
+    """Why this model has no price for fused work on a machine; None if it has."""
+    if machine.policy == "lru":
+        return "memory.policy 'lru' has no price for vector work that is fused with its producer"
+    if machine.array.carries:
+        return (
+            "arrays that keep a tile between operations have no price for vector work that is fused with its producer"
+        )
+    return None
+
+
+def readers(nest: Nest, schedule: Schedule, machine: Machine) -> int:
+    """How often an operand of another shape is read: by every core for itself, or once for all with multicast."""
+    return 1 if machine.multicast else core_count(nest, schedule)
+
+
+def moved_bytes(
+    fused: Fused, inside: Sequence[VectorOp], machine: Machine, readers: int
+) -> tuple[dict[SSAValue, int], ...]:
+    """The bytes that a fused operation reads from DRAM, by operand, and those it writes, by result."""
+
+    def sized(values: Sequence[SSAValue]) -> dict[SSAValue, int]:
+        return {v: size_bytes(v.type, _elements(v), machine.element_bytes) for v in values}
+
+    reads = {v: size * (1 if _follows(fused, v) else readers) for v, size in sized(fused.outside).items()}
+    return reads, sized([v for v in fused.op.results if is_stored(v, inside)])
+
+
+def _follows(fused: Fused, value: SSAValue) -> bool:
+    """Whether a value moves block by block: it has the shape of the output."""
+    return shape_of(value) == shape_of(fused.op.results[0])
+
+
+def epilogues(contract: ContractOp, fused: Sequence[Fused], machine: Machine, count: int) -> tuple[Epilogue, ...]:
+    """The work of the first `count` of all operations that are fused with a contraction, an entry an output."""
+    inside = [f.op for f in fused]
+    found: list[Epilogue] = []
+    for name in {f.output: None for f in fused}:
+        output = contract.result_of(name)
+        elements = _elements(output)
+        entry = Epilogue(name, 0, Fraction(0), 0, is_stored(output, inside))
+        for f in fused[:count]:
+            if f.output != name:
+                continue
+            reads, writes = moved_bytes(f, inside, machine, 1)
+            follows = (*(v for v in reads if _follows(f, v)), *writes)
+            each = sum(element_bits(v.type, machine.element_bytes) for v in follows)
+            once = sum(size for v, size in reads.items() if not _follows(f, v))
+            ops = entry.ops + Fraction(f.op.ops, elements)
+            entry = replace(entry, moved=entry.moved + each, ops=ops, once=entry.once + once)
+        found.append(entry)
+    return tuple(found)
+
+
+def fused_widths(nest: Nest, widths: Bits, work: tuple[Epilogue, ...]) -> Bits:
+    """The bits that move for an element of each tensor, of outputs when their blocks are finished."""
+    own = widths.by_name(nest)
+    for entry in work:
+        own[entry.output] = own[entry.output] * entry.stored + entry.moved
+    return replace(widths, stored=tuple(own.values()))
+
+
+def finish_of(work: tuple[Epilogue, ...], machine: Machine) -> Finish:
+    """The cycles of a core's vector unit for an element of each output."""
+    return tuple((entry.output, entry.ops / machine.lanes) for entry in work if entry.ops)
+
+
+def fused_pipeline(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, work: tuple[Epilogue, ...]
+) -> Timing:
+    """The time of a scheduled nest with vector work on what it finishes; `widths` as for `pipeline`."""
+    own = fused_widths(nest, widths, work)
+    timing = pipeline(nest, schedule, machine, own, finish=finish_of(work, machine))
+    once = sum(entry.once for entry in work) * readers(nest, schedule, machine)
+    return replace(timing, time=timing.time + once / machine.channel, moved=timing.moved + BYTE * once)
+
+
+def stage(
+    contract: ContractOp, schedule: Schedule, fused: Sequence[Fused], machine: Machine, count: int | None = None
+) -> Timing:
+    """The time of a contraction under a schedule with the first `count` of all operations that are fused with it."""
+    widths = contract_widths(contract, machine)
+    work = epilogues(contract, fused, machine, len(fused) if count is None else count)
+    return fused_pipeline(contract.nest, schedule, machine, widths, work)
+
+
+def room_bytes(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused], machine: Machine) -> int:
+    """The bytes of SPM that fused operations need beside the blocks of their contraction."""
+    held = fused_room(contract, schedule, fused)
+    return sum(size_bytes(value.type, count, machine.element_bytes) for value, count in held)
+
+
+def _elements(value: SSAValue) -> int:
+    return prod(shape_of(value))

@@ -1,0 +1,105 @@
+"""
+What nests cost that run in turn, one tile operation each, in one SPM: `npu.interleave`.
+
+Traffic is the sum of theirs, but what several keep whole is read once. Time is the recurrence of `double_buffer.py`
+over the tile operations A1 B1 A2 B2 …; what each nest writes after its last operation follows the end. Fill and drain
+that hide behind neighbours are paid once; folds of different nests are neighbours as others are, and one may wait for
+what crosses the array's edge for the other. The array never finds the tile it needs in its elements: another nest's
+operation came between. (One that goes on alone could find it; the model does not count on that.)
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.compute import Compute, compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.blocks import touched
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
+from npuc.compiler.analysis.timing.double_buffer import Timing
+from npuc.compiler.analysis.timing.recurrence import Run
+from npuc.compiler.analysis.timing.round_robin import weave, with_waits
+from npuc.compiler.analysis.timing.sequence import TileSequence
+from npuc.compiler.analysis.timing.tiles import tile_sequence
+from npuc.dialects.npu.shared import Together, shared_blocks
+
+Widths = tuple[Bits, ...]
+"""Of each nest, the bits of an element of each tensor."""
+
+
+def interleaved_traffic(together: Together) -> tuple[dict[str, TensorTraffic], ...]:
+    """The elements that each nest moves, for every tensor; a block that is held once is read by the first nest."""
+    pairs = zip(together.nests, together.schedules, strict=True)
+    moved = tuple(traffic(nest, schedule) for nest, schedule in pairs)
+    for blocks in shared_blocks(together):
+        for number, name in blocks[1:]:
+            moved[number][name] = TensorTraffic(0, 0)
+    return moved
+
+
+def interleaved_sequence(together: Together, array: Array, widths: Widths) -> TileSequence:
+    """The tile operations of all nests in turn."""
+    own = [
+        tile_sequence(nest, schedule, array, width, apart=True)
+        for nest, schedule, width in zip(together.nests, together.schedules, widths, strict=True)
+    ]
+    heads = [sequence.head for sequence in own]
+    for blocks in shared_blocks(together):
+        for number, name in blocks[1:]:
+            nest = together.nests[number]
+            heads[number] -= widths[number].by_name(nest)[name] * touched(nest.tensors[name], nest.sizes)
+    root, head = weave([(sequence.root, moved) for sequence, moved in zip(own, heads, strict=True)])
+    root = with_waits(root, array)
+    return TileSequence(root, head, sum(sequence.tail for sequence in own), sum(sequence.spare for sequence in own))
+
+
+def interleaved_compute(together: Together, array: Array) -> tuple[Compute, ...]:
+    """
+    The work of the array for each nest, without waits between two tile operations for the array's edge; what an
+    operation pays once is the first nest's.
+    """
+    found: list[Compute] = []
+    for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
+        found.append(compute(nest, schedule, array, apart=True))
+        if number:
+            found[-1] = replace(found[-1], cycles=found[-1].cycles - found[-1].overhead, overhead=0)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def interleaved_pipeline(together: Together, machine: Machine, widths: Widths) -> Timing:
+    """The time of nests that run in turn on one core."""
+    sequence = interleaved_sequence(together, machine.array, widths)
+    work = interleaved_compute(together, machine.array)
+    overhead = sum(one.overhead for one in work)
+    cycles = sequence.root.cycles + overhead
+    rate = machine.channel_bits
+    if machine.double_buffer:
+        run = Run(rate.numerator, rate.denominator, machine.spm_bits)
+        run.node(sequence.root, sequence.head)
+        ticks = run.comp + sequence.tail * rate.denominator
+        time = max(Fraction(ticks, rate.numerator) + overhead, sequence.moved / rate)
+    else:
+        time = cycles + sequence.moved / rate
+    return Timing(time, cycles, sequence.moved, sequence.head, sequence.tail)
+
+
+def tensor_names(together: Together) -> tuple[dict[str, str], ...]:
+    """Of each nest, what its tensors are called together: one name for one value, different ones for different ones."""
+    known: dict[object, str] = {}
+    found: list[dict[str, str]] = []
+    for number, nest in enumerate(together.nests):
+        values = dict(zip((t.name for t in nest.ins), together.values[number], strict=True))
+        names: dict[str, str] = {}
+        for name in nest.tensors:
+            key = values.get(name, (number, name))
+            if key not in known:
+                taken, count = set(known.values()), 0
+                while (called := f"{name}{count or ''}") in taken:
+                    count += 1
+                known[key] = called
+            names[name] = known[key]
+        found.append(names)
+    return tuple(found)

@@ -1,0 +1,102 @@
+"""
+What tile operations mean for those next to them: tiles that stay in the array, and waits for its edge.
+
+What the first operation of some place of the loops finds is a number for each statement: -1 where its stationary tile
+is in the array, else what the instructions wait for the next weights (`analysis/machine/stationary.py`); nothing where
+that makes no difference. Where folds wait for the array's edge (`analysis/machine/edge.py`) it is one number: -1 where
+the operation goes on with a group, else how long the group must be in which the place ends (os: begins), 0 where it is.
+"""
+
+from collections.abc import Iterator
+
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.compute import tile_cycles, waits_apart
+from npuc.compiler.analysis.machine.edge import (
+    FoldGroups,
+    Groups,
+    edge_cycles,
+    left_of,
+    lengths_beside,
+    tile_groups,
+    wait,
+)
+from npuc.compiler.analysis.machine.stationary import changes, group_wait
+from npuc.compiler.analysis.timing.sequence import Node
+from npuc.dialects.npu.nest import Nest, Schedule
+
+Found = tuple[int, ...]
+Parts = list[tuple[dict[str, int], int]]
+"""Iterations of a loop: the extents in them, and how many follow each other."""
+
+
+class Neighbours:
+    """What the tile operations of a scheduled nest find; nothing where they stand `apart`."""
+
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, apart: bool):
+        self.nest, self.schedule, self.array, self.apart = nest, schedule, array, apart
+        self.finds = array.carries and not apart
+        # Where no fold waits for the edge, tile operations do not depend on their neighbours.
+        edge = not apart and edge_cycles(nest, schedule, array) > 0
+        self.edge = FoldGroups(nest, schedule, array) if edge else None
+
+    def begins(self, level: int, extents: dict[str, int]) -> Found:
+        """What the first operation of all finds inside an iteration of a loop."""
+        if self.edge is not None:
+            return (0,)
+        return self._groups(level, extents) if self.finds else ()
+
+    def leaf(self, extents: dict[str, int], found: Found) -> Node:
+        """One tile operation."""
+        found = waits_apart(self.nest, self.array, extents) if self.apart else found
+        cycles = tile_cycles(self.nest, self.array, extents, found)
+        ends: Groups | None = None
+        waits = 0
+        if self.array.most_shift:
+            ends = tile_groups(self.nest, self.array, extents)
+            beside = wait(found[0], ends.last) if self.edge is not None else 0
+            cycles, waits = cycles + beside, ends.waits + beside
+        return Node((), cycles, cycles, ends=ends, waits=waits)
+
+    def runs(self, level: int, extents: dict[str, int], found: Found, parts: Parts) -> Iterator[tuple[int, Found, int]]:
+        """
+        The iterations of a loop in order, where the dimensions have `extents`: number of the part, what the first
+        operation finds, how many are alike. `found` is what the first of all finds; the first of each part stands
+        alone.
+        """
+        if self.edge is not None:
+            yield from self._edge_runs(level, extents, found[0], parts, self.edge)
+            return
+        for number, (inner, count) in enumerate(parts):
+            later = self._found(level, inner)
+            yield number, later if number else found, 1
+            if count > 1:
+                yield number, later, count - 1
+
+    def _edge_runs(
+        self, level: int, extents: dict[str, int], outside: int, parts: Parts, edge: FoldGroups
+    ) -> Iterator[tuple[int, Found, int]]:
+        """The same where folds wait for the array's edge: for what comes after them, or of os before them."""
+        groups = [(edge.inside(level + 1, inner), count) for inner, count in parts]
+        if not edge.goes_on(level, extents):
+            for number, length, count in lengths_beside(groups, outside, self.array):
+                yield number, (length,), count
+            return
+        # All of it is one group: the first operation waits, for what the others leave of it.
+        first = groups[0][0]
+        others = sum(own.first * count for own, count in groups) - first.first
+        begin = outside if outside < 0 else left_of(max(0, outside - others), first)
+        for number, (_, count) in enumerate(parts):
+            yield number, (-1,) if number else (begin,), 1
+            if count > 1:
+                yield number, (-1,), count - 1
+
+    def _found(self, level: int, extents: dict[str, int]) -> Found:
+        """Of each statement, -1 if its stationary tile is the same after a step of a loop, else the group's wait."""
+        if not self.finds:
+            return ()
+        new = [changes(self.nest, self.schedule, s, self.array, level, extents) for s in self.nest.statements]
+        return tuple(w if n else -1 for w, n in zip(self._groups(level, extents), new, strict=True))
+
+    def _groups(self, level: int, extents: dict[str, int]) -> Found:
+        statements = self.nest.statements
+        return tuple(group_wait(self.nest, self.schedule, s, self.array, level, extents) for s in statements)

@@ -1,0 +1,245 @@
+"""
+The recurrence of a double-buffered SPM, fast over long sequences of tile operations (`double_buffer.py` says what it
+times).
+
+The operations come as a tree with repetitions (`tiles.py`). The state between two of them is (load_end, comp_end,
+what is on its way), and only differences matter. A repeated part is run until its state is one seen before; from
+then on it repeats with the same period and is extrapolated. One phase never repeats: loads and computation each at
+their own pace, neither waiting. Then both advance by constants, and the number of repetitions until either could
+wait has a lower bound in closed form. So the cost depends on how many operations fit in half of the SPM, not on
+trip counts.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from npuc.compiler.analysis.timing.sequence import Node
+
+SHORT = 64
+"""The longest queue of pending operations for which results are remembered."""
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """
+    A part of the sequence when neither side waits for the other: times of all loads and computation, the lead that
+    computation needs to find its data (`need`), how far it then falls behind its loads (`lag`), the largest load in
+    bits.
+    """
+
+    load: int
+    comp: int
+    need: int
+    lag: int
+    largest: int
+
+
+_NOTHING = -(1 << 200)
+
+
+RunState = tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]
+
+
+class Run:
+    """The state of the recurrence, in ticks of 1/p cycle, and its steps."""
+
+    def __init__(self, per_cycle: int, per_bit: int, room: int):
+        self.per_cycle, self.per_bit, self.room = per_cycle, per_bit, room
+        self.load: int = 0
+        self.comp: int = 0
+        # Operations whose end may still hold a load back: (bits, end less the end before), `base` being the end before
+        # the first of them, `last` the end of the last one, `held` their bits.
+        self.queue: deque[tuple[int, int]] = deque()
+        self.base: int = 0
+        self.last: int = 0
+        self.held: int = 0
+        self.seen: dict[object, tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]] = {}
+        self.profiles: dict[tuple[Node, int], _Profile] = {}
+
+    def state(self) -> RunState:
+        """Where the recurrence stands, to come back to it with `restore`."""
+        return self.load, self.comp, self.base, self.last, self.held, tuple(self.queue)
+
+    def restore(self, state: RunState) -> None:
+        """Go back to a state."""
+        self.load, self.comp, self.base, self.last, self.held, queue = state
+        self.queue = deque(queue)
+
+    def step(self, moved: int, cycles: int) -> None:
+        """One tile operation that moves bits."""
+        queue, base = self.queue, self.base
+        held = self.held + moved
+        start = self.load
+        while held > self.room and queue:
+            size, end = queue.popleft()
+            held -= size
+            base += end
+        if moved > self.room:
+            start = max(start, self.comp)
+        elif base != self.base:
+            start = max(start, base)
+        load = start + moved * self.per_bit
+        while queue and base + queue[0][1] <= load:
+            size, end = queue.popleft()
+            held -= size
+            base += end
+        if not queue:
+            base = self.last = load
+        self.comp = max(self.comp, load) + cycles * self.per_cycle
+        queue.append((moved, self.comp - self.last))
+        self.load, self.base, self.last, self.held = load, base, self.comp, held
+
+    def node(self, node: Node, moved: int) -> None:
+        """All operations of a node, `moved` bits before the first."""
+        if not node.loads:
+            if moved:
+                self.step(moved, node.first)
+                self.comp += (node.cycles - node.first) * self.per_cycle
+            else:
+                self.comp += node.cycles * self.per_cycle
+            return
+        if len(self.queue) > SHORT or node.loads <= len(self.queue):
+            self._items(node, moved)
+            return
+        load = self.load
+        key = (node, moved, self.comp - load, self.base - load, tuple(self.queue))
+        found = self.seen.get(key)
+        if found is None:
+            self._items(node, moved)
+            if len(self.queue) <= SHORT:
+                end = self.load
+                relative = (self.comp - end, self.base - end, self.last - end, self.held, tuple(self.queue))
+                self.seen[key] = (end - load, *relative)
+            return
+        self.load = end = load + found[0]
+        self.comp, self.base, self.last, self.held = end + found[1], end + found[2], end + found[3], found[4]
+        self.queue = deque(found[5])
+
+    def _items(self, node: Node, moved: int) -> None:
+        for number, (child, before, count) in enumerate(node.items):
+            before = before if number else moved
+            self.repeat(child, before, count)
+
+    def repeat(self, child: Node, moved: int, count: int) -> None:
+        """`count` equal parts, `moved` bits before each: runs them until the state repeats, and extrapolates."""
+        if count == 1:
+            self.node(child, moved)
+            return
+        if not child.loads and not moved:
+            self.comp += count * child.cycles * self.per_cycle
+            return
+        left, run, checkpoint = count, 0, 1
+        mark: tuple[int, int, int, int] | None = None
+        queue: deque[tuple[int, int]] = deque()
+        while left:
+            self.node(child, moved)
+            left, run = left - 1, run + 1
+            lead, behind = self.comp - self.load, self.base - self.load
+            if mark is not None and mark[1] == lead and mark[2] == behind and queue == self.queue:
+                period = run - mark[0]
+                self._advance((left // period) * (self.load - mark[3]))
+                left, mark, checkpoint = left % period, None, run + left
+            elif run == checkpoint:
+                checkpoint *= 2
+                # Looking for an end costs as much as what is on its way, so only where more is left than that.
+                if left * (child.loads + 1) > len(self.queue) + 2:
+                    left -= self._coast(child, moved, left)
+                    mark, queue = (run, self.comp - self.load, self.base - self.load, self.load), self.queue.copy()
+
+    def _advance(self, ticks: int) -> None:
+        self.load, self.comp = self.load + ticks, self.comp + ticks
+        self.base, self.last = self.base + ticks, self.last + ticks
+
+    def _coast(self, child: Node, moved: int, count: int) -> int:
+        """
+        Runs as many repetitions as provably wait for nothing, at most `count`; returns their number.
+
+        For an operation i and a later one t that starts when i must have left the room, i ends at most `lead + lag`
+        after its load, and between that and the start of t's load lie more than `room` bits less the two.
+        """
+        part = self._profile(child, moved)
+        lead, drift = self.comp - self.load, part.comp - part.load
+        slack = (self.room - 2 * part.largest) * self.per_bit - lead - part.lag
+        if lead < part.need or slack < 0 or not self._free(part.largest):
+            return 0
+        if drift < 0:
+            count = min(count, (lead - part.need) // -drift + 1)
+        elif drift > 0:
+            count = min(count, slack // drift + 1)
+        if not child.loads and child.cycles:
+            self._jump(child, moved, count)
+            return count
+        # The last of them run one by one, which leaves the queue as it would be.
+        refill = (self.room + part.largest) * self.per_bit // part.load + 2
+        if count < 2 * refill + 8:
+            return 0
+        jump = count - refill
+        self.load, self.comp = self.load + jump * part.load, self.comp + jump * part.comp
+        self.queue.clear()
+        self.base = self.last = self.load
+        self.held = 0
+        for _ in range(refill):
+            self.node(child, moved)
+        return count
+
+    def _jump(self, leaf: Node, moved: int, count: int) -> None:
+        """
+        `count` equal operations that wait for nothing, at once, with the queue that they leave.
+
+        The operation that waits for the data is the first of the leaf; its end is what frees the room.
+        """
+        start, first, comp = self.comp, leaf.first * self.per_cycle, leaf.cycles * self.per_cycle
+        self.load += count * moved * self.per_bit
+        self.comp += count * comp
+        end = self.comp - comp + first
+        queue, base = self.queue, self.base
+        while queue and base + queue[0][1] <= self.load:
+            base += queue.popleft()[1]
+        flying = min(count, max(1, -((self.load - end) // comp)))
+        if queue:
+            queue.append((moved, start + first - self.last))
+            queue.extend([(moved, comp)] * (count - 1))
+        elif flying == 1:
+            base = self.load
+            queue.append((moved, end - base))
+        else:
+            base = end - flying * comp
+            queue.extend([(moved, comp)] * flying)
+        self.base, self.last, self.held = base, end, sum(size for size, _ in queue)
+
+    def _free(self, largest: int) -> bool:
+        """Whether no pending operation can hold back a load that follows at once, of at most `largest` bits a step."""
+        end, behind = self.base, self.held
+        for size, more in self.queue:
+            end += more
+            if end > self.load + (self.room - behind - largest) * self.per_bit:
+                return False
+            behind -= size
+        return True
+
+    def _profile(self, node: Node, moved: int) -> _Profile:
+        key = (node, moved)
+        found = self.profiles.get(key)
+        if found is not None:
+            return found
+        if not node.loads:
+            load, comp = moved * self.per_bit, node.cycles * self.per_cycle
+            if moved:
+                found = _Profile(load, comp, load, node.first * self.per_cycle - load, moved)
+            else:
+                found = _Profile(0, comp, _NOTHING, _NOTHING, 0)
+        else:
+            found = _Profile(0, 0, _NOTHING, _NOTHING, 0)
+            for number, (child, before, count) in enumerate(node.items):
+                part = self._profile(child, before if number else moved)
+                drift = (count - 1) * (part.load - part.comp)
+                ahead = found.load - found.comp
+                found = _Profile(
+                    found.load + count * part.load,
+                    found.comp + count * part.comp,
+                    max(found.need, ahead + part.need + max(0, drift)),
+                    max(found.lag, part.lag - ahead + max(0, -drift)),
+                    max(found.largest, part.largest),
+                )
+        self.profiles[key] = found
+        return found

@@ -1,0 +1,254 @@
+"""
+The tile operations of a scheduled nest as a compressed sequence.
+
+A schedule runs one tile operation an iteration of all its loops. When loop p steps, the loops inside start again, and
+the operation that follows brings the blocks which that step changed: it reads the new ones and first writes back the
+blocks of accumulators that they displace. So the sequence is a tree: a node is what the loops from one depth on do, as
+a list of (node, bits moved before its first operation, repetitions). Equal nodes are one object, found again by what
+they depend on: the extents of the dimensions, the tables of the axes with halos or borders, and which accumulators
+still see their first visit or see their last: it is then that they are finished. Building costs what distinct nodes
+there are, not trips; axes with windows are walked along their own tiles.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.nest.blocks import touched
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.timing.neighbours import Neighbours
+from npuc.compiler.analysis.timing.sequence import Node, TileSequence
+from npuc.compiler.analysis.timing.tile_blocks import Blocks, Place
+from npuc.dialects.npu.nest import Nest, Schedule
+
+
+def tile_sequence(
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, held: bool = False, apart: bool = False
+) -> TileSequence:
+    """
+    The tile operations of a scheduled nest.
+
+    `held`: the first operation finds its stationary tile in the array. `apart`: none does, as other operations run
+    between any two.
+    """
+    return TileBuilder(nest, schedule, array, widths, apart).sequence(held)
+
+
+def part_sequences(
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, reduction: bool = False
+) -> tuple[TileSequence, ...]:
+    """
+    The tile operations of each core of a schedule over cores, which begin with nothing in SPM or array.
+
+    With `reduction` on chip a core does not read what cores before it have added up. What no operation touches is the
+    first core's.
+    """
+    return tuple(TileBuilder(nest, schedule, array, widths, apart=False).parts(reduction))
+
+
+class TileBuilder(Blocks):
+    """Builds the tree, top down; `nodes` remembers what was built."""
+
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, apart: bool):
+        super().__init__(nest, schedule, widths)
+        self.neighbours = Neighbours(nest, schedule, array, apart)
+        self.nodes: dict[tuple[int, Place], Node] = {}
+
+    def sequence(self, held: bool) -> TileSequence:
+        found = self.neighbours.begins(-1, self.nest.sizes)
+        found = tuple(-1 for _ in found) if held else found
+        place = self.whole(found)
+        root = self._node(0, place)
+        head = tail = spare = 0
+        for number, moved in enumerate(self.moved):
+            tensor = moved.stream.tensor
+            head += moved.width * self._loaded(number, moved, -1, place)
+            missed = tensor.elements - touched(tensor, self.nest.sizes)
+            if moved.stream.kind == "accumulator":
+                tail += self._written(number, moved, -1, place, finished=True)
+            if moved.stream.kind != "input":
+                spare += moved.final * missed
+        return TileSequence(root, head, tail, spare)
+
+    def whole(self, found: tuple[int, ...] = ()) -> Place:
+        """Outside of all loops."""
+        every = tuple(True for _ in self.moved)
+        return Place(tuple(self.nest.sizes.values()), tuple(self.roots), every, every, found)
+
+    def parts(self, reduction: bool) -> Iterator[TileSequence]:
+        spare = self.sequence(held=False).spare
+        for place in self._cores(0, self.whole(), reduction):
+            yield self.part(place, spare)
+            spare = 0
+
+    def part(self, place: Place, spare: int) -> TileSequence:
+        """What the core at a place inside all loops over cores does."""
+        level = self.schedule.spread - 1
+        head = tail = 0
+        for number, moved in enumerate(self.moved):
+            elements, new, _ = self._block(moved, level, place, last=False)
+            if moved.stream.kind == "accumulator":
+                tail += self._written(number, moved, level, place, finished=True)
+                head += moved.width * (elements - new if place.first[number] else elements)
+            elif moved.stream.kind == "input" or place.first[number]:
+                head += moved.width * elements
+        found = self.neighbours.begins(level, self._extents(place))
+        return TileSequence(self._child(level, place, place.first, place.last, found), head, tail, spare)
+
+    def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
+        """The places of the cores, inside all loops over them."""
+        if level == self.schedule.spread:
+            yield place
+            return
+        later, flags = self._later(level, place.first), place.first
+        if reduction:
+            later = tuple(first or m.stream.kind == "accumulator" for first, m in zip(later, self.moved, strict=True))
+        cores = [inner for inner, count in self._iterations(level, place) for _ in range(count)]
+        earlier = self._earlier(level, place.last)
+        for number, inner in enumerate(cores, 1):
+            last = place.last if number == len(cores) else earlier
+            yield from self._cores(level + 1, replace(inner, first=flags, last=last), reduction)
+            flags = later
+
+    def _node(self, level: int, place: Place) -> Node:
+        """What the loops from `level` on do at this place."""
+        if level == len(self.loops):
+            return self._leaf(place)
+        key = (level, place)
+        found = self.nodes.get(key)
+        if found is not None:
+            return found
+        items: list[tuple[Node, int, int]] = []
+        later = self._later(level, place.first)
+        previous: Place | None = None
+        for inner, found, count, last in self._told_apart(level, place):
+            flags = place.first if previous is None else later
+            moved = 0 if previous is None else self._step(level, place, previous, inner)
+            items.append((self._child(level, inner, flags, last, found), moved, count))
+            previous = inner
+        node = Node(
+            tuple(items),
+            sum(child.cycles * count for child, _, count in items),
+            items[0][0].first,
+            sum((child.moved + moved) * count for child, moved, count in items),
+            sum((child.loads + (moved > 0)) * count for child, moved, count in items),
+            waits=sum(child.waits * count for child, _, count in items),
+        )
+        self.nodes[key] = node
+        return node
+
+    def _told_apart(self, level: int, place: Place) -> Iterator[tuple[Place, tuple[int, ...], int, tuple[bool, ...]]]:
+        """The runs of iterations, with the accumulators that see their last visit in them: the last one by itself."""
+        runs, earlier = self._runs(level, place), self._earlier(level, place.last)
+        if earlier == place.last:
+            for inner, found, count in runs:
+                yield inner, found, count, place.last
+            return
+        *before, (inner, found, count) = runs
+        for run in before:
+            yield *run, earlier
+        if count > 1:
+            yield inner, found, count - 1, earlier
+        yield inner, found, 1, place.last
+
+    def _runs(self, level: int, place: Place) -> Iterator[tuple[Place, tuple[int, ...], int]]:
+        """
+        The iterations of a loop, in order: place, what the first operation finds, how many are alike.
+
+        The first iteration of all stands alone, and so does the first of other extents than the one before.
+        """
+        runs = list(self._iterations(level, place))
+        parts = [(self._extents(inner), count) for inner, count in runs]
+        for number, found, count in self.neighbours.runs(level, self._extents(place), place.found, parts):
+            yield runs[number][0], found, count
+
+    def _extents(self, place: Place) -> dict[str, int]:
+        return dict(zip(self.nest.sizes, place.extents, strict=True))
+
+    def _leaf(self, place: Place) -> Node:
+        key = (len(self.loops), place)
+        node = self.nodes.get(key)
+        if node is None:
+            node = self.nodes[key] = self.neighbours.leaf(self._extents(place), place.found)
+        return node
+
+    def _iterations(self, level: int, place: Place) -> Iterator[tuple[Place, int]]:
+        """The places of the iterations of a loop, in order, with how often each repeats."""
+        loop = self.loops[level]
+        number = self.numbers[loop.dim]
+        whole, rest = divmod(place.extents[number], loop.step)
+        tables = [n for n, loops in enumerate(self.table_loops) if level in loops and place.tables[n] is not None]
+
+        def at(extent: int, index: int) -> Place:
+            chosen = list(place.tables)
+            for n in tables:
+                table = chosen[n]
+                chosen[n] = None if table is None else table.children[index]
+            extents = (*place.extents[:number], extent, *place.extents[number + 1 :])
+            return Place(extents, tuple(chosen), place.first, place.last, place.found)
+
+        if not tables:
+            if whole:
+                yield at(loop.step, 0), whole
+            if rest:
+                yield at(rest, 0), 1
+            return
+        run: tuple[Place, int] | None = None
+        for index in range(whole + (rest > 0)):
+            inner = at(loop.step if index < whole else rest, index)
+            if run is not None and inner == run[0]:
+                run = (run[0], run[1] + 1)
+                continue
+            if run is not None:
+                yield run
+            run = (inner, 1)
+        if run is not None:
+            yield run
+
+    def _child(
+        self, level: int, inner: Place, first: tuple[bool, ...], last: tuple[bool, ...], found: tuple[int, ...]
+    ) -> Node:
+        """The node inside one iteration; what no deeper loop asks for is forgotten, so that more nodes are equal."""
+        tables = tuple(t if self.table_depth[n] > level + 1 else None for n, t in enumerate(inner.tables))
+        flags = tuple(f if m.stream.depth > level + 1 else True for f, m in zip(first, self.moved, strict=True))
+        if not all(last):
+            last = tuple(
+                seen or not self._changes_inside(level, inner, moved)
+                for seen, moved in zip(last, self.moved, strict=True)
+            )
+        return self._node(level + 1, Place(inner.extents, tables, flags, last, found))
+
+    def _later(self, level: int, first: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which tensors still see their first visit after a first iteration of a loop."""
+        dim = self.loops[level].dim
+        return tuple(
+            m.stream.kind == "input" or (f and dim in m.stream.out.dims) for f, m in zip(first, self.moved, strict=True)
+        )
+
+    def _earlier(self, level: int, last: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Which tensors see their last visit in an iteration of a loop before the last one."""
+        dim = self.loops[level].dim
+        return tuple(
+            seen and not (told and dim not in m.stream.tensor.dims)
+            for seen, told, m in zip(last, self.told, self.moved, strict=True)
+        )
+
+    def _step(self, level: int, place: Place, previous: Place, inner: Place) -> int:
+        """The bits that move when a loop steps from one place to another."""
+        dim = self.loops[level].dim
+        total = 0
+        for number, moved in enumerate(self.moved):
+            stream = moved.stream
+            if level >= stream.depth:
+                continue
+            if stream.kind == "start" and (dim not in stream.out.dims or not place.first[number]):
+                continue
+            changes = (
+                level < self.schedule.spread or dim in stream.tensor.dims or self._changes_inside(level, place, moved)
+            )
+            if not changes:
+                continue
+            total += moved.width * self._loaded(number, moved, level, inner)
+            if stream.kind == "accumulator":
+                total += self._written(number, moved, level, previous, finished=dim in stream.tensor.dims)
+        return total

@@ -1,0 +1,296 @@
+"""
+What the array does over the time of a scheduled nest: streams, fills, drains, waits for its edge, or for data.
+
+The times are those of `double_buffer.py`, the same recurrence run in pieces: a part of the tile sequence is run at once
+where it is short beside the whole or never waits, else from the same state piece by piece. So the sums are exact, and
+the cost depends on the resolution, not on the number of tile operations. The first operations are told fold by fold.
+
+Time is counted in ticks of 1/p cycle, p being the numerator of the channel's bits a cycle. With `fill = "overlap"` the
+fill of the operation stands before its first fold and the drain behind its last; what a group of folds waits for the
+array's edge stands behind the first of them (`analysis/machine/edge.py`). Waits for data are all else that is not
+compute. In an in-place array, the changes of the tiles that stay count as fill; on a register-fed array, all but the
+rows that instructions stream, with what follows the last instruction as drain.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.streaming_array import StreamingArray
+from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.timing.double_buffer import core_runs, pipeline, slowest_core
+from npuc.compiler.analysis.timing.operations import (
+    edge_waits,
+    least_cycles,
+    leaves,
+    longest_fold,
+    tile_extents,
+    tile_folds,
+)
+from npuc.compiler.analysis.timing.recurrence import Run, RunState
+from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
+from npuc.dialects.npu.nest import Nest, Schedule
+
+State = Literal["fill", "steady", "drain", "edge", "stall"]
+STATES: tuple[State, ...] = ("fill", "steady", "drain", "edge", "stall")
+RESOLUTION = 1000
+"""A part that is shorter than the whole by this factor is not taken apart."""
+FOLDS = 256
+"""The most folds that are told one by one."""
+TILES = 16
+"""The most tile operations that are told fold by fold."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A piece of the array's time and the ticks of each state in it, which are mixed where there are several."""
+
+    fill: int = 0
+    steady: int = 0
+    drain: int = 0
+    stall: int = 0
+    edge: int = 0
+
+    @property
+    def ticks(self) -> int:
+        """How long it is."""
+        return self.fill + self.steady + self.drain + self.stall + self.edge
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Ticks of one state within the first tile operations; `tile` and `fold` count from 0, None: outside of a fold."""
+
+    state: State
+    begin: int
+    ticks: int
+    tile: int
+    fold: int | None = None
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """
+    The array over the time of an operation.
+
+    `stretches` follow each other and fill `ticks`; `pieces` are the first tile operations, fold by fold. `first` are
+    the ticks before the first operation can start, `last` those after the drain. `macs` are the array's.
+    """
+
+    per_cycle: int
+    stretches: tuple[Stretch, ...]
+    pieces: tuple[Piece, ...]
+    first: int
+    last: int
+    macs: int
+
+    @property
+    def ticks(self) -> int:
+        """The whole time, a whole number of cycles."""
+        return sum(s.ticks for s in self.stretches)
+
+    def total(self, state: State) -> int:
+        """All ticks of a state."""
+        return sum(getattr(s, state) for s in self.stretches)
+
+    def cycles(self, ticks: int) -> float:
+        """Ticks as cycles."""
+        return ticks / self.per_cycle
+
+    def first_folds(self, count: int) -> tuple[Piece, ...]:
+        """The pieces up to the end of the fold of that number, or all that are told."""
+        folds = list(dict.fromkeys((piece.tile, piece.fold) for piece in self.pieces if piece.fold is not None))
+        if len(folds) <= count:
+            return self.pieces
+        beyond = next(n for n, piece in enumerate(self.pieces) if (piece.tile, piece.fold) == folds[count])
+        while self.pieces[beyond - 1].fold is None:
+            beyond -= 1
+        return self.pieces[:beyond]
+
+    def buckets(self, count: int) -> list[dict[State, float]]:
+        """The share of each state in `count` equal parts of the time."""
+        result: list[dict[State, float]] = [dict.fromkeys(STATES, 0.0) for _ in range(count)]
+        width, begin = self.ticks / count, 0
+        for stretch in self.stretches:
+            end = begin + stretch.ticks
+            if end > begin:
+                for number in range(min(int(begin / width), count - 1), min(int(end / width), count - 1) + 1):
+                    part = (min(end, (number + 1) * width) - max(begin, number * width)) / width
+                    for state in STATES:
+                        result[number][state] += max(part, 0.0) * getattr(stretch, state) / (end - begin)
+            begin = end
+        return result
+
+
+class _Serial:
+    """The recurrence without double buffering: what moves and what is computed add up."""
+
+    def __init__(self, per_cycle: int, per_bit: int):
+        self.per_cycle, self.per_bit, self.comp = per_cycle, per_bit, 0
+
+    def repeat(self, child: Node, moved: int, count: int) -> None:
+        self.comp += count * ((moved + child.moved) * self.per_bit + child.cycles * self.per_cycle)
+
+    def state(self) -> RunState:
+        return 0, self.comp, 0, 0, 0, ()
+
+    def restore(self, state: RunState) -> None:
+        self.comp = state[1]
+
+
+def _run_of(machine: Machine) -> Run | _Serial:
+    rate = machine.channel_bits
+    if machine.double_buffer:
+        return Run(rate.numerator, rate.denominator, machine.spm_bits)
+    return _Serial(rate.numerator, rate.denominator)
+
+
+@dataclass
+class _Walk:
+    """
+    Takes the sequence apart.
+
+    `shortest` are the ticks below which a part stays whole; `alike` says that the folds of a tile operation are equal.
+    """
+
+    run: Run | _Serial
+    machine: Machine
+    shortest: int
+    alike: bool
+
+    def part(self, child: Node, streamed: Node, moved: int, count: int) -> Iterator[Stretch]:
+        """The stretches of `count` equal parts; `streamed` is the same part on an array without fill and drain."""
+        run, begin, state = self.run, self.run.comp, self.run.state()
+        run.repeat(child, moved, count)
+        ticks, compute = run.comp - begin, count * child.cycles * run.per_cycle
+        steady = count * (streamed.cycles - streamed.waits) * run.per_cycle
+        edge = count * child.waits * run.per_cycle
+        if ticks <= self.shortest or ticks == steady:
+            yield self._stretch(ticks, compute, steady, edge)
+            return
+        if count == 1 and not child.items:
+            yield Stretch(stall=ticks - compute)
+            yield from self._operation(compute, steady, edge)
+            return
+        run.restore(state)
+        if count > 1:
+            yield from self.part(child, streamed, moved, count // 2)
+            yield from self.part(child, streamed, moved, count - count // 2)
+            return
+        for number, (item, other) in enumerate(zip(child.items, streamed.items, strict=True)):
+            yield from self.part(item[0], other[0], item[1] if number else moved, item[2])
+
+    def _operation(self, compute: int, steady: int, edge: int) -> Iterator[Stretch]:
+        """A tile operation that is long enough to be looked at, after its wait: fold by fold where folds pay."""
+        array, p = self.machine.array, self.run.per_cycle
+        folds = (compute - steady - edge) // (p * max(array.latency, 1))
+        if not self.alike or not 0 < folds <= FOLDS:
+            yield self._stretch(compute, compute, steady, edge)
+            return
+        for _ in range(folds):
+            yield Stretch(fill=p * array.filling)
+            yield Stretch(steady=steady // folds)
+            yield Stretch(drain=p * array.draining)
+
+    def _stretch(self, ticks: int, compute: int, steady: int, edge: int) -> Stretch:
+        array = self.machine.array
+        if array.grouped:
+            return Stretch(steady=steady, stall=ticks - compute, edge=edge)
+        if array.reload or array.stages is not None:
+            return Stretch(compute - steady, steady, 0, ticks - compute)
+        # Every fold pays the same, so that this divides.
+        fill = (compute - steady) * array.filling // max(array.latency, 1)
+        return Stretch(fill, steady, compute - steady - fill, ticks - compute)
+
+
+@lru_cache(maxsize=64)
+def timeline(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, held: bool = False, extra: int = 0
+) -> Timeline:
+    """
+    The array's time in a scheduled nest.
+
+    Over several cores it is the array of the slowest. `held`: the operation before left the stationary tile in the
+    array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
+    """
+    array, reduction = machine.array, machine.reduction == "on-chip"
+    step = 1 if array.stages is None else array.tile_m
+    streaming = StreamingArray(
+        array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step, edge_elements=None
+    )
+    cycles = pipeline(nest, schedule, machine, widths, held).cycles
+    if schedule.spread:
+        number = slowest_core(nest, schedule, machine, widths)
+        core = core_runs(nest, schedule, machine, widths)[number]
+        sequence = core.sequence
+        # Where folds of an operation overlap, they only stream, or wait for the edge.
+        streamed = sequence if array.grouped else part_sequences(nest, schedule, streaming, widths, reduction)[number]
+        nest, schedule, machine = core.part.nest, core.part.schedule, core.machine
+    else:
+        sequence = tile_sequence(nest, schedule, array, widths, held)
+        streamed = sequence if array.grouped else tile_sequence(nest, schedule, streaming, widths)
+    run = _run_of(machine)
+    p, first = run.per_cycle, sequence.head * machine.channel_bits.denominator
+    whole = (cycles + extra) * p
+    walk = _Walk(
+        run, machine, whole // RESOLUTION, len(nest.statements) == 1 and not array.reload and array.stages is None
+    )
+    stretches = list(walk.part(sequence.root, streamed.root, sequence.head, 1))
+    overhead = compute(nest, schedule, array).overhead
+    filling = overhead and (array.filling if array.stages is None else 0)
+    last = whole - run.comp - p * overhead
+    opening = stretches[0]
+    stretches[:1] = [
+        Stretch(stall=first),
+        Stretch(fill=p * filling),
+        replace(opening, stall=opening.stall - first),
+    ]
+    stretches += [Stretch(drain=p * (overhead - filling)), Stretch(stall=last)]
+    pieces = tuple(_pieces(nest, schedule, machine, sequence.root, sequence.head))
+    return Timeline(p, tuple(s for s in stretches if s.ticks), pieces, first, last, nest.macs)
+
+
+def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: int) -> Iterator[Piece]:
+    """The first tile operations, as many as have at most `FOLDS` folds; at least the first folds of the first one."""
+    array, run = machine.array, _run_of(machine)
+    p = run.per_cycle
+    late = p * array.filling if array.op_overhead and array.stages is None else 0
+    told = 0
+    operations = zip(leaves(root, head), tile_extents(nest, schedule, 0, nest.sizes), strict=True)
+    for tile, ((leaf, moved), extents) in enumerate(operations):
+        before = run.comp
+        run.repeat(leaf, moved, 1)
+        wait = run.comp - before - p * leaf.cycles
+        at = before + (late if tile else 0)
+        streamed = leaf.cycles - leaf.waits
+        if tile == TILES or (tile and told + streamed // max(longest_fold(nest, machine, extents), 1) > FOLDS):
+            return
+        if wait:
+            yield Piece("stall", at, wait, tile)
+            at += wait
+        if late and not tile:
+            yield Piece("fill", at, late, tile)
+            at += late
+        # What the tiles that stay in the array take to change; those that are found there take nothing.
+        change = array.reload if leaf.cycles > least_cycles(nest, machine, extents) else 0
+        folds = [steps for steps, _ in tile_folds(nest, machine, extents)]
+        rest = 0 if array.stages is None else leaf.cycles - sum(array.stream(steps) for steps in folds)
+        beside = edge_waits(nest, machine, extents, leaf)
+        for fold, (steps, edge) in enumerate(zip(folds, beside, strict=True)):
+            told += 1
+            if told > FOLDS:
+                return
+            parts: tuple[tuple[State, int], ...] = (("fill", change), ("steady", steps), ("edge", edge))
+            if array.stages is not None:
+                fed = -(-steps // array.tile_m) * array.tile_m
+                parts = (("fill", array.stream(steps) - fed + (0 if fold else rest)), ("steady", fed))
+            elif array.fold_overhead:
+                parts = (("fill", change + array.filling), ("steady", steps), ("drain", array.draining))
+            for state, cycles in parts:
+                if cycles:
+                    yield Piece(state, at, p * cycles, tile, fold)
+                    at += p * cycles

@@ -1,0 +1,148 @@
+"""xDSL's opt tool with npuc's dialects and passes, and with npuc's errors."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from io import BytesIO
+from typing import IO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from npuc.compiler.core.errors import Location, NpucError, SourceError, UsageError
+from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.verify import SourceTexts, verify_module
+from npuc.compiler.driver.passes import available_passes, read_pipeline
+from npuc.dialects import get_all_dialects
+from npuc.dialects.npu.syntax import BarePromise
+from npuc.frontends import read_source
+from npuc.frontends.mlir import check_strings, parse_part
+
+
+class OptTool(xDSLOptMain):
+    """
+    The tool; `load` names files with passes of one's own.
+
+    npuc's dialects and passes are there whether or not its entry points are installed.
+    """
+
+    def __init__(self, arguments: Sequence[str], load: Sequence[str] = ()):
+        self.load = load
+        self.sources = SourceTexts({})
+        super().__init__("xDSL's optimiser with npuc's dialects and passes", arguments)
+
+    def register_all_dialects(self) -> None:
+        """Register xDSL's dialects and npuc's."""
+        super().register_all_dialects()
+        known = set(self.ctx.registered_dialect_names)
+        for name, factory in get_all_dialects().items():
+            if name not in known:
+                self.ctx.register_dialect(name, factory)
+
+    def register_all_passes(self) -> None:
+        """Register xDSL's passes, npuc's, and those of the loaded files."""
+        super().register_all_passes()
+        for name, factory in available_passes(self.load).items():
+            self.register_pass(name, factory)
+
+    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
+        """Parse a part of the input; of IR, after a look at its strings, with the place of each operation."""
+        data, name = chunk.read(), self.get_input_name()
+        text = data.decode()
+        self.sources = SourceTexts({name: "\n" * start_offset + text})
+        if file_extension != "mlir":
+            return super().parse_chunk(BytesIO(data), file_extension, start_offset)
+        check_strings(text, name)
+        implicit = not self.args.no_implicit_module
+        return parse_part(self.ctx, text, name, before=start_offset, implicit_module=implicit)
+
+    def setup_pipeline(self) -> None:
+        """Read the pipeline with npuc's messages, and keep what the tool does between passes, after npuc's verifier."""
+        text, self.args.passes = self.args.passes, ""
+        super().setup_pipeline()
+        usual = self.pipeline.callback
+
+        def between(previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
+            # Whoever asks for the tool's own diagnostics gets them.
+            if not (self.args.disable_verify or self.args.verify_diagnostics):
+                verify_module(module, self.sources, after=None if previous is None else previous.name)
+            if usual is not None:
+                usual(previous, module, following)
+
+        self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), between)
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        """Run the pipeline; what a pass raises that is no message of xDSL's becomes one of npuc's."""
+        with self.sources.quoted(), Foreign(_translate):
+            super().apply_passes(prog)
+
+    def register_all_frontends(self) -> None:
+        """Besides IR, the network language is read."""
+        super().register_all_frontends()
+        self.available_frontends["dsl"] = self._read_network
+
+    def _read_network(self, stream: IO[bytes]) -> ModuleOp:
+        return read_source(stream.read().decode(), format="dsl", filename=self.get_input_name())
+
+    def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
+        """The tool's options, under npuc's name."""
+        arg_parser.prog = "npuc opt"
+        super().register_all_arguments(arg_parser)
+
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        """The input in parts. Raises `UsageError` for a suffix that is not read."""
+        name = self.args.input_file
+        suffix = os.path.splitext(name)[1].removeprefix(".") if name else "mlir"
+        if not self.args.frontend and suffix not in self.available_frontends:
+            known = ", ".join(f".{suffix}" for suffix in self.available_frontends)
+            raise UsageError(f"cannot tell what '{name}' is by its suffix", hint=f"known: {known}")
+        return super().prepare_input()
+
+
+def _translate(error: BaseException) -> NpucError:
+    """What a pass raises other than a message, which is raised as it is, as the failure of a pass."""
+    if isinstance(error, DiagnosticException):
+        raise error
+    return SourceError(f"a pass of the pipeline failed: {summary(error)}", hint="npuc opt --debug shows where")
+
+
+def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:
+    """
+    Run the tool on command line arguments.
+
+    What the input breaks becomes a `SourceError`, a wrong call a `UsageError`.
+    """
+    checked = Attribute.__post_init__
+    try:
+        OptTool(arguments, load).run()
+    except ParseError as e:
+        place = e.span.get_location()
+        location = Location(place.file, place.line, place.col)
+        hint = e.hint if isinstance(e, BarePromise) else None
+        raise SourceError(e.msg.strip(), location=location, hint=hint, source_line=_line_of(e)) from e
+    except ArgSpecParseError as e:
+        raise UsageError(str(e).strip().splitlines()[-1].strip(" ^|")) from e
+    except DiagnosticException as e:
+        raise SourceError(str(e).strip().partition("\n")[0]) from e
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise UsageError(f"cannot open '{e.filename}': {e.strerror}") from e
+    except UnicodeDecodeError as e:
+        raise SourceError(f"the input is not UTF-8 text: byte 0x{e.object[e.start]:02x} at offset {e.start}") from e
+    finally:
+        # --disable-verify turns off the checks of attributes for the whole process.
+        Attribute.__post_init__ = checked
+
+
+def _line_of(error: ParseError) -> str:
+    """The text of the line that a parse error is about."""
+    content = error.span.input.content
+    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
+    start = text.rfind("\n", 0, error.span.start) + 1
+    return text[start:].partition("\n")[0]

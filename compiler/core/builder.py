@@ -1,0 +1,277 @@
+"""
+The builder through which every frontend makes a program: one function of `train` operations with named arguments.
+
+    b = GraphBuilder("mlp")
+    x = b.input("x", TensorType(f32, [64, 784]))
+    with b.at("fc1", location):
+        h = linear(b, x, 512)                       # a language function of npuc.compiler.layers
+    module = b.finish(loss=loss, outputs=[("h", h)], optimizer=Optimizer("sgd", {"lr": 0.1}))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeVar
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+
+from npuc.compiler.core.errors import Location
+from npuc.compiler.core.options import MAX_OPS
+from npuc.dialects.blocks import gather, loose_argument, needed
+from npuc.dialects.provenance import Role, role_attr, source_location
+from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.train.arithmetic import constant
+from npuc.dialects.train.base import encode
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class TooManyOps(Exception):
+    """The program grew beyond the limit on operations."""
+
+    def __init__(self, limit: int):
+        super().__init__(f"the network has more than {limit:,} operations")
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """An optimizer by name with its hyperparameters and flags; `npuc.compiler.layers.optimizer` knows the names."""
+
+    kind: str
+    options: Mapping[str, float | bool] = field(default_factory=dict[str, "float | bool"])
+
+
+@dataclass
+class _Argument:
+    value: BlockArgument
+    attributes: dict[str, Attribute]
+    update: SSAValue | None = None
+
+
+class GraphBuilder:
+    """
+    Builds the forward function of a network.
+
+    `training` tells layers whether to build the form for training (batch statistics, dropout) or for inference.
+    `max_ops` limits the number of operations; beyond it TooManyOps is raised.
+    """
+
+    def __init__(self, name: str, *, training: bool = True, max_ops: int = MAX_OPS):
+        self.name = name
+        self.training = training
+        self.max_ops = max_ops
+        self._ops: list[Operation] = []
+        self._arguments: list[_Argument] = []
+        self._by_value: dict[SSAValue, _Argument] = {}
+        self._step: SSAValue | None = None
+        self._layer = ""
+        self._location: Location | None = None
+        self._frozen = False
+        self._layer_attr: StringAttr = StringAttr("")
+        self._location_attr: LocationAttr = source_location("-", 1, 1)
+        self._names: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        self._seeds = 0
+        self.op_count = 0
+
+    # the layer under construction
+
+    @property
+    def layer(self) -> str:
+        """The name of the layer under construction."""
+        return self._layer
+
+    @contextmanager
+    def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> Generator[None]:
+        """Name the layer and place of what is built inside; `frozen` keeps its parameters from being trained."""
+        saved = (self._layer, self._location, self._frozen, self._layer_attr, self._location_attr)
+        self._layer, self._location = layer, location
+        self._frozen = self._frozen or frozen
+        self._layer_attr = StringAttr(layer)
+        if location is not None:
+            self._location_attr = source_location(location.file, location.line, location.col)
+        try:
+            yield
+        finally:
+            self._layer, self._location, self._frozen, self._layer_attr, self._location_attr = saved
+
+    def emit(self, op: OpT, *, role: Role = Role.FORWARD) -> OpT:
+        """Append an operation; it gets the current layer, the role and the location."""
+        self.claim(1)
+        op.attributes["layer"] = self._layer_attr
+        if role is not Role.FORWARD:
+            op.attributes["role"] = role_attr(role)
+        op.location = self._location_attr
+        self._ops.append(op)
+        return op
+
+    def claim(self, values: int) -> None:
+        """Count what is about to be made as so many operations: the parts of a tensor, a parameter without a layer."""
+        self.op_count += values
+        if self.op_count > self.max_ops:
+            raise TooManyOps(self.max_ops)
+
+    def constant(self, type: Tensor, value: float) -> SSAValue:
+        """A tensor filled with one value."""
+        return self.emit(constant(type, value)).out
+
+    def next_seed(self) -> int:
+        """A number that no other random operation of the network has."""
+        self._seeds += 1
+        return self._seeds
+
+    # arguments
+
+    def _argument(self, type: Tensor, attributes: dict[str, Attribute], hint: str) -> SSAValue:
+        value = loose_argument(type, self._location_attr, hint)
+        argument = _Argument(value, attributes)
+        self._arguments.append(argument)
+        self._by_value[value] = argument
+        return value
+
+    def unique(self, name: str) -> str:
+        """The name, with a number where it is taken; it is then taken too."""
+        candidate, number = name, self._numbers.get(name, 2)
+        while candidate in self._names:
+            candidate, number = f"{name}_{number}", number + 1
+        self._numbers[name] = number
+        self._names.add(candidate)
+        return candidate
+
+    def input(self, name: str, type: Tensor, *, labels: bool = False) -> SSAValue:
+        """An input of the network, or its labels."""
+        attributes: dict[str, Attribute] = {"train.input": StringAttr(name)}
+        if labels:
+            attributes["train.labels"] = UnitAttr()
+        self._names.add(name)
+        return self._argument(type, attributes, name)
+
+    def param(
+        self,
+        suffix: str,
+        shape: Sequence[int],
+        element: Attribute,
+        *,
+        fill: float | None = None,
+        bound: float | None = None,
+        frozen: bool = False,
+    ) -> SSAValue:
+        """
+        A trained parameter named `<layer>.<suffix>` (the layer alone if the suffix is empty).
+
+        It starts as `fill` everywhere, or uniformly random in [-bound, bound]; by default bound = 1 / sqrt(fan-in),
+        the fan-in being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out,
+        in, …] kernel.
+        """
+        name = self.unique(f"{self._layer}.{suffix}" if suffix else self._layer)
+        attributes: dict[str, Attribute] = {"train.param": StringAttr(name)}
+        if fill is not None:
+            attributes["train.fill"] = encode(float(fill))
+        else:
+            attributes["train.bound"] = encode(_fan_in(shape) ** -0.5 if bound is None else float(bound))
+        if frozen or self._frozen:
+            attributes["train.frozen"] = UnitAttr()
+        return self._argument(tensor_of(element, shape), attributes, name)
+
+    def stat(self, suffix: str, shape: Sequence[int], element: Attribute, *, fill: float) -> SSAValue:
+        """A running statistic named `<layer>.<suffix>`, at first `fill`; `update` gives its next value."""
+        name = self.unique(f"{self._layer}.{suffix}")
+        attributes: dict[str, Attribute] = {"train.stat": StringAttr(name), "train.fill": encode(float(fill))}
+        return self._argument(tensor_of(element, shape), attributes, name)
+
+    def step(self) -> SSAValue:
+        """The number of steps done so far: one scalar i64 state of the whole network."""
+        if self._step is None:
+            attributes: dict[str, Attribute] = {"train.state": StringAttr("step"), "train.fill": encode(0.0)}
+            self._step = self._argument(tensor_of(i64, ()), attributes, "step")
+        return self._step
+
+    def update(self, argument: SSAValue, new: SSAValue) -> None:
+        """`new` is the value of a statistic after this step."""
+        self._by_value[argument].update = new
+
+    # the finished program
+
+    def finish(
+        self,
+        *,
+        loss: SSAValue | None,
+        outputs: Sequence[tuple[str, SSAValue]],
+        optimizer: Optimizer | None,
+        gradients: Sequence[tuple[SSAValue, SSAValue]] = (),
+    ) -> ModuleOp:
+        """
+        The module with the one function built so far. The builder must not be used afterwards.
+
+        Results are the loss, the new statistics, the gradients (pairs of a parameter and what was built for it; only
+        where the program holds its own gradients), the outputs. Operations that none of them needs are removed, and so
+        are arguments that are not used then.
+        """
+        values: list[SSAValue] = []
+        result_attrs: list[dict[str, Attribute]] = []
+        if loss is not None:
+            values.append(loss)
+            result_attrs.append({"train.loss": UnitAttr()})
+        updates = [a for a in self._arguments if a.update is not None and self.training]
+        new = [a.update for a in updates if a.update is not None]
+        results = [*values, *new, *(value for _, value in (*gradients, *outputs))]
+        ops, used = needed(self._ops, results)
+        self._arguments = [a for a in self._arguments if a.value in used]
+        number: dict[SSAValue, int] = {a.value: i for i, a in enumerate(self._arguments)}
+        for argument in updates:
+            if argument.update is not None:
+                values.append(argument.update)
+                result_attrs.append({"train.updates": IntegerAttr(number[argument.value], i64)})
+        for parameter, value in gradients:
+            values.append(value)
+            result_attrs.append({"train.gradient": IntegerAttr(number[parameter], i64)})
+        for name, value in outputs:
+            values.append(value)
+            result_attrs.append({"train.output": StringAttr(name)})
+        body = gather([a.value for a in self._arguments], [*ops, ReturnOp(*values)])
+        function = FuncOp(
+            self.name,
+            FunctionType.from_lists([a.type for a in body.args], [v.type for v in values]),
+            Region(body),
+            arg_attrs=ArrayAttr([DictionaryAttr(a.attributes) for a in self._arguments]),
+            res_attrs=ArrayAttr([DictionaryAttr(a) for a in result_attrs]),
+        )
+        if optimizer is not None:
+            function.attributes["train.optimizer"] = _optimizer_attr(optimizer)
+        return ModuleOp([function])
+
+
+def function_name(text: str, what: str) -> str:
+    """A text as the name of a function; `what` stands before one that is none or begins with a digit."""
+    name = re.sub(r"[^A-Za-z0-9_]", "_", text).strip("_")
+    return name if name and not name[0].isdigit() else f"{what}_{name}".rstrip("_")
+
+
+def _optimizer_attr(optimizer: Optimizer) -> DictionaryAttr:
+    entries: dict[str, Attribute] = {"kind": StringAttr(optimizer.kind)}
+    for name, value in sorted(optimizer.options.items()):
+        if value is not False:
+            entries[name] = UnitAttr() if value is True else encode(float(value))
+    return DictionaryAttr(entries)
+
+
+def _fan_in(shape: Sequence[int]) -> int:
+    if len(shape) < 2:
+        return max(1, prod(shape))
+    return max(1, shape[0] if len(shape) == 2 else prod(shape[1:]))

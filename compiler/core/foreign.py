@@ -1,0 +1,40 @@
+"""
+Where code that is not npuc's runs: whatever it raises becomes one error that says whose it was.
+
+    with Foreign(lambda error: UsageError(f"{path}: {error}")):
+        exec(user_code)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+from npuc.compiler.core.errors import NpucError
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """
+    A context in which any `Exception` but npuc's own, and an exit, is replaced by what `translate` makes of it.
+
+    An interrupt passes.
+    """
+
+    translate: Callable[[BaseException], NpucError]
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception | SystemExit) and not isinstance(error, NpucError):
+            raise self.translate(error) from error
+
+
+def summary(error: BaseException) -> str:
+    """An exception in one line: its class and the first line of its text."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,119 @@
+"""
+Checking a program: every operation's verifier, every message, at its place in the source.
+
+`ModuleOp.verify` stops at the first mistake and prints the whole module with it; `verify_module` reports up to
+`MAX_ERRORS` of them, one line each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.compiler.core.errors import Location, NpucError, SourceError, SourceErrors
+from npuc.dialects.alike import likeness
+from npuc.dialects.distributed.signature import sharding_problems
+from npuc.dialects.npu.resident import ElsewhereError
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.train.signature import signature_problems
+
+MAX_ERRORS = 20
+
+
+@dataclass
+class SourceTexts:
+    """The texts of source files by name, for the lines that errors are about. Files not given are read when needed."""
+
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+
+    def line(self, location: Location) -> str | None:
+        """The line that `location` names, or None when its file cannot be read."""
+        if location.file not in self.texts:
+            try:
+                file = Path(location.file)
+                self.texts[location.file] = file.read_text(encoding="utf-8-sig") if file.is_file() else ""
+            except (OSError, ValueError):
+                self.texts[location.file] = ""
+        lines = self.texts[location.file].splitlines()
+        return lines[location.line - 1] if 0 < location.line <= len(lines) else None
+
+    @contextmanager
+    def quoted(self) -> Generator[None]:
+        """Errors that come from inside get the lines that they are about: a backend knows places, but no texts."""
+        try:
+            yield
+        except NpucError as e:
+            for error in (e, *e.errors) if isinstance(e, SourceErrors) else (e,):
+                if error.location is not None and error.source_line is None:
+                    error.source_line = self.line(error.location)
+            raise
+
+
+def location_of(part: Operation | BlockArgument) -> Location | None:
+    """The place in the source that an operation or an argument came from, or None where it is unknown."""
+    loc = part.location
+    if isinstance(loc, FileLineColLoc):
+        return Location(loc.filename.data, loc.line.data, loc.column.data)
+    return None
+
+
+def error_at(op: Operation, message: str, sources: SourceTexts, hint: str | None = None) -> SourceError:
+    """An error about an operation, at its place in the source; the layer is named where the place is unknown."""
+    location = location_of(op)
+    if location is None:
+        layer = layer_of(op)
+        return SourceError(f"{message}{f' (layer {layer})' if layer else ''}", hint=hint)
+    return SourceError(message, location=location, hint=hint, source_line=sources.line(location))
+
+
+def raise_all(errors: list[SourceError]) -> None:
+    """Raise the errors found, if any, as one."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise SourceErrors(errors)
+
+
+def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None = None) -> None:
+    """
+    Check the invariants of every operation, of operations that are alike once.
+
+    Raises `SourceErrors` with a message for each that is broken. `after` names the pass that just ran, whose fault it
+    then is.
+    """
+    errors: list[SourceError] = []
+    blame = "" if after is None else f" (after pass '{after}')"
+    right: set[Hashable] = set()
+    for op in module.walk():
+        kind = likeness(op)
+        if kind in right:
+            continue
+        try:
+            op.verify_()
+        except VerifyException as e:
+            culprit = e.op if isinstance(e, ElsewhereError) else op
+            errors.append(error_at(culprit, f"'{culprit.name}' {e}{blame}", sources))
+            if len(errors) == MAX_ERRORS:
+                break
+        else:
+            if kind is not None:
+                right.add(kind)
+    if not errors:
+        for func in module.ops:
+            if isinstance(func, FuncOp) and not func.is_declaration:
+                problems = [*signature_problems(func)] or [*sharding_problems(func)]
+                errors += [error_at(func, f"{problem}{blame}", sources) for problem in problems]
+    raise_all(errors)
+
+
+def require_function(module: ModuleOp) -> None:
+    """Raise `SourceError` for a module in which nothing is computed."""
+    if not any(isinstance(op, FuncOp) and not op.is_declaration for op in module.ops):
+        raise SourceError("the program has no function")

@@ -1,0 +1,107 @@
+"""
+Plans for unlike devices: groups by their rows, and what was found as the report's `parallel` object.
+
+The search is `compiler/analysis/sharding/heterogeneous/unequal_plan.py`; here are its names and its errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from npuc.compiler.analysis.sharding.graph.chain import Layer
+from npuc.compiler.analysis.sharding.graph.ways import WAYS
+from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet, fleet_of
+from npuc.compiler.analysis.sharding.heterogeneous.shared_step import step_of_chain
+from npuc.compiler.analysis.sharding.heterogeneous.shares import WHOLE, Step
+from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import Pair, Row, moved_in_all, plan_unequal, rows_of
+from npuc.compiler.analysis.sharding.search.planning import unique_names
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import Convention, Strategy
+from npuc.compiler.distributed.plan import ELEMENT_BYTES, exact_number, movement
+from npuc.compiler.report import Parallel, ParallelLevel, ParallelPair
+from npuc.hardware.kinds import WrongValue
+from npuc.hardware.network import groups_of
+from npuc.hardware.schema import KEYS
+
+OPS_PER_MAC = 2
+ACCPAR: Strategy = "accpar"
+TABLE2: Convention = "table2"
+
+
+def plan_unequal_chain(
+    chain: Sequence[Layer],
+    macs: Sequence[int],
+    devices: int,
+    strategy: str,
+    convention: str,
+    groups: Sequence[Mapping[str, object]],
+) -> Parallel:
+    """The plan of a chain of layers on groups of unlike devices. Raises `UsageError`."""
+    check_unequal(strategy, convention)
+    try:
+        rows = KEYS["network.groups"].kind.read(list(groups))
+    except WrongValue as e:
+        raise UsageError(f"groups: {e}") from None
+    assert isinstance(rows, list), "network.groups is read as a list"
+    fleet = fleet_of(groups_of(rows), devices)
+    step = step_of_chain(chain, macs, ELEMENT_BYTES, OPS_PER_MAC)
+    return unequal_plan(step, [layer.name for layer in chain], fleet, plan_unequal(step, fleet).best)
+
+
+def check_unequal(strategy: str, convention: str) -> None:
+    """Raise `UsageError` for what says nothing of unequal shares."""
+    if strategy == "accpar-joint":
+        raise UsageError(
+            "accpar-joint: found network.groups, expected devices that are all alike: what is below a pair of unlike "
+            "groups depends on its shares, so that the levels cannot be chosen together",
+            hint="accpar takes unequal shares level by level",
+        )
+    if strategy != ACCPAR:
+        raise UsageError(
+            f"{strategy}: found network.groups, expected devices that are all alike: it knows equal parts only",
+            hint="accpar takes unequal shares",
+        )
+    if convention != TABLE2:
+        raise UsageError(f"--convention {convention} says nothing of unequal shares", hint="use table2")
+
+
+def unequal_plan(step: Step, names: Sequence[str], fleet: Fleet, plan: Pair) -> Parallel:
+    """A plan as the report has it; `names` are those of the nodes."""
+    rows, named = list(rows_of(step, plan)), unique_names(names)
+    levels: list[ParallelLevel] = []
+    for number in range(fleet.devices.bit_length() - 1):
+        pairs = [_pair(row, named) for row in rows if row.level == number]
+        levels.append(
+            ParallelLevel(
+                level=f"H{number + 1}",
+                choices=pairs[0].choices,
+                elements=pairs[0].elements,
+                shares=pairs[0].shares,
+                pairs=pairs,
+            )
+        )
+    return Parallel(
+        strategy=ACCPAR,
+        convention=TABLE2,
+        devices=fleet.devices,
+        levels=levels,
+        total=movement(moved_in_all(rows), moved_in_all(rows) * step.element_bytes),
+        lower_bound_elements=None,
+        seconds=plan.step_seconds,
+    )
+
+
+def _pair(row: Row, names: Sequence[str]) -> ParallelPair:
+    ways, shares = row.pair.choice.ways.tolist(), row.pair.choice.shares.tolist()
+    return ParallelPair(
+        groups=list(row.groups),
+        count=row.count,
+        choices={name: WAYS[way] for name, way in zip(names, ways, strict=True)},
+        shares={
+            name: str(Fraction(share)) for name, way, share in zip(names, ways, shares, strict=True) if way != WHOLE
+        },
+        elements=exact_number(row.elements),
+        seconds=row.pair.seconds,
+        side_seconds=list(row.pair.sides),
+    )

@@ -1,0 +1,1 @@
+"""A request becomes a report or a run: read, lower, score; run, check."""

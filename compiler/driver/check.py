@@ -1,0 +1,210 @@
+"""
+Checking passes: run the program before and after each on random data, and name the pass that changed what it computes.
+
+    npuc check samples:lenet -D batch=2 -p "autodiff,lower-to-npu{conv=im2col}"
+
+The data are small integers, so that programs which keep integers must agree to the bit; see
+`npuc.compiler.interpreter.compare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.traits import IsTerminator
+
+from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, UsageError
+from npuc.compiler.core.options import Only
+from npuc.compiler.core.verify import SourceTexts, verify_module
+from npuc.compiler.driver.ir_trace import work_of
+from npuc.compiler.driver.passes import AUTODIFF, available_passes, read_pipeline, run_pipeline
+from npuc.compiler.driver.read import read_program
+from npuc.compiler.driver.run import RunOptions, compile_options, passes_to, stamp_default_target, types_of_run
+from npuc.compiler.interpreter.compare import Comparison, compare
+from npuc.compiler.interpreter.execute import argument_type, call, the_function
+from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import Array, Kind
+from npuc.dialects.npu.widths import widths_of
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import tensor_type
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, result_names
+from npuc.frontends.mlir import make_context
+from npuc.frontends.source import Source
+
+MAC_LIMIT = 20_000_000_000
+_SIZE_NAMES = ("batch", "image", "length", "tokens")
+
+
+@dataclass(frozen=True)
+class PassCheck:
+    """How the program after a pass compares with the one before: the pass as text, and the comparison."""
+
+    step: str
+    comparison: Comparison
+
+
+def check_program(
+    source: Source,
+    options: RunOptions,
+    *,
+    only: Only = None,
+    limit: int = MAC_LIMIT,
+    progress: Callable[[PassCheck], None] | None = None,
+) -> list[PassCheck]:
+    """
+    Check every pass of a pipeline (by default all of `opt_level` down to the level `npu`), in its order.
+
+    Of a layer table only the layers that `only` names are read; a network is checked whole. Raises `CheckError` that
+    names the first pass which breaks the program: its verifier, its execution or its values. Raises `UsageError` where
+    a run would take more than `limit` multiply-accumulates, `CapacityError` where a pass refuses what does not fit.
+    """
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, {**compile_options(options), "only": only}, sources)
+    stamp_default_target(module, options.get("hardware"), options.get("overrides"), options.get("precision"))
+    text = options.get("pipeline")
+    if text is None:
+        text = ",".join(passes_to(module, options.get("level") or "npu", options))
+    passes = read_pipeline(text, available_passes(options.get("load", ())))
+    passes = [*types_of_run(source, module, passes, options), *passes]
+    products = 3 if any(step.name == AUTODIFF for step in passes) else 1
+    _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
+    data = random_data(module, options.get("seed", 0))
+    before = run_results(module, data)
+    done: list[PassCheck] = []
+    for step in passes:
+        earlier = module.clone()
+        try:
+            run_pipeline(module, [step], make_context(), sources)
+            verify_module(module, sources, after=step.name)
+            _check_layers(step.name, earlier, module)
+            after = run_results(module, data)
+        except CapacityError:
+            # the program is right, and so is a pass that refuses it
+            raise
+        except NpucError as error:
+            raise CheckError(
+                f"pass '{step.name}' breaks the program: {error.message}", location=error.location, hint=error.hint
+            ) from error
+        comparison = compare(before, after)
+        if not comparison.equal and not comparison.exact:
+            comparison = compare(before, after, run_results(earlier, nudged(data)))
+        outcome = PassCheck(str(step), comparison)
+        if progress is not None:
+            progress(outcome)
+        if not outcome.comparison.equal:
+            raise CheckError(
+                _difference_text(outcome, before, after),
+                hint="npuc compile --print-after shows the program after each pass",
+            )
+        done.append(outcome)
+        before = after
+    return done
+
+
+def _check_layers(step: str, before: ModuleOp, after: ModuleOp) -> None:
+    """Raise `CheckError` if a pass made operations without a layer in a program where all had one."""
+    if _nameless(before):
+        return
+    lost = _nameless(after)
+    if lost:
+        raise CheckError(
+            f"it made {len(lost)} operations without a layer, the first {lost[0]}",
+            hint=f"in '{step}', npuc.dialects.provenance.derive gives an operation the layer and place of another",
+        )
+
+
+def _nameless(module: ModuleOp) -> list[str]:
+    named = (
+        op for op in module.walk() if op.name.startswith(("train.", "npu.", "dist.")) and not op.has_trait(IsTerminator)
+    )
+    return [op.name for op in named if not layer_of(op)]
+
+
+def _difference_text(outcome: PassCheck, before: dict[str, Array], after: dict[str, Array]) -> str:
+    name = outcome.comparison.name or ""
+    text = f"pass '{outcome.step}' changes the program: {name}"
+    if name not in after:
+        return f"{text} is no longer computed"
+    a, b = np.asarray(before[name], dtype=np.float64), np.asarray(after[name], dtype=np.float64)
+    if a.shape != b.shape:
+        return f"{text} has shape {list(a.shape)} before and {list(b.shape)} after"
+    place = np.unravel_index(np.argmax(np.abs(a - b)), a.shape)
+    where = f" at {[int(p) for p in place]}" if place else ""
+    return f"{text} is {float(a[place])!r} before and {float(b[place])!r} after{where}"
+
+
+def run_results(module: ModuleOp, data: dict[str, Array]) -> dict[str, Array]:
+    """
+    The results of a program on data by name: `loss`, `new NAME`, `gradient NAME`, `output NAME`.
+
+    Every float is computed in float64, so that programs differ by what they compute and not by how they round; of the
+    machine's accumulators only integer sums are seen.
+
+    An argument that `data` lacks, such as an optimizer state that a pass has added, is its initial value.
+    """
+    func = the_function(module)
+    arguments = arguments_of(func)
+    numbers = Numbers(double=True, accumulator_bits=widths_of(module).accumulator_bits)
+    values: list[Array] = []
+    for argument in arguments:
+        type = argument_type(func, argument)
+        value = data.get(argument.name)
+        if value is None:
+            value = np.full(type.get_shape(), argument.fill or 0.0)
+        values.append(numbers.hold(value, type.element_type))
+    return dict(zip(result_names(func), call(module, func, values, numbers), strict=True))
+
+
+def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:
+    """Small random integers for every argument; labels and indices in range, statistics and states not negative."""
+    func = the_function(module)
+    random = np.random.default_rng(seed)
+    data: dict[str, Array] = {}
+    for argument in arguments_of(func):
+        type = argument_type(func, argument)
+        limit = index_limit(func.body.block.args[argument.index])
+        if isinstance(type.element_type, IntegerType) or limit is not None:
+            data[argument.name] = random.integers(0, limit or 2, type.get_shape())
+        else:
+            low = 0 if argument.kind in (ArgumentKind.STAT, ArgumentKind.STATE) else -2
+            data[argument.name] = random.integers(low, 3, type.get_shape()).astype(np.float64)
+    return data
+
+
+def nudged(data: dict[str, Array]) -> dict[str, Array]:
+    """Data whose floats differ from the given ones by up to 64 units in the last place."""
+    random = np.random.default_rng(0)
+    factors = {name: 1 + random.uniform(-64, 64, a.shape) * np.finfo(np.float64).eps for name, a in data.items()}
+    return {name: a * factors[name] if a.dtype.kind == "f" else a for name, a in data.items()}
+
+
+def index_limit(value: SSAValue) -> int | None:
+    """How many values an argument may have that holds indices, also under other shapes; None if it holds none."""
+    element = tensor_type(value).element_type
+    limits: list[int] = []
+    pending = [value]
+    while pending:
+        for use in pending.pop().uses:
+            if isinstance(use.operation, TrainOp):
+                layer = get_layer(use.operation)
+                limit = layer.index_limit(use.operation, use.index)
+                limits += [] if limit is None else [limit]
+                if layer.kind in (Kind.VIEW, Kind.DATA, Kind.COMM):
+                    pending += [r for r in use.operation.results if tensor_type(r).element_type == element]
+    return min(limits, default=None)
+
+
+def _refuse_large(macs: int, limit: int, source: Source) -> None:
+    """Raise `UsageError` if running the program takes more than `limit` multiply-accumulates."""
+    if macs > limit:
+        sizes = " or ".join(f"-D {name}=…" for name in _SIZE_NAMES if name in source.text) or "a smaller network"
+        raise UsageError(
+            f"one run of the program takes {macs:,} MACs, the limit is {limit:,}",
+            hint=f"lower {sizes}, or raise --limit",
+        )

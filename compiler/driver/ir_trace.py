@@ -1,0 +1,90 @@
+"""
+What each pass did: the program after it, and how its work and cost changed.
+
+    // after lower-to-npu: 24 -> 19 operations (-20.8%), 104,726 MACs, 5,120 -> 4,480 vector operations (-12.5%)
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+
+from npuc.compiler.core.errors import NpucError
+from npuc.compiler.layers import get_layer
+from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.train.base import TrainOp
+
+if TYPE_CHECKING:
+    from npuc.backends.base import Backend
+    from npuc.compiler.core.options import Say
+    from npuc.hardware import Hardware
+
+Measures = dict[str, int | float]
+_COSTS = {"cycles": "cycles", "seconds": "s", "dram_read_bytes": "B read", "dram_write_bytes": "B written"}
+
+
+def work_of(module: ModuleOp) -> Measures:
+    """The operations, multiply-accumulates and vector operations of a program above the level of tiles."""
+    operations = macs = vector_ops = 0
+    for op in module.walk():
+        operations += op.name.startswith(("train.", "npu.", "dist."))
+        if isinstance(op, TrainOp):
+            work = get_layer(op).work(op)
+            macs, vector_ops = macs + work.macs, vector_ops + work.vector_ops
+        elif isinstance(op, ContractOp):
+            macs += op.nest.macs
+        elif isinstance(op, VectorOp):
+            vector_ops += op.ops
+    return {"operations": operations, "MACs": macs, "vector operations": vector_ops}
+
+
+def cost_of(module: ModuleOp, model: Backend, machine: Hardware) -> Measures:
+    """The cost of a program as it stands; nothing while the backend cannot score it."""
+    for op in module.walk():
+        if op.name not in ("builtin.module", "func.func", "func.return") and model.supports(op) is not None:
+            return {}
+    try:
+        totals = model.score(module, machine).totals
+    except NpucError:
+        return {}
+    found = {unit: totals[name] for name, unit in _COSTS.items()}
+    if totals.cycles is not None:
+        found["s"] = None
+    return {unit: value for unit, value in found.items() if isinstance(value, int | float)}
+
+
+@dataclass
+class Trace:
+    """Prints the program after the passes that are `wanted` (a name, or `all`); called after each pass."""
+
+    model: Backend
+    machine: Hardware
+    wanted: str
+    say: Say
+    before: Measures
+
+    def __call__(self, step: ModulePass, module: ModuleOp) -> None:
+        """Called after `step` has run."""
+        after = work_of(module) | cost_of(module, self.model, self.machine)
+        if self.wanted in ("all", step.name):
+            text = io.StringIO()
+            Printer(text).print_op(module)
+            self.say(f"// after {step}: {describe_change(self.before, after)}\n{text.getvalue()}")
+        self.before = after
+
+
+def describe_change(before: Measures, after: Measures) -> str:
+    """The measures of a program, each with its change from the one before, in one line."""
+    parts: list[str] = []
+    for unit, new in after.items():
+        old = before.get(unit)
+        if old is None or old == new:
+            parts.append(f"{new:,} {unit}")
+        else:
+            parts.append(f"{old:,} -> {new:,} {unit}" + (f" ({(new - old) / old:+.1%})" if old else ""))
+    return ", ".join(parts)

@@ -1,0 +1,298 @@
+"""
+Choosing and running the passes between a program and a backend, and showing what each did.
+
+Where `-p` says nothing, the passes of `-O` that the program still needs are run. `--only` drops the other layers as
+soon as the whole step exists, so that they are neither scheduled nor scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from npuc.backends.base import derives_backward, mapping_pass
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.analysis.memory.liveness import largest_at_peak
+from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
+from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
+from npuc.compiler.core.selection import keep_layers, patterns_of
+from npuc.compiler.core.verify import SourceTexts, location_of
+from npuc.compiler.driver.ir_trace import Trace, cost_of, work_of
+from npuc.compiler.driver.mapping_file import apply_mapping_file, asked_mapping, is_mapping_file
+from npuc.compiler.driver.passes import (
+    AUTODIFF,
+    LOWER,
+    SCHEDULE,
+    available_passes,
+    own_passes,
+    preset,
+    read_pipeline,
+    run_pipeline,
+    state_of,
+    with_objective,
+    write_pipeline,
+)
+from npuc.compiler.driver.precision import precision_of, precision_passes
+from npuc.compiler.transforms.autodiff import whole_step
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.train.signature import training_functions
+from npuc.frontends.mlir import make_context
+
+if TYPE_CHECKING:
+    from npuc.backends.base import Backend
+    from npuc.compiler.core.options import CompileOptions, Say
+    from npuc.hardware import Hardware
+
+MIB = 1 << 20
+PARALLELIZE = "parallelize"
+EXACT = "--exact-plan: where a plan is not proved, an integer program goes on, for minutes if need be"
+SHOWN = 4
+"""So many of the largest tensors a message names."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The passes that ran, and what is in memory before the one that leaves the `train` level; None: unknown."""
+
+    passes: list[ModulePass]
+    peak: Peak | None
+
+    @property
+    def precision(self) -> str:
+        """The float types that the program was given."""
+        return precision_of(self.passes)
+
+
+def lower(
+    module: ModuleOp,
+    model: Backend,
+    machine: Hardware,
+    options: CompileOptions,
+    sources: SourceTexts,
+    warnings: list[str],
+    say: Say,
+) -> Lowered:
+    """Run the passes that the options ask for, in place. Adds to `warnings`."""
+    objective = _objective(module, model, machine, options)
+    asked, load = options.get("pipeline"), options.get("load", ())
+    available = own_passes() if asked is None and not load else available_passes(load)
+    preset = [*parallel_passes(options, machine), *_preset(module, model, machine, options, objective, warnings)]
+    text = asked if asked is not None else ",".join(preset)
+    if options.get("exact_plan"):
+        say(EXACT)
+    passes = read_pipeline(text, available)
+    passes = [*precision_passes(module, passes, machine.get("precision", str), options, warnings), *passes]
+    mappers = _mapping_passes(model, machine, options, warnings)
+    if any(p.name == PARALLELIZE for p in passes):
+        _check_alike(machine)
+        if options.get("inference") and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
+            without_loss(module)  # a plan is of what there will be
+        from npuc.compiler.driver.work_times import stamp_times
+
+        stamp_times(module, model, machine, passes, options, sources, say)
+    trace = _trace([*passes, *mappers], module, model, machine, options, say)
+    context = make_context()
+    verify_each = options.get("verify_each", False)
+    patterns = patterns_of(options.get("only"))
+    peak: Peak | None = None
+    if patterns and not derives_backward(model):
+        whole = _through_autodiff(passes)
+        run_pipeline(module, passes[:whole], context, sources, verify_each=verify_each, observe=trace)
+        keep_layers(module, patterns)
+        run_pipeline(module, passes[whole:], context, sources, verify_each=verify_each, observe=trace)
+    else:
+        above = next((i for i, p in enumerate(passes) if p.name == LOWER), len(passes))
+        run_pipeline(module, passes[:above], context, sources, verify_each=verify_each, observe=trace)
+        peak = checked_peak(whole_step(module) if derives_backward(model) else module, machine)
+        run_pipeline(module, passes[above:], context, sources, verify_each=verify_each, observe=trace)
+    if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
+        (schedule,) = read_pipeline(with_objective(SCHEDULE, objective), available)
+        say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
+        run_pipeline(module, [schedule], context, sources, verify_each=verify_each, observe=trace)
+        passes.append(schedule)
+    if mappers:
+        file = asked_mapping(options)
+        contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
+        _warn_of_own(contracts, file, warnings)
+        if file is not None and is_mapping_file(file):
+            apply_mapping_file(module, file, warnings, write_pipeline(mappers))
+        if any(op.mapping_attr is None for op in contracts):
+            run_pipeline(module, mappers, context, sources, verify_each=verify_each, observe=trace)
+            passes += mappers
+    return Lowered(passes, peak)
+
+
+def _check_alike(machine: Hardware) -> None:
+    """Raise `CapacityError` for a machine of unlike devices: a program has one device's part for all of them."""
+    if machine.written("network.groups"):
+        raise CapacityError(
+            f"{machine.name} has network.groups, unlike devices: unequal parts are not lowered",
+            hint="npuc explain SOURCE --devices N --parallel accpar plans them; without network.groups parts are equal",
+        )
+
+
+def parallel_passes(options: CompileOptions, machine: Hardware) -> list[str]:
+    """The pass that shares the step among several devices, if there are several."""
+    devices, mesh = options.get("devices", 1), options.get("mesh")
+    if devices == 1 and mesh is None:
+        return []
+    strategy, capacity = options.get("parallel") or "hypar", machine.get("dram.capacity_mib", float)
+    size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
+    text = f"strategy={strategy} {size} convention={options.get('convention', 'table2')}"
+    objective = options.get("plan_objective", "bytes")
+    text += "" if objective == "bytes" else f" objective={objective}"
+    text += " zero=true" if options.get("zero") else ""
+    text += " exact=true" if options.get("exact_plan") else ""
+    text += "" if capacity is None or not strategy.endswith("joint") else f" memory_mib={capacity:g}"
+    return [f"{PARALLELIZE}{{{text}}}"]
+
+
+def _mapping_passes(
+    model: Backend, machine: Hardware, options: CompileOptions, warnings: list[str]
+) -> list[ModulePass]:
+    """What gives contractions without a mapping one, for a backend that wants mappings."""
+    asked = asked_mapping(options)
+    text = mapping_pass(model, machine, None if is_mapping_file(asked) else asked)
+    if text is None and asked is not None:
+        warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
+    return [] if text is None else read_pipeline(text, own_passes())
+
+
+def _warn_of_own(contracts: Sequence[ContractOp], asked: str | None, warnings: list[str]) -> None:
+    """Tell of a mapping that somebody asks for in vain, since the source has others: adds to `warnings`."""
+    own = list(dict.fromkeys(layer_of(op) for op in contracts if op.mapping_attr is not None))
+    if asked is None or not own:
+        return
+    if all(op.mapping_attr is not None for op in contracts):
+        warnings.append(f"all products have mappings of their own: {asked} changes nothing")
+    else:
+        more = f" and {len(own) - 1:,} more" if len(own) > 1 else ""
+        warnings.append(f"products of {own[0]}{more} have mappings of their own, which {asked} does not change")
+
+
+def without_loss(module: ModuleOp) -> None:
+    """Make the losses of a module mere results, so that nothing is trained."""
+    for func in training_functions(module):
+        if func.res_attrs is not None:
+            kept = [
+                {key: value for key, value in attrs.data.items() if key != "train.loss"} for attrs in func.res_attrs
+            ]
+            func.res_attrs = ArrayAttr(DictionaryAttr(attrs) for attrs in kept)
+
+
+def _through_autodiff(passes: Sequence[ModulePass]) -> int:
+    """The number of passes up to and with autodiff: after them the whole step exists."""
+    return max((i + 1 for i, p in enumerate(passes) if p.name == AUTODIFF), default=0)
+
+
+def _wants_schedules(model: Backend, machine: Hardware) -> bool:
+    from npuc.backends.base import needs_schedules
+
+    return model.level == "npu" and needs_schedules(model, machine)
+
+
+def _objective(module: ModuleOp, model: Backend, machine: Hardware, options: CompileOptions) -> str:
+    """What schedules minimise. Raises `UsageError` for energies that the machine does not say."""
+    objective = options.get("objective", "time")
+    objective = "time" if objective == "latency" else objective
+    if objective in ("energy", "edp") and _wants_schedules(model, machine):
+        facts = machine_of(module)
+        if facts is not None and facts.energy is None:
+            raise UsageError(
+                f"--objective {objective} needs energy.mac_pj, energy.spm_pj_per_byte and energy.dram_pj_per_byte",
+                hint="add them to the hardware file, or --set energy.mac_pj=N and so on",
+            )
+    return objective
+
+
+def _preset(
+    module: ModuleOp,
+    model: Backend,
+    machine: Hardware,
+    options: CompileOptions,
+    objective: str,
+    warnings: list[str],
+) -> list[str]:
+    state = state_of(module)
+    training = not options.get("inference")
+    if state.has_train and training and not state.has_loss and not state.is_step:
+        if options.get("inference") is False:
+            raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
+        warnings.append("the program has no loss: forward pass only")
+        training = False
+    if derives_backward(model):
+        if not training:
+            without_loss(module)
+        return []
+    if not _wants_schedules(model, machine):
+        return [name for name in preset(state, model.level, training=training, opt_level=0) if name != SCHEDULE]
+    level = options.get("opt_level")
+    if state.scheduled and (level is not None or state.unscheduled):
+        warnings.append("-O leaves the schedules that the source sets as they are")
+    return preset(state, model.level, training=training, opt_level=level, objective=objective)
+
+
+def _trace(
+    passes: Sequence[ModulePass],
+    module: ModuleOp,
+    model: Backend,
+    machine: Hardware,
+    options: CompileOptions,
+    say: Say,
+) -> Trace | None:
+    wanted = options.get("print_after")
+    if wanted is None:
+        return None
+    names = [p.name for p in passes]
+    if wanted != "all" and wanted not in names:
+        hint = did_you_mean(wanted, ["all", *names])
+        text = write_pipeline(passes) or "(empty)"
+        raise UsageError(f"--print-after {wanted}: the pipeline {text} has no such pass", hint=hint)
+    return Trace(model, machine, wanted, say, work_of(module) | cost_of(module, model, machine))
+
+
+def checked_peak(step: ModuleOp, machine: Hardware) -> Peak | None:
+    """
+    What is in memory at the peak of a step; None where there is no step at the `train` level.
+
+    Raises `CapacityError` for a step that takes more memory than a device has, where the machine says how much.
+    """
+    float_bytes = machine.get("memory.element_bytes", int)
+    peak, capacity = peak_of_module(step, float_bytes), machine.get("dram.capacity_mib", float)
+    if capacity is None or peak is None or peak.memory.peak_bytes <= capacity * MIB:
+        return peak
+    taken = peak.memory.peak_bytes / MIB
+    shown = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in largest_at_peak(step, float_bytes, SHOWN))
+    raise CapacityError(
+        f"the step takes up to {taken:,.1f} MiB, in {peak.memory.layer}; {machine.name} has "
+        f"{capacity:,.1f} MiB, {taken - capacity:,.1f} MiB too little; most take {shown}",
+        hint="a smaller batch, more --devices (--zero keeps parameters in parts), or the pass recompute",
+    )
+
+
+def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> None:
+    """Raise `CapacityError` for a schedule that promises more SPM than the machine has, where promises count."""
+    promises: list[tuple[Operation, int]] = []
+    for op in module.walk():
+        spm = op.spm if isinstance(op, InterleaveOp) else op.schedule.spm if isinstance(op, ContractOp) else None
+        if spm is not None:
+            promises.append((op, spm))
+    facts = machine_of(module) if promises else None
+    if facts is None or facts.policy == "lru":
+        return
+    for op, promised in promises:
+        if promised > facts.spm_bytes:
+            location = location_of(op)
+            raise CapacityError(
+                f"the schedule says that it takes {promised:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,} "
+                "for a schedule",
+                location=location,
+                source_line=None if location is None else sources.line(location),
+                hint="a lower promise where its blocks take less, smaller steps, or a larger memory.spm_kib",
+            )

@@ -1,0 +1,217 @@
+"""
+Pass pipelines: the ones that `-O` stands for, reading one from text, running one.
+
+    passes = read_pipeline("autodiff,lower-to-npu{conv=im2col},schedule", available_passes())
+    run_pipeline(module, passes, make_context(), sources)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
+
+from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
+from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.options import DEFAULT_LEVEL, LEVELS
+from npuc.compiler.core.plugins import PassFactory, installed_passes, load_passes
+from npuc.compiler.core.verify import SourceTexts, verify_module
+from npuc.compiler.transforms import get_all_passes
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions
+
+UPSTREAM = ("canonicalize", "cse", "dce")
+AUTODIFF, LOWER, SCHEDULE = "autodiff", "lower-to-npu", "schedule"
+Observer = Callable[[ModulePass, ModuleOp], None]
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a program has come: what decides which passes are still needed."""
+
+    has_train: bool
+    has_loss: bool
+    is_step: bool
+    scheduled: int
+    unscheduled: int
+
+
+def state_of(module: ModuleOp) -> State:
+    """How far `module` has come."""
+    functions = list(training_functions(module))
+    has_train, scheduled, unscheduled = False, 0, 0
+    for op in module.walk():
+        if isinstance(op, ContractOp):
+            done = op.schedule_attr is not None
+            scheduled, unscheduled = scheduled + done, unscheduled + (not done)
+        elif op.name.startswith("train."):
+            has_train = True
+    return State(
+        has_train=has_train,
+        has_loss=any(has_loss(func) for func in functions),
+        is_step=any(is_differentiated(func) for func in functions),
+        scheduled=scheduled,
+        unscheduled=unscheduled,
+    )
+
+
+def preset(
+    state: State, level: str, *, training: bool, opt_level: int | None = None, objective: str = "time"
+) -> list[str]:
+    """
+    The passes that a program in `state` still needs before a backend of `level` can score it.
+
+    What `opt_level` does comes before the schedules, where contractions may be of a backward pass and none has a
+    schedule. Raises `UsageError` for a level that does not exist.
+    """
+    known = DEFAULT_LEVEL if opt_level is None else opt_level
+    if known not in LEVELS:
+        raise UsageError(
+            f"unknown optimisation level {opt_level!r}", hint=f"known: {', '.join(str(level) for level in LEVELS)}"
+        )
+    names: list[str] = []
+    if state.has_train and training and not state.is_step:
+        names.append(AUTODIFF)
+    if level == "npu" and (state.has_train or state.unscheduled > 0):
+        names += [LOWER] * state.has_train
+        backward = training or state.is_step or not state.has_train
+        steps = STEPS[known] if backward and not state.scheduled else ()
+        names += [with_objective(step, objective) for step in (*steps, SCHEDULE)]
+    return names
+
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("interleave{mode=zip}",),
+    ("interleave{mode=zip}", "rearrange{rule=published}"),
+    ("interleave{mode=best}",),
+)
+"""What each level of -O does with the contractions of the backward pass before the rest gets schedules."""
+
+
+def with_objective(step: str, objective: str) -> str:
+    """The text of a pass with an objective, which is `time` where nothing is said."""
+    if objective == "time":
+        return step
+    return f"{step[:-1]} objective={objective}}}" if step.endswith("}") else f"{step}{{objective={objective}}}"
+
+
+@cache
+def own_passes() -> Mapping[str, PassFactory]:
+    """npuc's passes and xDSL's clean-up passes by name."""
+    from xdsl.transforms import get_all_passes as get_upstream_passes
+
+    upstream = get_upstream_passes()
+    return MappingProxyType({**{name: upstream[name] for name in UPSTREAM}, **get_all_passes()})
+
+
+def available_passes(load: Sequence[str] = ()) -> dict[str, PassFactory]:
+    """
+    All passes by name: npuc's, xDSL's clean-up passes, those of installed distributions, those of the files in `load`.
+
+    Raises `UsageError` for a file that cannot be loaded and for a pass that takes the name of one of npuc's.
+    """
+    own = own_passes()
+    result = {**installed_passes(), **own}
+    for path in load:
+        for name, factory in load_passes(path).items():
+            if name in own:
+                raise UsageError(f"--load {path}: the name '{name}' is taken by a pass of npuc")
+            result[name] = factory
+    return dict(sorted(result.items()))
+
+
+def read_pipeline(text: str, available: Mapping[str, PassFactory]) -> list[ModulePass]:
+    """
+    The passes that a text names: `autodiff,lower-to-npu{conv=im2col},schedule`.
+
+    Raises `UsageError` for a text that does not parse, an unknown pass (with the nearest), an unknown or wrong option.
+    """
+    try:
+        specs = list(parse_pipeline(re.sub(r"\s*,\s*", ",", text.strip()))) if text.strip() else []
+    except ArgSpecParseError as e:
+        raise UsageError(f"pipeline '{text}' does not parse: {_reason(e)}", hint='for example "a,b{x=1 y=2,3}"') from e
+    return [_make(spec, available) for spec in specs]
+
+
+def _reason(error: ArgSpecParseError) -> str:
+    """The last line of the parser's message, which is what it wanted."""
+    lines = [line.strip(" ^|") for line in str(error).splitlines()]
+    return next((line for line in reversed(lines) if line), "wrong syntax")
+
+
+def _make(spec: ArgSpec, available: Mapping[str, PassFactory]) -> ModulePass:
+    if spec.name not in available:
+        raise UsageError(f"unknown pass '{spec.name}'", hint=did_you_mean(spec.name, list(available)))
+    found = available[spec.name]()
+    options = [f.name.replace("_", "-") for f in dataclasses.fields(found) if f.name != "name" and f.init]
+    for option in spec.parameters:
+        if option.replace("_", "-") not in options:
+            hint = did_you_mean(option, options) if options else f"'{spec.name}' has no options"
+            raise UsageError(f"pass '{spec.name}' has no option '{option}'", hint=hint)
+    with Foreign(lambda e: UsageError(f"pass '{spec.name}': {e if isinstance(e, ValueError) else summary(e)}")):
+        # Reading a specification resolves the types of all options, which takes longer than many a pass.
+        return found.from_spec(spec) if spec.parameters or found.required_fields() else found()
+
+
+def write_pipeline(passes: Sequence[ModulePass]) -> str:
+    """The text of a pipeline, which `read_pipeline` reads."""
+    return ",".join(str(p) for p in passes)
+
+
+def run_pipeline(
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    context: Context,
+    sources: SourceTexts,
+    *,
+    verify_each: bool = False,
+    observe: Observer | None = None,
+) -> None:
+    """
+    Run passes on a module, in place.
+
+    `observe` is called after each. What a pass finds wrong becomes a `SourceError` that names the pass; so does
+    anything that a pass from outside npuc raises.
+    """
+    for step in passes:
+        try:
+            with sources.quoted(), nullcontext() if _is_ours(step) else Foreign(_blame(step)):
+                step.apply(context, module)
+        except DiagnosticException as e:
+            raise SourceError(_first_line(step, e)) from e
+        if verify_each:
+            verify_module(module, sources, after=step.name)
+        if observe is not None:
+            observe(step, module)
+
+
+def _is_ours(step: ModulePass) -> bool:
+    return type(step).__module__.partition(".")[0] in ("npuc", "xdsl")
+
+
+def _blame(step: ModulePass) -> Callable[[BaseException], NpucError]:
+    def translate(error: BaseException) -> NpucError:
+        if isinstance(error, DiagnosticException):
+            return SourceError(_first_line(step, error))
+        return SourceError(f"pass '{step.name}' failed: {summary(error)}", hint="--debug shows where")
+
+    return translate
+
+
+def _first_line(step: ModulePass, error: DiagnosticException) -> str:
+    """What a pass said, under its name, without the module that xDSL adds to some messages."""
+    text = str(error).strip().partition("\n")[0]
+    if isinstance(error, VerifyException):
+        return f"pass '{step.name}' made an operation that breaks its rules: {text}"
+    return text if text.startswith(f"{step.name}:") else f"pass '{step.name}': {text}"

@@ -1,0 +1,76 @@
+"""
+The float types that a program is given before anything is priced: the pass `set-precision` in front of all others.
+
+A precision that somebody asks for holds or is refused. That of a machine holds where the program can have it: one that
+is lowered too far keeps its types, and is told of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from npuc.compiler.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.driver.run import RunOptions
+    from npuc.frontends.source import Source
+
+AS_WRITTEN, MIXED = "as-written", "mixed"
+
+
+def precision_passes(
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    machine: str | None,
+    options: CompileOptions | RunOptions,
+    warnings: list[str],
+) -> list[ModulePass]:
+    """
+    What gives a program its float types in front of `passes`: the options' precision, else that of the `machine`.
+
+    Nothing where `passes` say it themselves. Adds to `warnings`. Raises `UsageError` where they say something else than
+    the options.
+    """
+    from npuc.compiler.transforms.set_precision import SetPrecisionPass, functions_of, too_low
+
+    asked = options.get("precision")
+    precision = asked or machine or AS_WRITTEN
+    own = [step.to for step in passes if isinstance(step, SetPrecisionPass)]
+    if own:
+        if asked is not None and asked not in own:
+            raise UsageError(
+                f"--precision {asked}: the passes of -p have set-precision{{to={own[0]}}}", hint="leave out one of them"
+            )
+        return []
+    if precision == AS_WRITTEN:
+        return []
+    low = (too_low(func, precision) for func in functions_of(module)) if asked is None else iter(())
+    if (op := next((op for op in low if op is not None), None)) is not None:
+        warnings.append(
+            f"the program has {op.name}, whose types stay as written: not {precision}, the hardware's precision"
+        )
+        return []
+    return [SetPrecisionPass(precision)]
+
+
+def precision_of(passes: Sequence[ModulePass]) -> str:
+    """The float types that passes give a program."""
+    from npuc.compiler.transforms.set_precision import SetPrecisionPass
+
+    return next((step.to for step in reversed(passes) if isinstance(step, SetPrecisionPass)), AS_WRITTEN)
+
+
+def check_tables(source: Source, precision: str | None) -> None:
+    """Raise `UsageError` for mixed precision of a list of layers, which has no types and no network around them."""
+    from npuc.frontends.source import LISTS
+
+    if precision == MIXED and source.format in LISTS:
+        raise UsageError(
+            f"--precision mixed: {source.shown} lists products without types, each by itself",
+            hint="--precision bf16 makes all of their floats 16 bits wide",
+        )

@@ -1,0 +1,173 @@
+"""
+What the work of a step takes on one of many devices, for plans that are searched for time.
+
+A backend prices programs, so each node's work is priced in programs: in the first every node is shared in the first of
+its ways, in the next in the second, and so on; a few programs say what all nodes take in all of their ways. Their
+layers bear the nodes' numbers, so that each row of the report is some node's. This is exact where what a backend says
+of an operation depends on that operation; where it keeps tensors on the chip from one to the next, it is an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import fsum
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+
+from npuc.compiler.analysis.sharding.cost.terms import Pattern
+from npuc.compiler.analysis.sharding.cost.times import TIMES, Times, key_of, times_attr
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.search.goals import patterns_for_time
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.driver.mapping_file import asked_mapping, is_mapping_file
+from npuc.compiler.driver.passes import run_pipeline, write_pipeline
+from npuc.compiler.driver.precision import AS_WRITTEN
+from npuc.compiler.transforms.autodiff import differentiate
+from npuc.compiler.transforms.autodiff.undo import undo_autodiff
+from npuc.compiler.transforms.parallelize import ParallelizePass
+from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.dialects.distributed.mesh import Mesh
+from npuc.dialects.train.signature import arguments_of, is_differentiated, training_functions
+from npuc.frontends.mlir import make_context
+from npuc.hardware import Hardware
+from npuc.hardware.network import network_of
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from npuc.backends.base import Backend
+    from npuc.compiler.core.options import CompileOptions, Say
+    from npuc.compiler.core.verify import SourceTexts
+
+CAPACITY = "dram.capacity_mib"
+SLOW_SECONDS = 2.0
+"""Where a plan takes longer, progress is told."""
+
+
+def stamp_times(
+    module: ModuleOp,
+    model: Backend,
+    machine: Hardware,
+    passes: Sequence[ModulePass],
+    options: CompileOptions,
+    sources: SourceTexts,
+    say: Say,
+) -> None:
+    """
+    Write what work and messages take into the functions of `module`, if one of the passes will plan for time.
+
+    Raises `UsageError` where the machine has no network or the backend has no times.
+    """
+    found = [(n, p) for n, p in enumerate(passes) if isinstance(p, ParallelizePass) and p.objective == "time"]
+    if not found:
+        return
+    place, plan = found[0]
+    mapping = asked_mapping(options)
+    if mapping is not None and is_mapping_file(mapping):
+        raise UsageError(
+            f"--mapping {mapping} maps layers by their names, which a plan for time does not know",
+            hint="a dataflow's name (npuc list mappings), or --plan-objective bytes",
+        )
+    measure = _Measure(model, machine, plan, passes[place + 1 :], options, sources)
+    before = module.clone()
+    run_pipeline(before, passes[:place], make_context(), sources, verify_each=False, observe=None)
+    for number, func in enumerate(training_functions(module)):
+        func.attributes[TIMES] = times_attr(measure.times(before, number, say))
+
+
+def _name_by_nodes(func: FuncOp, network: Network) -> None:
+    """Give each operation the number of its node as its layer."""
+    both = zip(network.program.tasks, network.node_of, strict=True)
+    ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
+    for op, node in zip(ops, [node for task, node in both if not task.hub], strict=True):
+        op.attributes["layer"] = StringAttr("" if node is None else str(node))
+
+
+class _Measure:
+    """Prices programs of plans by a backend."""
+
+    def __init__(
+        self,
+        model: Backend,
+        machine: Hardware,
+        plan: ParallelizePass,
+        after: Sequence[ModulePass],
+        options: CompileOptions,
+        sources: SourceTexts,
+    ):
+        self.model = model
+        self.network = network_of(machine, backend=model.name)
+        # programs that are only priced may be larger than a device
+        self.machine = Hardware({key: value for key, value in machine.values.items() if key != CAPACITY})
+        self.plan = plan
+        self.options = options.copy()
+        self.options.update(
+            {
+                "pipeline": write_pipeline(after),
+                "precision": AS_WRITTEN,
+                "devices": 1,
+                "mesh": None,
+                "parallel": None,
+                "plan_objective": "bytes",
+                "exact_plan": False,
+                "only": None,
+                "print_after": None,
+                "verify_each": False,
+            }
+        )
+        self.sources = sources
+
+    def times(self, module: ModuleOp, number: int, say: Say) -> Times:
+        """What the work of one of a module's functions takes."""
+        base = module.clone()
+        func = list(training_functions(base))[number]
+        for other in list(training_functions(base)):
+            if other is not func:
+                other.detach()
+        whole = is_differentiated(func)
+        if whole:
+            undo_autodiff(func, self.plan.name)
+        mesh = Mesh(self.plan.sizes)
+        network, flows = self.plan.network_to_plan(func)
+        labels = patterns_for_time(network, self.plan.rule, len(mesh.sizes))
+        wanted = [list({key_of(pattern): pattern for pattern in own}.values()) for own in labels]
+        _name_by_nodes(func, network)
+        homes = {number: home.node for number, home in flows.homes.items()}
+        owners = {argument.name: homes.get(argument.index) for argument in arguments_of(func)}
+        rounds = max(map(len, wanted), default=0)
+        say(f"planning for time: {self.model.name} prices the work of {rounds:,} plans")
+        work: list[dict[str, float]] = [{} for _ in network.nodes]
+        rest, start = 0.0, monotonic()
+        for turn in range(rounds):
+            if turn and (spent := monotonic() - start) / turn > SLOW_SECONDS:
+                say(f"planning for time: {turn} of {rounds} plans, {spent:.0f} s so far")
+            patterns: list[Pattern] = [own[min(turn, len(own) - 1)] for own in wanted]
+            step = base.clone()
+            (own_func,) = training_functions(step)
+            spread(own_func, network, flows, patterns, mesh)
+            if whole:
+                differentiate(own_func)
+            seconds = self._seconds(step, owners)
+            rest = fsum(seconds.get(None, ()))
+            for node, pattern in enumerate(patterns):
+                work[node][key_of(pattern)] = fsum(seconds.get(node, ()))
+        return Times(self.network.levels, self.machine.get("memory.element_bytes", int), tuple(work), rest)
+
+    def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:
+        """Seconds of a program's work by node; those of an update are its parameter's."""
+        from npuc.compiler.driver.lower import lower
+
+        lower(module, self.model, self.machine, self.options, self.sources, [], lambda _: None)
+        found: dict[int | None, list[float]] = {}
+        rows = self.model.score(module, self.machine).ops
+        if all(row.seconds is None for row in rows):
+            raise UsageError(f"--plan-objective time: the backend '{self.model.name}' says no times here")
+        for row in rows:
+            node = int(row.name) if row.name.isdecimal() else owners.get(row.name)
+            # what a backend does not model counts for nothing, as in its totals
+            found.setdefault(node, []).append(row.repeat * (row.seconds or 0.0))
+        return found

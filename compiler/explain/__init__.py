@@ -1,0 +1,1 @@
+"""How plans for many devices come about: what `npuc explain --devices` shows."""

@@ -1,0 +1,88 @@
+"""
+A plan of unequal shares for a network on unlike devices.
+
+    report = explain_unequal(open_source("samples:vgg_a"), {"devices": 4, "parallel": "accpar"}, hardware)
+
+The search is `compiler/analysis/sharding/heterogeneous/unequal_plan.py`; here are the program and its names.
+"""
+
+from __future__ import annotations
+
+from npuc.compiler.analysis.sharding.heterogeneous.fleet import fleet_of
+from npuc.compiler.analysis.sharding.heterogeneous.shared_step import step_of_network
+from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import plan_unequal
+from npuc.compiler.analysis.sharding.search.planning import unique_names
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.distributed.heterogeneous import OPS_PER_MAC, check_unequal, unequal_plan
+from npuc.compiler.driver.compile import check_options
+from npuc.compiler.driver.passes import run_pipeline
+from npuc.compiler.driver.precision import precision_passes
+from npuc.compiler.driver.read import plain_defines, read_program
+from npuc.compiler.driver.score import network_name, version
+from npuc.compiler.explain.plan import Choose, forward_function
+from npuc.compiler.report.heterogeneous import DeviceGroup, UnequalReport
+from npuc.compiler.transforms.parallelize import network_for
+from npuc.frontends.mlir import make_context
+from npuc.frontends.source import Source
+from npuc.hardware import Hardware
+from npuc.hardware.network import groups_of
+
+
+def explain_unequal(
+    source: Source, options: CompileOptions, machine: Hardware, choose: Choose | None = None
+) -> UnequalReport:
+    """
+    The plan of a network for `devices` in the groups of a machine: all layers, or that one. Raises `NpucError`s.
+
+    Elements have the bytes of their types, or as many as the machine says of floats (`memory.element_bytes`), and a
+    multiply-accumulate as many operations (`compute.ops_per_mac`).
+    """
+    with without_cycle_collection():
+        return _explain_unequal(source, options, machine, choose)
+
+
+def _explain_unequal(
+    source: Source, options: CompileOptions, machine: Hardware, choose: Choose | None
+) -> UnequalReport:
+    check_options(options)
+    if (mesh := options.get("mesh")) is not None:
+        raise UsageError(
+            f"--mesh {mesh}: found network.groups, expected --devices N: unlike devices are shared in two sides each",
+            hint="leave out --mesh, or network.groups",
+        )
+    check_unequal(options.get("parallel") or "hypar", options.get("convention", "table2"))
+    rows = machine.require("network.groups", backend="explain")
+    assert isinstance(rows, list), "network.groups is read as a list"
+    fleet = fleet_of(groups_of(rows), options.get("devices", 1))
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, options, sources)
+    types = precision_passes(module, [], machine.get("precision", str), options, [])
+    run_pipeline(module, types, make_context(), sources)
+    network, flows = network_for(forward_function(module, sources))
+    step = step_of_network(
+        network,
+        flows,
+        machine.get("memory.element_bytes", int),
+        machine.get("compute.ops_per_mac", int) or OPS_PER_MAC,
+    )
+    names = unique_names([node.name for node in network.nodes])
+    weighted = [number for number, node in enumerate(network.nodes) if node.kind is not None]
+    shown = weighted if choose is None else [choose(names)]
+    found = plan_unequal(step, fleet)
+    return UnequalReport(
+        npuc=version(),
+        source=source.shown,
+        network=network_name(module),
+        defines=plain_defines(options.get("defines")),
+        groups=[
+            DeviceGroup(devices=fleet.each, tflops=float(row["tflops"]), gb_per_s=float(row["gb_per_s"]))
+            for row in rows
+        ],
+        layers=[names[number] for number in shown],
+        parallel=unequal_plan(step, names, fleet, found.best),
+        equal_seconds=found.equal.step_seconds,
+        data_parallel_seconds=found.data_parallel.step_seconds,
+    )

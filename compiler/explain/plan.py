@@ -1,0 +1,187 @@
+"""
+How the plan of a program on many devices comes about, layer by layer.
+
+    report = explain_plan(open_source("samples:bert_base"), {"devices": 16, "parallel": "hypar"})
+
+The analysis is `compiler/analysis/sharding/search/explained.py`; here are the program, names and errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+
+from npuc.backends.base import DEFAULT, get_backend
+from npuc.compiler.analysis.sharding.cost.terms import Pattern
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.reference.strategies import has_cuts, names_three_types
+from npuc.compiler.analysis.sharding.search.explained import Explainer, Other, Part
+from npuc.compiler.analysis.sharding.search.planning import Planned, unique_names
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.verify import SourceTexts, error_at
+from npuc.compiler.distributed.plan import CUTS_SHOWN, TYPES_SHOWN, exact_number, movement
+from npuc.compiler.driver.compile import check_options
+from npuc.compiler.driver.lower import parallel_passes, without_loss
+from npuc.compiler.driver.passes import own_passes, read_pipeline, run_pipeline
+from npuc.compiler.driver.precision import precision_passes
+from npuc.compiler.driver.read import plain_defines, read_program
+from npuc.compiler.driver.run import stamp_default_target
+from npuc.compiler.driver.score import machine_for, network_name, version
+from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
+from npuc.compiler.transforms.autodiff.undo import undo_autodiff
+from npuc.compiler.transforms.parallelize import ParallelizePass, float_bytes_of
+from npuc.compiler.transforms.parallelize.divisible import check_divides
+from npuc.dialects.distributed import Mesh, mesh_of
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import is_differentiated, training_functions
+from npuc.frontends.mlir import make_context
+from npuc.frontends.source import Source
+from npuc.hardware import Hardware
+
+Choose = Callable[[Sequence[str]], int]
+"""The number of the layer that is meant, of the names of all."""
+
+
+def explain_plan(source: Source, options: CompileOptions, choose: Choose | None = None) -> PlanReport:
+    """
+    The plan of a network for `devices` by the strategy `parallel` under a `convention`: all layers, or that one.
+
+    It is that of a program: a cut that does not go even is refused as by `npuc compile`. What is best where all else
+    adapts is said of a single layer, and of all where it is found exactly. Raises `NpucError`s.
+    """
+    with without_cycle_collection():
+        return _explain_plan(source, options, choose)
+
+
+def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None) -> PlanReport:
+    check_options(options)
+    if options.get("plan_objective") == "time":
+        raise UsageError(
+            "a plan for time is searched by npuc compile: explained are plans for bytes and for memory",
+            hint="--plan-objective bytes",
+        )
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, options, sources)
+    machine = machine_for(get_backend(DEFAULT), options, lambda _: None, source.format)
+    stamp_default_target(module, options.get("hardware"), options.get("overrides"), options.get("precision"))
+    types = precision_passes(module, [], machine.get("precision", str), options, [])
+    run_pipeline(module, types, make_context(), sources)
+    func = forward_function(module, sources)
+    if options.get("inference"):
+        without_loss(module)
+    width = float_bytes_of(module)
+    network, flows, planned = _planned(func, width, options, machine, sources)
+    explainer = Explainer(network, flows, planned, width)
+    names = unique_names([node.name for node in network.nodes])
+    numbers = range(len(names)) if choose is None else [choose(names)]
+    writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow(), alone=choose is not None)
+    bound = planned.bound
+    return PlanReport(
+        npuc=version(),
+        source=source.shown,
+        network=network_name(module),
+        defines=plain_defines(options.get("defines")),
+        strategy=planned.strategy,
+        convention=planned.convention,
+        devices=prod(planned.sizes),
+        total=movement(planned.total, explainer.bytes),
+        lower_bound_elements=None if bound is None else exact_number(bound),
+        sources=[writer.part(part) for part in explainer.sources()],
+        layers=[writer.layer(number) for number in numbers],
+        training=network.program.trains,
+    )
+
+
+def _planned(
+    func: FuncOp, width: int | None, options: CompileOptions, machine: Hardware, sources: SourceTexts
+) -> tuple[Network, Flows, Planned]:
+    """The plan that compiling with these options takes, by the pass that takes it. Raises what it raises."""
+    (step,) = read_pipeline(",".join(parallel_passes(options, machine)), own_passes())
+    assert isinstance(step, ParallelizePass)
+    with sources.quoted():
+        network, flows, planned = step.plan(func, width)
+        check_divides(func, network, planned.patterns, Mesh(planned.sizes))
+    return network, flows, planned
+
+
+def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:
+    """The forward function of a program of one device. Raises `SourceError` for what is none."""
+    func = next(iter(training_functions(module)))
+    lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+    if lowered is not None:
+        raise error_at(
+            lowered, f"found {lowered.name}, expected train operations", sources, "explain the source itself"
+        )
+    if (mesh := mesh_of(func)) is not None:
+        raise error_at(func, f"found a program of {mesh.devices:,} devices, expected one of one", sources)
+    if is_differentiated(func):
+        undo_autodiff(func, "explain")
+    return func
+
+
+class _Writer:
+    """Layers of a plan as the report has them."""
+
+    def __init__(self, explainer: Explainer, names: Sequence[str], *, adapts: bool, alone: bool):
+        self.explainer = explainer
+        self.names = names
+        self.adapts = adapts
+        self.alone = alone
+        strategy, convention = explainer.planned.strategy, explainer.planned.convention
+        self.three, self.has_cuts = names_three_types(strategy), has_cuts(strategy, convention)
+
+    def layer(self, node: int) -> PlanLayer:
+        """A layer by the number of its node."""
+        explainer = self.explainer
+        parts = explainer.parts(node)
+        return PlanLayer(
+            layer=self.names[node],
+            weights=self._has_weights(node),
+            choices=self._types(node, explainer.planned.patterns[node]),
+            cuts=self._cuts(node, explainer.planned.patterns[node]),
+            parts=[self.part(part) for part in parts],
+            total=movement(
+                sum((part.elements for part in parts), start=Fraction(0)),
+                sum((part.bytes for part in parts), start=Fraction(0)),
+            ),
+            other=self._other(node, explainer.best_other(node)),
+            adapted=self._other(node, explainer.best_adapted(node, whole=self.alone) if self.adapts else None),
+        )
+
+    def part(self, part: Part) -> PlanPart:
+        """A source of movement."""
+        return PlanPart(
+            what=part.what,
+            maker=None if part.maker is None else self.names[part.maker],
+            levels=[exact_number(amount) for amount in part.levels],
+            total=movement(part.elements, part.bytes),
+        )
+
+    def _types(self, node: int, pattern: Pattern) -> list[str]:
+        if self.three:
+            return list(pattern)
+        shown = TYPES_SHOWN if self._has_weights(node) else TYPES_SHOWN | {"III": "III"}
+        return [shown.get(way, way) for way in pattern]
+
+    def _cuts(self, node: int, pattern: Pattern) -> list[str | None] | None:
+        return [CUTS_SHOWN.get(way) for way in pattern] if self.has_cuts and self._has_weights(node) else None
+
+    def _has_weights(self, node: int) -> bool:
+        return self.explainer.network.nodes[node].kind is not None
+
+    def _other(self, node: int, other: Other | None) -> PlanOther | None:
+        if other is None:
+            return None
+        return PlanOther(
+            choices=self._types(node, other.pattern),
+            cuts=self._cuts(node, other.pattern),
+            total=movement(other.elements, other.bytes),
+            lower_bound_elements=exact_number(other.bound),
+        )

@@ -1,0 +1,202 @@
+"""
+The search itself: a mapper proposes, costs are found of many candidates at a time, the best is kept.
+
+Of equal costs the one with less of the other measure is better, then the earlier one; known mappings come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.mapping.exact.again import brought_again
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
+from npuc.compiler.analysis.mapping.exact.columns import columns_of, run_exact
+from npuc.compiler.analysis.mapping.exact.contraction import Contraction
+from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.explore.mapping.candidates import Candidates, Mapper
+from npuc.dialects.mapping import Clusters, Mapping
+
+Objective = Literal["time", "energy", "edp"]
+OBJECTIVES: tuple[Objective, ...] = ("time", "energy", "edp")
+BATCH = 2048
+"""Candidates whose costs are found at a time."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """
+    Of each candidate: cycles, energy in MACs' worth, and elements in the buffers; NaN for what cannot be run.
+
+    `carried`: whether all transfers can take place in these cycles, those too that the model leaves free, and `held`:
+    whether clusters keep all that their steps bring again (`exact.again`). None: the model says nothing of it.
+    """
+
+    cycles: Floats
+    energy: Floats
+    l1: Floats
+    l2: Floats
+    carried: NDArray[np.bool_] | None = None
+    held: NDArray[np.bool_] | None = None
+
+    def of(self, objective: Objective) -> Floats:
+        """What is minimised."""
+        chosen = {"time": self.cycles, "energy": self.energy}.get(objective)
+        return self.cycles * self.energy if chosen is None else chosen
+
+    def row(self, row: int) -> Cost:
+        """The costs of one candidate."""
+        cycles, energy, l1, l2 = (float(values[row]) for values in (self.cycles, self.energy, self.l1, self.l2))
+        carried, held = (one is None or bool(one[row]) for one in (self.carried, self.held))
+        return Cost(cycles, energy, l1, l2, carried, held)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """
+    What one mapping costs: cycles, energy in MACs' worth, elements in a processing element's buffer and in L2.
+
+    `carried` and `held` are as of `Costs`.
+    """
+
+    cycles: float
+    energy: float
+    l1: float
+    l2: float
+    carried: bool = True
+    held: bool = True
+
+    def of(self, objective: Objective) -> float:
+        """What is minimised."""
+        return {"time": self.cycles, "energy": self.energy, "edp": self.cycles * self.energy}[objective]
+
+    @property
+    def costs(self) -> Costs:
+        """The same as the costs of one candidate."""
+        cycles, energy, l1, l2 = (np.array([value]) for value in (self.cycles, self.energy, self.l1, self.l2))
+        return Costs(cycles, energy, l1, l2, np.array([self.carried]), np.array([self.held]))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The elements that the buffers have room for; None: no limit."""
+
+    l1: int | None = None
+    l2: int | None = None
+
+    def fit(self, costs: Costs, objective: Objective) -> NDArray[np.bool_]:
+        """
+        Which candidates can be run on the machine as they cost.
+
+        What clusters bring again and do not keep has no energy in the model, so that where energy counts they keep all.
+        """
+        fine = np.isfinite(costs.cycles) & (costs.cycles > 0) & np.isfinite(costs.energy)
+        for need, size in ((costs.l1, self.l1), (costs.l2, self.l2)):
+            fine &= True if size is None else need <= size
+        for true in (costs.carried, costs.held if objective != "time" else None):
+            fine &= True if true is None else true
+        return fine
+
+
+Evaluate: TypeAlias = Callable[[Candidates], Costs]
+
+
+def exact_costs(
+    works: tuple[Contraction, ...],
+    candidates: Candidates,
+    array: Array,
+    l1_size: int | None = None,
+    sum_size: float = 1.0,
+) -> Costs:
+    """
+    What candidates cost exactly for statements one after another; buffers are as large as any of them needs.
+
+    `l1_size` is what the buffer of a processing element holds, without which clusters keep all that they bring again;
+    `sum_size` the elements of the shared buffer that a partial sum takes.
+    """
+    levels, inside = list(candidates.levels), candidates.fanouts[1:].prod(axis=0)
+    tables: list[dict[str, Floats]] = []
+    carried, held = np.ones(len(candidates), bool), np.ones(len(candidates), bool)
+    with np.errstate(all="ignore"):
+        for work in works:
+            run = run_exact(work, levels, array)
+            tables.append(columns_of(work, levels, run, array))
+            again = brought_again(work, levels, run, array, inside, l1_size)
+            carried &= again.network <= tables[-1]["runtime_cycles"]
+            held &= again.held
+    cycles, energy = (
+        np.sum([table[name] for table in tables], axis=0) for name in ("runtime_cycles", "energy_total_mac_units")
+    )
+    l1 = np.max([table["l1_size_req"] for table in tables], axis=0)
+    l2 = np.max([with_sums(table["l2_size_req"], table["output_l2_size_req"], sum_size) for table in tables], axis=0)
+    return Costs(cycles, energy, l1, l2, carried, held)
+
+
+def with_sums(elements: Floats, outputs: Floats, sum_size: float) -> Floats:
+    """The room of elements of which some are outputs, where a partial sum takes `sum_size` of them."""
+    return elements + (sum_size - 1) * outputs
+
+
+def exact_cost(
+    works: tuple[Contraction, ...], mapping: Clusters, array: Array, l1_size: int | None = None, sum_size: float = 1.0
+) -> Cost:
+    """What one mapping costs exactly; `l1_size` and `sum_size` as of `exact_costs`."""
+    fanouts = np.array([[level.fanout] for level in mapping.levels])
+    one = Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping])))
+    return exact_costs(works, one, array, l1_size, sum_size).row(0)
+
+
+@dataclass
+class Best:
+    """
+    The best so far; `curve` are the numbers of candidates after which the cost fell, with the cost then.
+
+    `found` is a mapping that was known, or holds the candidate alone; None before any fits.
+    """
+
+    objective: Objective
+    limits: Limits
+    evaluations: int = 0
+    key: tuple[float, float] = (np.inf, np.inf)
+    cost: Cost | None = None
+    found: Candidates | Clusters | Mapping | None = None
+    curve: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+
+    def add_known(self, mapping: Clusters | Mapping, cost: Cost) -> None:
+        """Take a mapping into account that is no candidate of a mapper."""
+        self.add(mapping, cost.costs)
+
+    def add(self, batch: Candidates | Clusters | Mapping, costs: Costs) -> Floats:
+        """Take candidates into account; returns their costs, infinite where they do not fit."""
+        values = np.where(self.limits.fit(costs, self.objective), costs.of(self.objective), np.inf)
+        others = costs.of("time" if self.objective == "energy" else "energy")
+        running = np.minimum.accumulate(np.minimum(values, self.key[0]))
+        fell = np.flatnonzero(running < np.concatenate([[self.key[0]], running[:-1]]))
+        self.curve += [(self.evaluations + int(at) + 1, float(values[at])) for at in fell]
+        row = int(np.lexsort((np.arange(len(values)), others, values))[0])
+        key = float(values[row]), float(others[row])
+        if np.isfinite(key[0]) and key < self.key:
+            self.key, self.cost = key, costs.row(row)
+            self.found = batch.part(slice(row, row + 1)) if isinstance(batch, Candidates) else batch
+        self.evaluations += len(values)
+        return values
+
+
+def search(mapper: Mapper, evaluate: Evaluate, best: Best, budget: int, advance: Callable[[int], None]) -> None:
+    """
+    Let a mapper propose up to `budget` candidates, or all it has, and keep the best of them in `best`.
+
+    `advance` is told of each batch how many were evaluated.
+    """
+    left = budget
+    while left:
+        batch = mapper.propose(min(BATCH, left))
+        if batch is None:
+            return
+        mapper.tell(best.add(batch, evaluate(batch)))
+        left -= len(batch)
+        advance(len(batch))

@@ -1,0 +1,90 @@
+"""Candidates of a search as arrays: what mappers propose and costs are found of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.convert import normal
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles, level_tiles
+from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.dialects.mapping import ClusterLevel, Clusters, TileLoop
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Mappings with equally many levels: the sub-clusters of each level, [level, mapping], and the levels."""
+
+    fanouts: Ints
+    levels: tuple[LevelTiles, ...]
+
+    def __len__(self) -> int:
+        return int(self.fanouts.shape[1])
+
+    def part(self, rows: slice) -> Candidates:
+        """Some of the mappings."""
+        return Candidates(
+            self.fanouts[:, rows],
+            tuple(
+                LevelTiles(one.temporal[:, rows], one.spatial[:, rows], one.order[:, rows], one.place[:, rows])
+                for one in self.levels
+            ),
+        )
+
+    def mapping(self, row: int, dims: tuple[tuple[str, int], ...]) -> Clusters:
+        """A mapping in cluster form, without loops that do nothing."""
+        levels: list[ClusterLevel] = []
+        for number, one in enumerate(self.levels):
+            loops = tuple(
+                TileLoop(dims[at][0], int(one.temporal[at, row]), int(one.spatial[at, row]))
+                for at in map(int, one.order[:, row])
+            )
+            levels.append(ClusterLevel(int(self.fanouts[number, row]), loops))
+        return normal(Clusters(tuple(levels)), dict(dims))
+
+
+def join(parts: Sequence[Candidates]) -> Candidates:
+    """Candidates one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    levels = zip(*(part.levels for part in parts), strict=True)
+    return Candidates(
+        np.concatenate([part.fanouts for part in parts], axis=1),
+        tuple(
+            LevelTiles(
+                np.concatenate([one.temporal for one in same], axis=1),
+                np.concatenate([one.spatial for one in same], axis=1),
+                np.concatenate([one.order for one in same], axis=1),
+                np.concatenate([one.place for one in same], axis=1),
+            )
+            for same in levels
+        ),
+    )
+
+
+def smallest(space: MapSpace) -> Candidates:
+    """The mapping with the smallest tiles, of which nothing is spread."""
+    least = np.array([[1.0 if at in space.cut else float(size)] for at, (_, size) in enumerate(space.dims)])
+    order = np.arange(len(space.dims))[:, None]
+    return Candidates(
+        np.array(space.fanouts[:1]).T, tuple(level_tiles(least, least, order) for _ in range(space.levels))
+    )
+
+
+class Mapper(Protocol):
+    """
+    What proposes candidates of a space and is told what they cost.
+
+    What it proposes depends on its space and seed, and on costs, but not on how many are taken at a time.
+    """
+
+    def propose(self, most: int) -> Candidates | None:
+        """The next candidates, at least one and at most so many; None when there are no more."""
+        ...
+
+    def tell(self, costs: Floats) -> None:
+        """The costs of the candidates that were proposed last, in order; infinite for what does not fit."""
+        ...

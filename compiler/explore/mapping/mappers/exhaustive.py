@@ -1,0 +1,148 @@
+"""
+The mapper `exhaustive`: all mappings of a space, one of each set that differs in loops with a single step alone.
+
+For each choice of clusters and of spread dimensions the dimensions are independent but for the order of loops: how a
+dimension is cut through the levels is a *chain*, with a flag for each level whether its loop has several steps. Chains
+with equal flags have the same orders, so that mappings are numbered: an order times a chain of each dimension. A
+dimension counts as spread only where several sub-clusters get some of it. Of several spread dimensions a level, widths
+that do not all get something lead to a mapping more than once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations, product
+from math import factorial, prod
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
+from npuc.compiler.explore.mapping.candidates import Candidates, join
+from npuc.compiler.explore.mapping.space import MapSpace, Spread
+
+Flags = tuple[bool, ...]
+Chain = tuple[tuple[int, int], ...]
+"""Of each level the temporal and the spatial tile of a dimension."""
+
+
+@lru_cache(maxsize=65536)
+def chains(space: MapSpace, at: int, widths: tuple[int, ...]) -> dict[Flags, tuple[Chain, ...]]:
+    """All chains of a dimension that is spread over so many sub-clusters at each level (1: not spread), by flags."""
+    name, size = space.dims[at]
+    found: dict[Flags, list[Chain]] = defaultdict(list)
+
+    def extend(given: int, flags: Flags, chain: Chain) -> None:
+        if len(chain) == len(widths):
+            found[flags].append(chain)
+            return
+        width = widths[len(chain)]
+        for tile in space.tiles(given) if name not in space.whole else (given,):
+            if width == 1 or tile < given:
+                step = min(tile * width, given)
+                extend(tile, (*flags, step < given), (*chain, (step, tile)))
+
+    extend(size, (), ())
+    return {flags: tuple(same) for flags, same in found.items()}
+
+
+def _spreads(space: MapSpace) -> Iterator[tuple[tuple[int, ...], tuple[Spread, ...]]]:
+    """All choices of clusters, with what each level spreads."""
+    for fanouts in space.fanouts:
+        for spreads in product(*map(space.spreads, fanouts)):
+            yield fanouts, spreads
+
+
+def _widths(spreads: tuple[Spread, ...], at: int) -> tuple[int, ...]:
+    return tuple(dict(spread).get(at, 1) for spread in spreads)
+
+
+def count_mappings(space: MapSpace, most: int | None = None) -> int:
+    """How many mappings the space has, without listing them; counting ends where there are more than `most`."""
+    total = 0
+    for _, spreads in _spreads(space):
+        if most is not None and total > most:
+            break
+        # By the number of loops with several steps at each level: how many ways there are to cut the dimensions so.
+        ways = Counter({(0,) * space.levels: 1})
+        for at in range(len(space.dims)):
+            own = [(flags, len(same)) for flags, same in chains(space, at, _widths(spreads, at)).items()]
+            more: Counter[tuple[int, ...]] = Counter()
+            for loops, number in ways.items():
+                for flags, count in own:
+                    more[tuple(n + f for n, f in zip(loops, flags, strict=True))] += number * count
+            ways = more
+        total += sum(number * prod(map(factorial, loops)) for loops, number in ways.items())
+    return total
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Mappings with the same clusters and flags: every order of each level with every chain of each dimension."""
+
+    fanouts: tuple[int, ...]
+    orders: tuple[tuple[tuple[int, ...], ...], ...]
+    chains: tuple[tuple[Chain, ...], ...]
+
+    @property
+    def count(self) -> int:
+        return prod(map(len, self.orders)) * prod(map(len, self.chains))
+
+    def part(self, start: int, end: int) -> Candidates:
+        """The mappings with these numbers."""
+        numbers = np.arange(start, end)
+        picked: list[Ints] = []
+        for size in [*map(len, self.orders), *map(len, self.chains)]:
+            picked.append(numbers % size)
+            numbers = numbers // size
+        depth = len(self.orders)
+        tiles = np.stack([np.array(c, float)[p] for c, p in zip(self.chains, picked[depth:], strict=True)])
+        levels = tuple(
+            level_tiles(tiles[:, :, level, 0], tiles[:, :, level, 1], np.array(self.orders[level])[picked[level]].T)
+            for level in range(depth)
+        )
+        return Candidates(np.repeat(np.array(self.fanouts)[:, None], end - start, axis=1), levels)
+
+
+def _blocks(space: MapSpace) -> Iterator[_Block]:
+    places = range(len(space.dims))
+    for fanouts, spreads in _spreads(space):
+        own = [chains(space, at, _widths(spreads, at)) for at in places]
+        for flags in product(*own):
+            orders = tuple(_orders([flags[at][level] for at in places]) for level in range(space.levels))
+            yield _Block(fanouts, orders, tuple(own[at][flags[at]] for at in places))
+
+
+def _orders(moving: list[bool]) -> tuple[tuple[int, ...], ...]:
+    """The orders of the loops with several steps, the others inside them."""
+    still = tuple(at for at, moves in enumerate(moving) if not moves)
+    return tuple((*some, *still) for some in permutations(at for at, moves in enumerate(moving) if moves))
+
+
+class ExhaustiveMapper:
+    """Every mapping of a space, once."""
+
+    def __init__(self, space: MapSpace):
+        self._blocks = _blocks(space)
+        self._block: _Block | None = None
+        self._next = 0
+
+    def propose(self, most: int) -> Candidates | None:
+        """The next candidates, None after the last."""
+        parts: list[Candidates] = []
+        left = most
+        while left:
+            if self._block is None or self._next == self._block.count:
+                self._block, self._next = next(self._blocks, None), 0
+                if self._block is None:
+                    break
+            start = self._next
+            self._next = min(start + left, self._block.count)
+            parts.append(self._block.part(start, self._next))
+            left -= self._next - start
+        return join(parts) if parts else None
+
+    def tell(self, costs: Floats) -> None:
+        """Costs change nothing here."""

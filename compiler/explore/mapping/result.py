@@ -1,0 +1,241 @@
+"""
+What a search of mappings found, as plain data, JSON (`npuc.map/1`) and CSV.
+
+Costs of a row are of one repetition; totals are over all of them. Cycles and energy in MACs' worth, buffers in
+elements. Nothing here depends on how long the search took.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuc.compiler.explore.mapping.best import Cost, Objective
+from npuc.dialects.mapping import Clusters, MappingAttr
+
+SCHEMA = "npuc.map/1"
+FIELDS = (
+    "layer",
+    "phase",
+    "repeat",
+    "macs",
+    "default_cycles",
+    "cycles",
+    "default_energy_mac_units",
+    "energy_mac_units",
+    "l1_elements",
+    "l2_elements",
+    "ratio",
+    "utilization",
+    "contraction",
+    "evaluations",
+    "mapping",
+    "curve",
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """
+    The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
+
+    `default_fits` and `fits`: whether the machine can run the default mapping, and the best one, as it can but where
+    directives cannot say any that its buffers hold.
+    """
+
+    default: Cost | None
+    best: Cost
+    mapping: MappingAttr
+    evaluations: int
+    curve: tuple[tuple[int, float], ...]
+    default_fits: bool = True
+    fits: bool = True
+
+
+@dataclass(frozen=True)
+class MappedRow:
+    """A contraction of the program: layer, phase, repetitions, MACs, and the number of its search."""
+
+    layer: str
+    phase: str
+    repeat: int
+    macs: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for."""
+
+    objective: Objective
+    mapper: str
+    budget: int
+    seed: int
+    levels: int
+    parallel: int
+    tiles: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows in program order and the searches that they refer to; `peak` is MACs a cycle."""
+
+    title: str
+    source: str
+    hardware: str
+    mode: str
+    peak: int
+    settings: Settings
+    rows: tuple[MappedRow, ...]
+    found: tuple[Found, ...]
+
+    def of(self, row: MappedRow) -> Found:
+        """The search of a row."""
+        return self.found[row.number]
+
+    def ratio(self, found: Found) -> float | None:
+        """The default mapping's cost over the best one's."""
+        objective = self.settings.objective
+        return None if found.default is None else found.default.of(objective) / found.best.of(objective)
+
+    def utilization(self, row: MappedRow) -> float:
+        """The share of the array's peak under the best mapping."""
+        return row.macs / (self.of(row).best.cycles * self.peak)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is to be told of what was found."""
+        layers = [f"{row.layer} ({row.phase})" for row in self.rows if not self.of(row).fits]
+        if not layers:
+            return []
+        more = f" and {len(layers) - 1:,} more" if len(layers) > 1 else ""
+        need = "directives keep whole windows in an element, for which the machine's buffers have no room"
+        return [f"{layers[0]}{more}: {need}: the search is among those with the smallest tiles"]
+
+    @property
+    def unfit(self) -> tuple[int, int]:
+        """Of how many contractions the machine cannot run the default mapping, and how many there are."""
+        return sum(not self.of(row).default_fits for row in self.rows), len(self.rows)
+
+    def total(self, *, default: bool, comparable: bool = False) -> Cost | None:
+        """
+        The program's cycles and energy, buffers the largest need; None where a contraction has no default mapping.
+
+        With `comparable` of those contractions alone whose default mapping the machine can run.
+        """
+        costs: list[tuple[int, Cost]] = []
+        for row in self.rows:
+            if comparable and not self.of(row).default_fits:
+                continue
+            cost = self.of(row).default if default else self.of(row).best
+            if cost is None:
+                return None
+            costs.append((row.repeat, cost))
+        return Cost(
+            math.fsum(n * cost.cycles for n, cost in costs),
+            math.fsum(n * cost.energy for n, cost in costs),
+            max((cost.l1 for _, cost in costs), default=0.0),
+            max((cost.l2 for _, cost in costs), default=0.0),
+        )
+
+
+def mapping_text(mapping: MappingAttr) -> str:
+    """A mapping in one line: cluster form, or directives separated by semicolons."""
+    data = mapping.data
+    parts = data.levels if isinstance(data, Clusters) else data.directives
+    return (", " if isinstance(data, Clusters) else "; ").join(map(str, parts))
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value.is_integer() else value
+
+
+def _cost(cost: Cost | None) -> dict[str, int | float] | None:
+    if cost is None:
+        return None
+    names = ("cycles", "energy_mac_units", "l1_elements", "l2_elements")
+    values = (cost.cycles, cost.energy, cost.l1, cost.l2)
+    return {name: _number(value) for name, value in zip(names, values, strict=True)}
+
+
+def to_json(result: Result, version: str) -> str:
+    """The result as JSON."""
+    settings = result.settings
+    document = {
+        "schema": SCHEMA,
+        "npuc": version,
+        "source": result.source,
+        "network": result.title,
+        "hardware": result.hardware,
+        "mode": result.mode,
+        "objective": settings.objective,
+        "mapper": settings.mapper,
+        "budget": settings.budget,
+        "seed": settings.seed,
+        "levels": settings.levels,
+        "parallel": settings.parallel,
+        "tiles": settings.tiles,
+        "totals": {"default": _cost(result.total(default=True)), "best": _cost(result.total(default=False))},
+        "rows": [
+            {
+                "layer": row.layer,
+                "phase": row.phase,
+                "repeat": row.repeat,
+                "macs": row.macs,
+                "contraction": row.number,
+                "utilization": result.utilization(row),
+            }
+            for row in result.rows
+        ],
+        "contractions": [
+            {
+                "default": _cost(found.default),
+                "default_fits": found.default_fits,
+                "best": _cost(found.best),
+                "fits": found.fits,
+                "ratio": result.ratio(found),
+                "mapping": mapping_text(found.mapping),
+                "evaluations": found.evaluations,
+                "curve": [[count, _number(cost)] for count, cost in found.curve],
+            }
+            for found in result.found
+        ],
+    }
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def to_csv(result: Result) -> str:
+    """The rows as CSV; a curve is `evaluations:cost` pairs, separated by blanks."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for row in result.rows:
+        writer.writerow(_cells(result, row))
+    return out.getvalue()
+
+
+def _cells(result: Result, row: MappedRow) -> Sequence[object]:
+    found = result.of(row)
+    default, best = found.default, found.best
+    return (
+        row.layer,
+        row.phase,
+        row.repeat,
+        row.macs,
+        "" if default is None else _number(default.cycles),
+        _number(best.cycles),
+        "" if default is None else _number(default.energy),
+        _number(best.energy),
+        _number(best.l1),
+        _number(best.l2),
+        "" if default is None else result.ratio(found),
+        result.utilization(row),
+        row.number,
+        found.evaluations,
+        mapping_text(found.mapping),
+        " ".join(f"{count}:{_number(cost)!r}" for count, cost in found.curve),
+    )

@@ -1,0 +1,152 @@
+"""Searching the mapping of every distinct contraction of a module, each once, and writing what was found into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.backends.maestro.machine import MappedMachine, mapped_machine
+from npuc.compiler.analysis.mapping.convert import to_maestro
+from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
+from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
+from npuc.compiler.core.verify import location_of
+from npuc.compiler.explore.mapping.best import Best, Limits, search
+from npuc.compiler.explore.mapping.candidates import Mapper
+from npuc.compiler.explore.mapping.mappers.exhaustive import ExhaustiveMapper, count_mappings
+from npuc.compiler.explore.mapping.mappers.random import RandomMapper
+from npuc.compiler.explore.mapping.result import Found, MappedRow, Result, Settings
+from npuc.compiler.explore.mapping.task import Task, exact_task, parity_task
+from npuc.dialects.mapping import Clusters, Mapping
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.mapped import problem_of
+from npuc.dialects.provenance import layer_of, repeat_of, role_of
+from npuc.hardware import Hardware
+
+MAPPERS = ("random", "exhaustive")
+COUNTED = 10**9
+"""Spaces of more than two levels, or several spread dimensions a level, are counted so far: counting takes long."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """The contractions of a module whose mappings are searched on a machine."""
+
+    module: ModuleOp
+    hardware: Hardware
+    settings: Settings
+
+    @cached_property
+    def machine(self) -> MappedMachine:
+        """The machine of all contractions."""
+        return mapped_machine(self.hardware)
+
+    @cached_property
+    def contracts(self) -> list[ContractOp]:
+        """All contractions, in program order."""
+        return [op for op in self.module.walk() if isinstance(op, ContractOp)]
+
+    @cached_property
+    def distinct(self) -> dict[Hashable, tuple[Task, ContractOp]]:
+        """A search for each kind of contraction, with the first of that kind. Raises `SourceError`, `UsageError`."""
+        found: dict[Hashable, tuple[Task, ContractOp]] = {}
+        for op in self.contracts:
+            key = self._key(op)
+            if key not in found:
+                found[key] = self._task(op), op
+        if self.settings.mapper == "exhaustive":
+            for task, op in found.values():
+                self._require_small(task, op)
+        return found
+
+    def _key(self, op: ContractOp) -> Hashable:
+        works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
+        machine = self.machine.for_contraction(op)
+        return works, op.mapping_attr, machine.l2_size, machine.sum_size, machine.array
+
+    def _task(self, op: ContractOp) -> Task:
+        machine = self.machine.for_contraction(op)
+        own, divisors = self.settings, self.settings.tiles == "divisors"
+        if machine.mode == "exact":
+            return exact_task(op.nest, op.mapping_attr, machine, own.levels, own.parallel, divisors=divisors)
+        if own.parallel > 1:
+            raise UsageError("directives spread one dimension a level", hint="--parallel 1, or --mode exact")
+        has = None if op.mapping_attr is None else op.mapping_attr.data
+        if isinstance(has, Clusters):
+            said = to_maestro(has, op.nest)
+            has = said if isinstance(said, Mapping) else None
+        problem = problem_of(op.nest) if has is None else has.problem
+        if problem is None:
+            raise SourceError(
+                f"{_named(op)} cannot be mapped: it is no layer in the terms of directives",
+                location=location_of(op),
+                hint="--mode exact maps any contraction",
+            )
+        return parity_task(problem, has, machine, own.levels, divisors=divisors)
+
+    def _require_small(self, task: Task, op: ContractOp) -> None:
+        own = self.settings
+        quick = own.levels <= 2 and own.parallel == 1
+        most = None if quick else max(COUNTED, own.budget)
+        count = count_mappings(task.space, most)
+        if count > own.budget:
+            shown = f"{count:,}" if most is None or count <= most else f"more than {most:,}"
+            raise UsageError(
+                f"{_named(op)} has {shown} mappings, more than the budget of {own.budget:,}",
+                hint="--mapper random, a larger --budget, fewer --levels, or --only smaller layers",
+            )
+
+    def run(self, title: str, source: str, advance: Callable[[int], None]) -> Result:
+        """
+        Search, and write the best mapping of every contraction into the module.
+
+        `advance` is told how many candidates were evaluated. Raises `CapacityError` where none fits the buffers.
+        """
+        machine = self.machine
+        numbers = {key: number for number, key in enumerate(self.distinct)}
+        found = tuple(self._find(task, op, advance) for task, op in self.distinct.values())
+        rows: list[MappedRow] = []
+        for op in self.contracts:
+            number = numbers[self._key(op)]
+            rows.append(MappedRow(layer_of(op), role_of(op).value, repeat_of(op), op.nest.macs, number))
+        for op, row in zip(self.contracts, rows, strict=True):
+            op.mapping_attr = found[row.number].mapping
+        return Result(title, source, self.hardware.name, machine.mode, machine.peak, self.settings, tuple(rows), found)
+
+    def _find(self, task: Task, op: ContractOp, advance: Callable[[int], None]) -> Found:
+        own, limits = self.settings, Limits(task.room.l1, task.room.l2)
+        machine = self.machine.for_contraction(op)
+        best = Best(own.objective, limits)
+        for mapping, cost in task.known():
+            best.add_known(mapping, cost)
+        mapper: Mapper = (
+            ExhaustiveMapper(task.space)
+            if own.mapper == "exhaustive"
+            else RandomMapper(task.space, own.seed, task.room)
+        )
+        search(mapper, task.costs, best, own.budget, advance)
+        if best.cost is None or best.found is None:
+            raise CapacityError(
+                f"{_named(op)}: none of {best.evaluations:,} mappings fits the machine's buffers",
+                location=location_of(op),
+                hint=f"a larger maestro.l1_size or {self.machine.l2_key}, or a larger --budget",
+            )
+        attribute = task.attribute(best.found)
+        default = task.default()
+        # Not the limits of the search, which are wider where directives cannot say any mapping that fits.
+        held = Limits(machine.l1_size, machine.l2_size)
+        return Found(
+            default,
+            best.cost,
+            attribute,
+            best.evaluations,
+            tuple(best.curve),
+            default_fits=default is not None and bool(held.fit(default.costs, own.objective)[0]),
+            fits=bool(held.fit(best.cost.costs, own.objective)[0]),
+        )
+
+
+def _named(op: ContractOp) -> str:
+    return f"{layer_of(op) or 'a contraction'} ({role_of(op).value})"

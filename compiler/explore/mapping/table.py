@@ -1,0 +1,160 @@
+"""The result of a search as a table for people: a line a distinct contraction, the most expensive ones, a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from npuc.compiler.explore.mapping.best import Cost, Objective
+from npuc.compiler.explore.mapping.result import Found, MappedRow, Result, mapping_text
+from npuc.compiler.report.layers import MOST_LINES
+from npuc.dialects.mapping import Clusters, MappingAttr
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+UNITS: dict[Objective, str] = {"time": "cycles", "energy": "MACs' worth", "edp": "cycle x MAC"}
+TOO_LARGE = "*"
+"""The mark of a default mapping that the machine cannot run as it costs."""
+PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+
+def print_result(result: Result, console: Console, *, all_rows: bool) -> None:
+    """Print what was found."""
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    settings = result.settings
+    heading = f"{result.title} ({result.source}): mappings for least {settings.objective} on {result.hardware}"
+    console.print(escape(f"{heading}, mode {result.mode}"), style="bold", highlight=False, soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("layer", "phase"):
+        table.add_column(name, no_wrap=True, vertical="bottom")
+    prefix, scale = _prefix(result)
+    unit = f"{prefix} {UNITS[settings.objective]}".strip()
+    for name in ("times", f"default\n{unit}", f"best\n{unit}", "default\nover best", "util\n%"):
+        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
+    table.add_column("mapping", overflow="ellipsis", vertical="bottom", no_wrap=True)
+    groups = _groups(result)
+    shown = groups if all_rows or len(groups) <= MOST_LINES else _largest(result, groups)
+    for rows in shown:
+        table.add_row(*(escape(cell) for cell in _cells(result, rows, scale)))
+    console.print(table)
+    if len(shown) < len(groups):
+        note = f"the {len(shown)} that take most of {len(groups)} distinct contractions: --rows all shows all"
+        console.print(note, style="dim", soft_wrap=True)
+    for name, text in _summary(result):
+        console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+
+
+def _groups(result: Result) -> list[list[MappedRow]]:
+    """Rows with the same search together, in the order of their first."""
+    groups: dict[int, list[MappedRow]] = {}
+    for row in result.rows:
+        groups.setdefault(row.number, []).append(row)
+    return list(groups.values())
+
+
+def _largest(result: Result, groups: list[list[MappedRow]]) -> list[list[MappedRow]]:
+    """The groups that cost most, in the order of the program."""
+    costs = [_times(rows) * result.of(rows[0]).best.of(result.settings.objective) for rows in groups]
+    ranked = sorted(range(len(groups)), key=lambda n: -costs[n])[:MOST_LINES]
+    return [groups[n] for n in sorted(ranked)]
+
+
+def _times(rows: list[MappedRow]) -> int:
+    return sum(row.repeat for row in rows)
+
+
+def _prefix(result: Result) -> tuple[str, float]:
+    """The largest prefix in which no cost is below 1, and its size."""
+    least = min(found.best.of(result.settings.objective) for found in result.found)
+    return next(((name, size) for name, size in PREFIXES if size <= least), ("", 1.0))
+
+
+def _cells(result: Result, rows: list[MappedRow], scale: float) -> tuple[str, ...]:
+    first, found, objective = rows[0], result.of(rows[0]), result.settings.objective
+    layers = list(dict.fromkeys(row.layer for row in rows))
+    times, ratio = _times(rows) / scale, result.ratio(found)
+    digits = 0 if scale == 1 else 1
+    return (
+        layers[0] + (f" (+{len(layers) - 1})" if len(layers) > 1 else ""),
+        "/".join(dict.fromkeys(row.phase for row in rows)),
+        f"{_times(rows):,}",
+        _default_cell(found, times, objective, digits),
+        f"{times * found.best.of(objective):,.{digits}f}",
+        "" if ratio is None else f"{ratio:,.2f}",
+        f"{100 * result.utilization(first):.1f}",
+        short_text(found.mapping),
+    )
+
+
+def _default_cell(found: Found, times: float, objective: Objective, digits: int) -> str:
+    """The cost of the default mapping, marked where the machine cannot run it so."""
+    if found.default is None:
+        return ""
+    return f"{times * found.default.of(objective):,.{digits}f}{'' if found.default_fits else TOO_LARGE}"
+
+
+def short_text(mapping: MappingAttr) -> str:
+    """A mapping in a few words: what each level spreads, and the loops outside in their order."""
+    data = mapping.data
+    if not isinstance(data, Clusters):
+        return mapping_text(mapping)
+    levels: list[str] = []
+    for level in data.levels:
+        spread = " ".join(f"{loop.dim}/{loop.parts}" for loop in level.loops if loop.parts > 1)
+        levels.append(f"{level.fanout}: {spread or '-'}")
+    tiles = " ".join(f"{loop.dim}{loop.temporal}" for loop in data.levels[0].loops)
+    return f"{', '.join(levels)}; {tiles}" if tiles else ", ".join(levels)
+
+
+def _summary(result: Result) -> Iterator[tuple[str, str]]:
+    """The lines below the table: a heading and a text each."""
+    default, best = result.total(default=True), result.total(default=False)
+    if best is None:
+        return
+    yield "total", _total(best, result)
+    if default is None:
+        yield "verdict", "The default mapping cannot be run on every contraction, so that there is nothing to compare."
+        return
+    yield "default", _total(default, result)
+    unfit, count = result.unfit
+    if unfit:
+        text = f"The default mappings of {unfit:,} of {count:,} contractions do not fit into the machine's buffers,"
+        yield "*", f"{text} or bring more than its network carries in their time."
+    yield "verdict", _verdict(result, count - unfit)
+
+
+def _verdict(result: Result, fitting: int) -> str:
+    """How the default mappings compare with the best ones, in those contractions in which the machine can run them."""
+    default, best = (result.total(default=which, comparable=True) for which in (True, False))
+    if not fitting or default is None or best is None:
+        return "The machine can run none of the default mappings, so that there is nothing to compare."
+    objective = result.settings.objective
+    names = {"time": "The time", "energy": "The energy", "edp": "Energy x delay"}
+    ratio = default.of(objective) / best.of(objective)
+    others = [f"{name} {_change(getattr(default, field), getattr(best, field))}" for name, field in _OTHERS[objective]]
+    among = "" if fitting == len(result.rows) else f" in the {fitting:,} contractions where the machine can run them"
+    text = f"{names[objective]} of the default mappings is {ratio:,.2f} times the best ones'"
+    return f"{text}{among}; {', '.join(others)}."
+
+
+_OTHERS: dict[Objective, tuple[tuple[str, str], ...]] = {
+    "time": (("energy", "energy"),),
+    "energy": (("time", "cycles"),),
+    "edp": (("time", "cycles"), ("energy", "energy")),
+}
+
+
+def _change(before: float, after: float) -> str:
+    if after == before:
+        return "stays"
+    return f"falls to 1/{before / after:,.2f}" if after < before else f"grows to {after / before:,.2f} times as much"
+
+
+def _total(cost: Cost, result: Result) -> str:
+    peak = sum(row.repeat * row.macs for row in result.rows) / (cost.cycles * result.peak)
+    buffers = f"buffers of up to {cost.l1:,.0f} (L1) and {cost.l2:,.0f} (L2) elements"
+    return f"{cost.cycles:,.0f} cycles, energy of {cost.energy:,.0f} MACs, {peak:.1%} of the peak; {buffers}"

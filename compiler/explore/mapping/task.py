@@ -1,0 +1,204 @@
+"""
+One contraction as a search: its space, what candidates cost, and the mappings to begin with.
+
+    exact     cluster form on the nest's own dimensions, for any contraction
+    parity    directives of the layer that the nest is, with MAESTRO's numbers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Protocol
+
+import numpy as np
+
+from npuc.backends.maestro.evaluate import evaluate_on
+from npuc.backends.maestro.machine import MappedMachine
+from npuc.compiler.analysis.mapping.batch.build import mapping_of
+from npuc.compiler.analysis.mapping.columns import columns
+from npuc.compiler.analysis.mapping.convert import to_clusters
+from npuc.compiler.analysis.mapping.coverage import coverage
+from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of, contraction_of_statement
+from npuc.compiler.analysis.mapping.levels import Unmappable
+from npuc.compiler.analysis.mapping.named.clusters import named_clusters
+from npuc.compiler.analysis.mapping.named.directives import mapping_for
+from npuc.compiler.analysis.mapping.named.templates import TEMPLATES
+from npuc.compiler.analysis.mapping.parity import analyse
+from npuc.compiler.explore.mapping.best import Cost, Costs, exact_cost, exact_costs
+from npuc.compiler.explore.mapping.candidates import Candidates, smallest
+from npuc.compiler.explore.mapping.capacity import Room
+from npuc.compiler.explore.mapping.directives import as_directives, directive_space
+from npuc.compiler.explore.mapping.space import MapSpace, space_of
+from npuc.dialects.mapping import ClusterLevel, Clusters, Mapping, MappingAttr, Problem, TileLoop, shared_mapping
+from npuc.dialects.npu.nest import Nest
+
+
+class Task(Protocol):
+    """A search for the mapping of one contraction."""
+
+    @property
+    def space(self) -> MapSpace:
+        """What mappers choose from."""
+        ...
+
+    @property
+    def room(self) -> Room:
+        """What the machine's buffers hold of it."""
+        ...
+
+    def costs(self, candidates: Candidates) -> Costs:
+        """What candidates cost."""
+        ...
+
+    def known(self) -> Iterator[tuple[Clusters | Mapping, Cost]]:
+        """Mappings to begin with, the default one first, those that can be run."""
+        ...
+
+    def default(self) -> Cost | None:
+        """What the mapping costs that the contraction has without a search; None if it cannot be run."""
+        ...
+
+    def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
+        """A mapping that was found, as the contraction's attribute."""
+        ...
+
+
+@dataclass(frozen=True)
+class ExactTask:
+    """A contraction in cluster form; `works` are its statements. The machine is told in the contraction's elements."""
+
+    nest: Nest
+    has: MappingAttr | None
+    machine: MappedMachine
+    space: MapSpace
+
+    @property
+    def works(self) -> tuple[Contraction, ...]:
+        """The statements, one after another."""
+        return tuple(contraction_of_statement(self.nest, one) for one in self.nest.statements)
+
+    @property
+    def room(self) -> Room:
+        """The machine's buffers."""
+        return Room(self.works, self.machine.l1_size, self.machine.l2_size, float(self.machine.sum_size))
+
+    def costs(self, candidates: Candidates) -> Costs:
+        """Exact costs."""
+        return exact_costs(
+            self.works, candidates, self.machine.array, self.machine.l1_size, float(self.machine.sum_size)
+        )
+
+    def known(self) -> Iterator[tuple[Clusters, Cost]]:
+        """The mapping that the nest has, named ones, and the one with the smallest tiles."""
+        pes = self.machine.array.num_pes
+        found = [self._own()]
+        found += [named_clusters(template, self.nest, self.nest.statements[0], pes) for template in TEMPLATES]
+        found.append(Clusters((ClusterLevel(pes, tuple(TileLoop(dim, 1, 1) for dim in self.nest.sizes)),)))
+        for one in dict.fromkeys(one for one in found if one is not None):
+            yield one, self._cost(one)
+
+    def default(self) -> Cost | None:
+        """The exact cost of the mapping that the nest has."""
+        own = self._own()
+        return None if own is None else self._cost(own)
+
+    def _cost(self, mapping: Clusters) -> Cost:
+        machine = self.machine
+        return exact_cost(self.works, mapping, machine.array, machine.l1_size, float(machine.sum_size))
+
+    def _own(self) -> Clusters | None:
+        """The mapping that the nest has, in cluster form, if it has one and the machine is large enough."""
+        if self.has is None:
+            return None
+        pes = self.machine.array.num_pes
+        try:
+            own = self.has.data if isinstance(self.has.data, Clusters) else to_clusters(self.has.data, self.nest, pes)
+        except Unmappable:
+            return None
+        return None if isinstance(own, str) or own.processing_elements > pes else own
+
+    def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
+        """In cluster form."""
+        return shared_mapping(found.mapping(0, self.space.dims) if isinstance(found, Candidates) else found)
+
+
+@dataclass(frozen=True)
+class ParityTask:
+    """A layer in MAESTRO's terms, by directives, with MAESTRO's numbers."""
+
+    problem: Problem
+    has: Mapping | None
+    machine: MappedMachine
+    space: MapSpace
+
+    @property
+    def room(self) -> Room:
+        """The machine's buffers, or room for the smallest tiles that directives can say where that is more."""
+        return self._room
+
+    @cached_property
+    def _room(self) -> Room:
+        """
+        The machine's buffers, or room for the smallest tiles that directives can say where that is more.
+
+        Directives keep whole windows in an element, for which many a machine has no room.
+        """
+        least = self.costs(smallest(self.space)).row(0)
+        sizes = ((self.machine.l1_size, least.l1), (self.machine.l2_size, least.l2))
+        l1, l2 = (None if size is None else max(size, int(need) if isfinite(need) else 0) for size, need in sizes)
+        return Room((contraction_of(self.problem),), l1, l2)
+
+    def costs(self, candidates: Candidates) -> Costs:
+        """MAESTRO's costs; NaN for what it rejects, and what it has do more MACs a cycle than there are."""
+        written = as_directives(self.problem, candidates)
+        table = evaluate_on(self.problem, written, self.machine.array, self.machine.mode)
+        cycles = table["runtime_cycles"]
+        cycles = np.where(cycles * self.machine.peak >= self.problem.macs, cycles, np.nan)
+        return Costs(cycles, table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"])
+
+    def known(self) -> Iterator[tuple[Mapping, Cost]]:
+        """The mapping that the layer has, and named ones; none that leaves out points or computes some again."""
+        pes = self.machine.array.num_pes
+        found = [self.has, *(mapping_for(template, self.problem, pes) for template in TEMPLATES)]
+        for one in dict.fromkeys(one for one in found if one is not None):
+            cost = None if coverage(one, pes) else self._cost(one)
+            if cost is not None and cost.cycles * self.machine.peak >= self.problem.macs:
+                yield one, cost
+
+    def default(self) -> Cost | None:
+        """MAESTRO's cost of the mapping that the layer has."""
+        return None if self.has is None else self._cost(self.has)
+
+    def _cost(self, mapping: Mapping) -> Cost | None:
+        array = self.machine.array
+        try:
+            row = columns(analyse(mapping, array), array, len(mapping.levels))
+        except Unmappable:
+            return None
+        names = ("runtime_cycles", "energy_total_mac_units", "l1_size_req", "l2_size_req")
+        cycles, energy, l1, l2 = (np.nan if row[name] is None else float(row[name] or 0) for name in names)
+        return Cost(cycles, energy, l1, l2)
+
+    def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
+        """By directives."""
+        if isinstance(found, Candidates):
+            return shared_mapping(mapping_of(self.problem, as_directives(self.problem, found), 0))
+        return shared_mapping(found)
+
+
+def exact_task(
+    nest: Nest, has: MappingAttr | None, machine: MappedMachine, levels: int, parallel: int, *, divisors: bool
+) -> ExactTask:
+    """The search in cluster form."""
+    return ExactTask(nest, has, machine, space_of(nest, machine.array.num_pes, levels, parallel, divisors=divisors))
+
+
+def parity_task(
+    problem: Problem, has: Mapping | None, machine: MappedMachine, levels: int, *, divisors: bool
+) -> ParityTask:
+    """The search by directives."""
+    space = directive_space(problem, machine.array.num_pes, levels, divisors=divisors)
+    return ParityTask(problem, has, machine, space)

@@ -1,0 +1,63 @@
+"""
+Many points of a design at once: the step's cost for every combination of values of hardware keys, network parameters
+and options.
+
+    for point in sweep_file("net.dsl", vary={"memory.spm_kib": "1024:8192:1024", "batch": [8, 16]}):
+        print(point.values, point.totals.seconds if point.totals else point.error)
+
+`values` reads ranges, `axes` what is varied, `points` scores, `parallel` in several processes, `devices` knows points
+of one device of several; `partial` is the file that a long sweep continues from, `table` and `picture` show the result.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from typing_extensions import Unpack
+
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.explore.sweep.axes import Vary
+from npuc.compiler.explore.sweep.points import SweepPoint
+from npuc.compiler.explore.sweep.sweep import Sweep
+from npuc.frontends.source import open_source, text_source
+
+__all__ = ["SweepPoint", "sweep_file", "sweep_source"]
+
+
+def sweep_file(
+    path: str | os.PathLike[str],
+    *,
+    vary: Vary,
+    backend: str | list[str] | tuple[str, ...] | None = None,
+    jobs: int = 1,
+    **options: Unpack[CompileOptions],
+) -> Iterator[SweepPoint]:
+    """
+    Score the program in a file at every combination of the values in `vary`, of which the last key varies fastest.
+
+    A key is a hardware key (`memory.spm_kib`), a parameter of the network (`batch`), or one of `backend`, `hw`,
+    `opt_level`, `objective`, `mapping`, `devices`, `parallel`, `convention`, `plan_objective`, `zero`; its values are a
+    sequence, or a text as the command line takes it (`1024:8192:1024`, HI included). Several backends are varied last.
+    Points come in order, each as soon as it is known; `jobs` processes work on them. Everything else is as in
+    `compile_file`.
+
+    A point where the program does not fit the machine has an `error` in place of totals, and so has one whose network
+    parameters make no program. Raises `UsageError` before the first point for keys and values that cannot be, and
+    `NpucError`s for what is wrong with the whole.
+    """
+    return Sweep(open_source(path), vary, backend, options).points(jobs=jobs)
+
+
+def sweep_source(
+    text: str,
+    format: str = "dsl",
+    filename: str = "<string>",
+    *,
+    vary: Vary,
+    backend: str | list[str] | tuple[str, ...] | None = None,
+    jobs: int = 1,
+    **options: Unpack[CompileOptions],
+) -> Iterator[SweepPoint]:
+    """Score the program that a text holds at many points; everything else as `sweep_file`."""
+    return Sweep(text_source(text, format, filename), vary, backend, options).points(jobs=jobs)

@@ -1,0 +1,90 @@
+"""
+Points of one device of several: the options that say how a step is shared, and what a point's plan moves.
+
+One device shares nothing: at `devices=1` all other options of this kind are left out, so that a sweep over devices can
+begin there. So is the objective of a plan where strategies are varied and one of them is a rule that has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING
+
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import CompileOptions, mesh_sizes
+from npuc.compiler.driver.compile import PLAN_OPTIONS, check_options
+from npuc.compiler.report import Report
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+FLAGS: Mapping[str, str] = {
+    "devices": "--devices",
+    "parallel": "--parallel",
+    "convention": "--convention",
+    "plan_objective": "--plan-objective",
+    "zero": "--zero",
+}
+"""The keywords of the options that say how a step is shared, and what they are on the command line."""
+MOVED = (
+    "parallel.total.elements",
+    "parallel.total.bytes",
+    "parallel.lower_bound_elements",
+    "native.overlapped_seconds",
+)
+"""What a report says of a plan, by its place there."""
+Moved = Mapping[str, int | float | None]
+
+
+def check_shared(target: str, value: object) -> None:
+    """Raise `UsageError` for a value that an option of `FLAGS` does not take."""
+    if target == "zero":
+        if not isinstance(value, bool):
+            raise UsageError(f"found {value}, expected true or false")
+    elif target == "devices":
+        if not isinstance(value, int):
+            raise UsageError(f"found {value}, expected a power of two")
+        check_options({"devices": value})
+    elif target == "parallel":
+        check_options({"devices": 2, "parallel": str(value)})
+    elif target == "convention":
+        check_options({"devices": 2, "convention": str(value)})
+    else:
+        check_options({"devices": 2, "plan_objective": str(value)})
+
+
+def devices_of(options: CompileOptions) -> int:
+    """How many devices share a step."""
+    mesh = options.get("mesh")
+    return options.get("devices", 1) if mesh is None else prod(mesh_sizes(mesh))
+
+
+def shared(options: CompileOptions, *, strategies: bool) -> CompileOptions:
+    """The options of a point, without those that mean nothing there; whether `strategies` are varied."""
+    kept = options.copy()
+    if devices_of(options) == 1:
+        for name in PLAN_OPTIONS:
+            kept.pop(name, None)
+    elif strategies and not str(kept.get("parallel")).endswith("joint"):
+        kept.pop("plan_objective", None)
+    return kept
+
+
+def moved_by(report: Report, module: ModuleOp) -> Moved:
+    """What the plan of a program moves, and the time with sums of gradients beside other work."""
+    from npuc.compiler.distributed.plan import plan_of_program
+
+    plan = plan_of_program(module)
+    if plan is None:
+        return dict(zip(MOVED, (0, 0, 0, report.totals.seconds), strict=True))
+    said = (plan.total.elements, plan.total.bytes, plan.lower_bound_elements)
+    overlapped = report.native.get("overlapped_seconds")
+    seconds = overlapped if isinstance(overlapped, int | float) else None
+    return dict(zip(MOVED, (*map(_number, said), seconds), strict=True))
+
+
+def _number(value: int | str | None) -> int | float | None:
+    """An exact number as the report has it, a fraction as a float."""
+    return float(Fraction(value)) if isinstance(value, str) else value

@@ -1,0 +1,142 @@
+"""
+Points in several processes: runs of points are handed out in turn and come back in order.
+
+Each process has a pipe of its own and no thread stands between: to interrupt is to end the processes. They read the
+source themselves, once each, and leave interrupts to the process that started them, which ends them when it is
+interrupted, or when nobody wants more points; if it is gone, they end by themselves.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import threading
+from collections import deque
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from traceback import format_exc
+from types import FrameType
+
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.explore.sweep.points import Points, SweepPoint
+
+CHUNKS_AHEAD = 4
+"""Chunks that wait for each process, so that none waits for the reader."""
+LARGEST_CHUNK = 1024
+"""Of points that are scored together; they come back when all are."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that scores, and our end of its pipe."""
+
+    process: BaseProcess
+    pipe: Connection
+
+    @staticmethod
+    def start(points: Points) -> Worker:
+        """A new process that scores chunks of these points."""
+        ours, theirs = multiprocessing.Pipe()
+        process = multiprocessing.Process(target=_serve, args=(theirs, points), daemon=True)
+        process.start()
+        theirs.close()  # so that the end of the process is the end of what can be read
+        return Worker(process, ours)
+
+    def ask(self, chunk: range) -> None:
+        """Hands out a chunk. Errors: a process that has ended."""
+        try:
+            self.pipe.send(chunk)
+        except OSError:
+            raise _ended() from None
+
+    def answer(self) -> list[SweepPoint]:
+        """Points of the chunk asked first. Raises what scoring raised. Errors: a process that has ended."""
+        try:
+            answer: list[SweepPoint] | Exception = self.pipe.recv()
+        except (EOFError, OSError):
+            raise _ended() from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def end(self) -> None:
+        """At once, whatever it does."""
+        self.process.terminate()
+        self.process.join()
+        self.pipe.close()
+
+
+def score_in_processes(points: Points, indices: range, jobs: int) -> Iterator[SweepPoint]:
+    """The points of those numbers, in order, by `jobs` processes. Raises what one of the points raises."""
+    own = Points(points.source, points.grid, points.backend, points.options)
+    workers, asked = list[Worker](), deque[Worker]()
+    try:
+        with _interrupts_held():
+            workers.extend(Worker.start(own) for _ in range(jobs))
+        for number, chunk in enumerate(_chunks(points, indices, jobs)):
+            worker = workers[number % jobs]
+            worker.ask(chunk)
+            asked.append(worker)
+            if len(asked) >= jobs * CHUNKS_AHEAD:
+                yield from asked.popleft().answer()
+        while asked:
+            yield from asked.popleft().answer()
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+@contextmanager
+def _interrupts_held() -> Generator[None]:
+    """An interrupt comes after what is within: at a fork, Python drops an exception that it raises."""
+    if threading.current_thread() is not threading.main_thread():  # which alone hears of interrupts
+        yield
+        return
+    heard: list[tuple[int, FrameType | None]] = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if heard and callable(usual):
+        usual(*heard[0])
+
+
+def _ended() -> UsageError:
+    return UsageError("a process of --jobs was ended from outside", hint="out of memory? try fewer --jobs")
+
+
+def _chunks(points: Points, indices: range, jobs: int) -> Iterator[range]:
+    """Consecutive points: those that are scored together shared among the processes, others one by one."""
+    run = points.grid.run
+    while indices:
+        end = min(indices.stop, (indices.start // run + 1) * run)
+        together = points.backend_of(indices.start).level == "train"
+        size = min(LARGEST_CHUNK, -(-run // jobs)) if together else 1
+        for start in range(indices.start, end, size):
+            yield range(start, min(end, start + size))
+        indices = range(end, indices.stop)
+
+
+def _serve(pipe: Connection, points: Points) -> None:
+    """In a process of its own: answers chunks until who asks is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    try:
+        while pipe in wait([pipe, parent.sentinel]):
+            pipe.send(_answer(points, pipe.recv()))
+    except (EOFError, OSError):
+        return
+
+
+def _answer(points: Points, chunk: range) -> list[SweepPoint] | Exception:
+    """The points of a chunk, or whatever scoring raised: the process that asked raises it again, a defect, too."""
+    try:
+        return list(points.score(chunk))
+    except Exception as error:
+        error.add_note(f"in a process of --jobs:\n{format_exc()}")
+        return error

@@ -1,0 +1,200 @@
+"""
+The rows of a sweep in a file that grows: `F.partial` while points are scored, `F` when all are.
+
+    # npuc sweep 0f31…            a hash of everything that the rows depend on
+    memory.spm_kib,cycles,…       the header
+    1024,102334621,…              a line a point
+
+A sweep that was interrupted continues from the lines that are there; a last line without its end is dropped. `F`
+itself has no first line, so that it is plain CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.explore.sweep.axes import Grid
+from npuc.compiler.explore.sweep.devices import MOVED
+from npuc.compiler.explore.sweep.points import SweepPoint
+from npuc.compiler.report.write import cell, nested_totals, total_names
+
+HEAD = "# npuc sweep "
+_INTEGER = re.compile(r"-?\d+", re.ASCII)
+
+
+def header(grid: Grid) -> list[str]:
+    """The names of the columns."""
+    return [*(axis.key for axis in grid.axes), *total_names(), *(MOVED if grid.is_shared else ()), "error"]
+
+
+def line(cells: Sequence[Any]) -> str:
+    """Values as a line of a CSV file."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow([cell(value) for value in cells])
+    return out.getvalue()
+
+
+class Partial:
+    """
+    The growing file of a sweep, a context: `points` are those that it had, `add` writes one more, `finish` names it.
+
+    Leaving the context leaves the file as it is, to be continued. Raises `UsageError` where it cannot be written, was
+    begun with other options, is damaged, or is being written by another sweep.
+    """
+
+    def __init__(self, path: str, grid: Grid, digest: str, *, restart: bool = False):
+        self.shown = f"{path}.partial"
+        self.path, self.grid, self._head = Path(os.path.realpath(path)), grid, f"{HEAD}{digest}\n"
+        self.file = Path(f"{self.path}.partial")
+        self.points: list[SweepPoint] = []
+        self._restart = restart
+        self.rows = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self._stream = open(self.file, "a+b")
+            try:
+                _lock(self._stream.fileno(), self.shown)
+                self._begin()
+            except BaseException:
+                self._stream.close()
+                raise
+        except OSError as e:
+            raise UsageError(f"cannot write '{self.shown}': {e.strerror or e}") from e
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self.rows:  # nothing to continue from
+            self.file.unlink(missing_ok=True)
+        self._stream.close()
+
+    def add(self, point: SweepPoint) -> None:
+        """Write the row of the next point."""
+        try:
+            self._stream.write(line(list(point.row().values())).encode())
+            self._stream.flush()
+            self.rows += 1
+        except OSError as e:
+            raise UsageError(f"cannot write '{self.shown}': {e.strerror or e}") from e
+
+    def finish(self) -> None:
+        """Give the file its name, without its first line."""
+        try:
+            self._stream.flush()
+            self._stream.seek(len(self._head))
+            whole = Path(f"{self.file}.whole")
+            with open(whole, "wb") as target:
+                shutil.copyfileobj(self._stream, target)
+            if self.path.exists():
+                shutil.copymode(self.path, whole)
+            os.replace(whole, self.path)
+            self.file.unlink()
+        except OSError as e:
+            raise UsageError(f"cannot write '{self.path}': {e.strerror or e}") from e
+
+    def _begin(self) -> None:
+        """Keep the rows that are there, or write the first two lines."""
+        self._stream.seek(0)
+        data = b"" if self._restart else self._stream.read()
+        lines = data.split(b"\n")[:-1]
+        start = self._head + line(header(self.grid))
+        begun = len(lines) > 2 or not data.startswith(HEAD.encode())
+        if not data or not begun or start.encode().startswith(data):
+            self._stream.truncate(0)
+            self._stream.write(start.encode())
+            self._stream.flush()
+            return
+        kept = sum(len(one) + 1 for one in lines)
+        self.points = list(self._read([self._text(number, one) for number, one in enumerate(lines, 1)]))
+        self.rows = len(self.points)
+        self._stream.truncate(kept)
+
+    def _text(self, number: int, data: bytes) -> str:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise self._damaged(number, "it is not UTF-8") from None
+
+    def _read(self, lines: Sequence[str]) -> Iterator[SweepPoint]:
+        """The points of a file's lines."""
+        if not lines or not lines[0].startswith(HEAD):
+            raise UsageError(
+                f"'{self.shown}' is no unfinished sweep: its first line is no '{HEAD.strip()} HASH'",
+                hint="--restart begins anew and overwrites it",
+            )
+        if f"{lines[0]}\n" != self._head:
+            raise UsageError(
+                f"'{self.shown}' was begun with another source, other points or other options",
+                hint="--restart begins anew; or give --csv another name",
+            )
+        names = header(self.grid)
+        if len(lines) < 2 or f"{lines[1]}\n" != line(names):
+            raise self._damaged(2, "it is not the header")
+        if len(lines) - 2 > self.grid.count:
+            raise self._damaged(self.grid.count + 3, f"the sweep has {self.grid.count:,} points")
+        for index, text in enumerate(lines[2:]):
+            yield self._point(index, text, names)
+
+    def _point(self, index: int, text: str, header: Sequence[str]) -> SweepPoint:
+        values = self.grid.values(index)
+        try:
+            (cells,) = list(csv.reader([text], strict=True)) if "\0" not in text else [[]]
+        except (csv.Error, ValueError):
+            cells = []
+        if len(cells) != len(header):
+            raise self._damaged(index + 3, f"it is no row of {len(header)} cells")
+        names = MOVED if self.grid.is_shared else ()
+        own, numbers, error = cells[: len(values)], cells[len(values) : -1], cells[-1]
+        if own != [cell(value) for value in values.values()]:
+            raise self._damaged(index + 3, f"it is not the point {', '.join(map(cell, values.values()))}")
+        if error:
+            return SweepPoint(index, values, None, error, moved=dict.fromkeys(names) if names else None)
+        try:
+            known = {name: _number(one) for name, one in zip((*total_names(), *names), numbers, strict=True)}
+            moved = {name: known.pop(name) for name in names}
+            point = SweepPoint(index, values, nested_totals(known), moved=moved or None)
+        except (ValueError, msgspec.ValidationError):
+            raise self._damaged(index + 3, "its totals are no numbers") from None
+        if line(list(point.row().values())) != f"{text}\n":
+            raise self._damaged(index + 3, "it is not as it was written")
+        return point
+
+    def _damaged(self, number: int, reason: str) -> UsageError:
+        return UsageError(
+            f"'{self.shown}' is damaged: line {number:,}: {reason}", hint="--restart begins anew and overwrites it"
+        )
+
+
+def _number(text: str) -> int | float | None:
+    if not text:
+        return None
+    value = int(text) if _INTEGER.fullmatch(text) else float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def _lock(handle: int, file: str) -> None:
+    """Keep other sweeps out for as long as the file is open; where there are no locks, trust the user."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(f"another sweep is writing '{file}'", hint="wait for it, or give --csv another name") from None

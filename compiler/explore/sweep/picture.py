@@ -1,0 +1,139 @@
+"""A sweep as a picture: the first key along x, a line for each combination of the others, what is compared along y."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from npuc.compiler.core.figure import GRID, Figure, new_figure, picture_bytes
+from npuc.compiler.explore.sweep.axes import Axis, Grid
+from npuc.compiler.explore.sweep.compare import TIME, Comparison
+
+MOST_IN_LEGEND = 16
+"""With more lines, evenly spaced ones are named."""
+LOG_RATIO = 20.0
+"""An axis whose largest value is more than so many times the smallest is logarithmic."""
+MARKS_UP_TO = 60
+TICKS_UP_TO = 10
+"""So few values are the ticks themselves."""
+THIN, MORE = 1.4, 1.6
+"""How wide a line is, and for each that covers it, up to three."""
+GIGA = 1e9
+"""Costs of a MAC are drawn for so many."""
+
+
+class _Axes(Protocol):
+    def plot(self, x: Sequence[float], y: Sequence[float], **style: object) -> object: ...
+    def set_xscale(self, name: str, **more: object) -> object: ...
+    def set_yscale(self, name: str) -> object: ...
+    def set_xticks(self, at: Sequence[float], labels: Sequence[str], **more: object) -> object: ...
+    def set_ylim(self, **more: object) -> object: ...
+    def set_xlabel(self, text: str) -> object: ...
+    def set_ylabel(self, text: str) -> object: ...
+    def set_title(self, text: str, **more: object) -> object: ...
+    def grid(self, on: bool, **style: object) -> object: ...
+    def minorticks_off(self) -> object: ...
+    def legend(self, **style: object) -> object: ...
+
+
+class _Figure(Figure, Protocol):
+    def subplots(self, **more: object) -> _Axes: ...
+
+
+def draw_sweep(title: str, comparison: Comparison, kind: str) -> bytes:
+    """The picture of a sweep as a file of a kind (`png`, `pdf`, `svg`)."""
+    x, *others = comparison.grid.axes
+    count = Grid(tuple(others)).count
+    figure = cast("_Figure", new_figure(8.5 if count > 1 else 7.0, 4.6))
+    axes = figure.subplots(gridspec_kw={"left": 0.1, "right": 0.78 if count > 1 else 0.97, "top": 0.91, "bottom": 0.12})
+    scale, unit = _scale(comparison)
+    places = [float(value) for value in x.values] if x.is_numeric else [float(n) for n in range(len(x.values))]
+    named = set(range(0, count, -(-count // MOST_IN_LEGEND)))
+    for number in range(count):
+        costs = comparison.costs[number::count]
+        known = sorted((place, cost / scale) for place, cost in zip(places, costs, strict=True) if cost is not None)
+        axes.plot(
+            [place for place, _ in known],
+            [cost for _, cost in known],
+            color=_colour(number, count),
+            marker="o" if len(places) <= MARKS_UP_TO else None,
+            markersize=3.5,
+            linewidth=THIN + MORE * min(3, _covers(comparison.costs, number, count)),
+            label=_label(others, number) if count > 1 and number in named else None,
+        )
+    if x.target == "devices" and comparison.quantity is TIME:
+        _draw_linear(axes, x, comparison, scale)
+    _x_axis(axes, x, places)
+    _y_axis(axes, comparison, scale)
+    name = comparison.quantity.title + (" a GMAC" if comparison.by_mac else "")
+    axes.set_ylabel(f"{name}, {unit}")
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.grid(True, color=GRID, linewidth=0.7)
+    if count > 1:
+        keys = ",\n".join(axis.key for axis in others)
+        more = f"\n({len(named)} of {count:,})" if len(named) < count else ""
+        box = {"bbox_to_anchor": (1.01, 1.0), "frameon": False, "alignment": "left"}
+        axes.legend(loc="upper left", title=keys + more, fontsize=8, title_fontsize=8, **box)
+    return picture_bytes(figure, kind)
+
+
+def _draw_linear(axes: _Axes, x: Axis, comparison: Comparison, scale: float) -> None:
+    """What as many devices would take if none waited for another, from the best point of the fewest."""
+    first = min(range(len(x.values)), key=lambda place: x.values[place])
+    size = Grid(comparison.grid.axes[1:]).count
+    number = comparison.best_of(range(first * size, (first + 1) * size))
+    cost = None if number is None else comparison.costs[number]
+    if cost is not None:
+        devices = sorted(x.values)
+        times = [cost / scale * devices[0] / many for many in devices]
+        axes.plot(devices, times, color="0.6", linestyle="--", linewidth=1.0, label="linear", zorder=0)
+
+
+def _scale(comparison: Comparison) -> tuple[float, str]:
+    """The unit of the costs, and its size."""
+    work = GIGA if comparison.by_mac else 1.0
+    size, unit = comparison.quantity.unit(work * max((cost for cost in comparison.costs if cost), default=0.0))
+    return size / work, unit
+
+
+def _colour(number: int, count: int) -> Any:
+    """Colours that run from dark to bright with the number of the line."""
+    colours = import_module("matplotlib").colormaps["viridis"]
+    return colours(0.9 * number / max(count - 1, 1))
+
+
+def _covers(costs: Sequence[float | None], number: int, count: int) -> int:
+    """How many later lines run over a line: they have two points in common with it."""
+    own = costs[number::count]
+    common = (
+        sum(a is not None and a == b for a, b in zip(own, costs[n::count], strict=True))
+        for n in range(number + 1, count)
+    )
+    return sum(many > 1 for many in common)
+
+
+def _label(axes: Sequence[Axis], number: int) -> str:
+    return ", ".join(str(value) for value in Grid(tuple(axes)).values(number).values())
+
+
+def _x_axis(axes: _Axes, x: Axis, places: Sequence[float]) -> None:
+    axes.set_xlabel(x.key)
+    if not x.is_numeric:
+        axes.set_xticks(places, [str(value) for value in x.values])
+        return
+    if x.target == "devices":
+        axes.set_xscale("log", base=2)
+    elif min(places) > 0 and max(places) / min(places) > LOG_RATIO:
+        axes.set_xscale("log")
+    if len(places) <= TICKS_UP_TO:
+        axes.set_xticks(places, [f"{value:g}" for value in x.values])
+        axes.minorticks_off()
+
+
+def _y_axis(axes: _Axes, comparison: Comparison, scale: float) -> None:
+    known = [cost / scale for cost in comparison.costs if cost]
+    if known and max(known) / min(known) > LOG_RATIO:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0.0)

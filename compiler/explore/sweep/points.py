@@ -1,0 +1,292 @@
+"""
+What the points of a sweep cost: programs are read once for each set of network parameters, machines come in runs.
+
+    points = Points(source, grid, "cycle", options)
+    for point in points.score(range(grid.count)): ...
+
+A program is read once for all machines. A backend of level `train` gets it lowered once and a run of machines at a
+time; one of level `npu` gets schedules for each machine.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from npuc.backends.base import Backend, forecast, get_backend
+from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
+from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.compile import lowering_options, read_for
+from npuc.compiler.driver.read import read_program
+from npuc.compiler.driver.score import Request, full_totals, lower_program, machine_for, score_lowered, score_on_many
+from npuc.compiler.explore.sweep.axes import Grid
+from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared
+from npuc.compiler.report import Report, Totals
+from npuc.compiler.report.write import cell, flat_totals, total_names
+from npuc.frontends.source import Source
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.compiler.driver.lower import Lowered
+    from npuc.hardware import Hardware
+
+PROGRAMS_KEPT = 8
+"""Programs that are kept as they were read; a sweep with the network's parameters last comes back to them."""
+MOST_MACHINES = 4096
+"""So many are described and scored in one call; a backend answers as it gets to know them."""
+POINTS_BETWEEN_COLLECTIONS = 8
+"""Modules are cycles of references: of so many at most the memory waits to be freed."""
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """
+    One point: the varied keys and what the step costs there.
+
+    `totals` is None where the program does not fit the machine, or is none with these parameters; `error` says why.
+    `messages` is what there is to tell besides, warnings among them; `moved` what plans for several devices move, None
+    in a sweep without.
+    """
+
+    index: int
+    values: Mapping[str, Any]
+    totals: Totals | None
+    error: str | None = None
+    messages: tuple[str, ...] = ()
+    moved: Moved | None = None
+
+    def row(self) -> dict[str, Any]:
+        """
+        The row of a CSV file: the varied keys, all totals, what plans move, the error; None is an empty cell.
+
+        Nested totals are dotted.
+        """
+        known = {} if self.totals is None else flat_totals(self.totals)
+        totals = {name: known.get(name) for name in total_names()}
+        return {**self.values, **totals, **(self.moved or {}), "error": self.error}
+
+
+class _Said(dict[str, None]):
+    """Messages in the order in which they were first said."""
+
+    def add(self, text: str) -> None:
+        """Keep a message, once."""
+        self[text] = None
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A program as it was read, and what its reader said."""
+
+    module: ModuleOp
+    remarks: list[str]
+
+
+@dataclass
+class Points:
+    """
+    Scores points of a grid; what points share is computed once.
+
+    `backend` and `options` are those of points that do not vary them.
+    """
+
+    source: Source
+    grid: Grid
+    backend: str
+    options: CompileOptions
+    _programs: dict[tuple[object, ...], _Program] = field(default_factory=dict[tuple[object, ...], _Program])
+    _backends: dict[str, Backend] = field(default_factory=dict[str, Backend])
+    _single: dict[str, SweepPoint] = field(default_factory=dict[str, SweepPoint])
+    _scored: int = 0
+    _right: bool | None = None
+
+    def score(self, indices: range) -> Iterator[SweepPoint]:
+        """
+        The points of those numbers, in order, each as soon as it is known.
+
+        Raises `NpucError`s but for points that do not fit their machine, or whose parameters make no program.
+        """
+        run = self.grid.run
+        while indices:
+            end = min(indices.stop, (indices.start // run + 1) * run, indices.start + MOST_MACHINES)
+            yield from self._score_run(range(indices.start, end))
+            indices = range(end, indices.stop)
+
+    def backend_of(self, index: int) -> Backend:
+        """The backend that scores a point."""
+        name = str(self._chosen(index).get("backend", self.backend))
+        if name not in self._backends:  # installed ones are looked for each time
+            self._backends[name] = get_backend(name)
+        return self._backends[name]
+
+    def _chosen(self, index: int) -> dict[str, Any]:
+        """The options that a point varies, by keyword."""
+        values = self.grid.values(index)
+        return {axis.target: values[axis.key] for axis in self.grid.axes if axis.place == "option"}
+
+    def options_of(self, index: int) -> CompileOptions:
+        """The options of a point."""
+        values = self.grid.values(index)
+        overrides: dict[str, object] = dict(self.options.get("overrides") or {})
+        defines: dict[str, Any] = dict(self.options.get("defines") or {})
+        for axis in self.grid.axes:
+            if axis.place != "option":
+                (overrides if axis.place == "hardware" else defines)[axis.target] = values[axis.key]
+        chosen = self._chosen(index)
+        chosen.pop("backend", None)
+        own = cast("CompileOptions", chosen)
+        options: CompileOptions = {**self.options, **own, "overrides": overrides, "defines": defines}
+        return shared(options, strategies="parallel" in chosen)
+
+    def _score_run(self, indices: range) -> Iterator[SweepPoint]:
+        """Points that differ in the machine alone."""
+        if self.backend_of(indices.start).level == "train":
+            yield from self._score_together(indices)
+        else:
+            yield from map(self._score_once, indices)
+
+    def _score_once(self, index: int) -> SweepPoint:
+        """A point; one device is the same however several would share its step."""
+        if self.grid.devices_of(index) > 1 or not self.grid.is_shared:
+            return self._score_alone(index)
+        key = repr((self.backend_of(index).name, self.options_of(index)))
+        if key not in self._single:
+            self._single = {key: self._score_alone(index)}
+        return replace(self._single[key], index=index, values=self.grid.values(index))
+
+    def _score_alone(self, index: int) -> SweepPoint:
+        """A point with a program that is lowered for its machine."""
+        self._collect()
+        model, messages = self.backend_of(index), _Said()
+        try:
+            with without_cycle_collection():
+                options = self.options_of(index)
+                machine = machine_for(model, options, messages.add, self.source.format)
+                program = self._program(machine, options, index)
+                request = self._request(options, messages)
+                module, warnings = program.module.clone(), list(program.remarks)
+                lowered = lower_program(module, model, machine, request, warnings)
+                if (remark := forecast(model, module, machine)) is not None:
+                    messages.add(remark)
+                report = score_lowered(module, model, machine)
+                return self._point(index, report, lowered, module, (*messages, *_warned(warnings, report)))
+        except NpucError as error:
+            return self._failed(index, error, messages)
+
+    def _score_together(self, indices: range) -> Iterator[SweepPoint]:
+        """A run of points on a program that is lowered once."""
+        self._collect()
+        model, messages = self.backend_of(indices.start), _Said()
+        try:
+            format = self.source.format
+            machines = [machine_for(model, self.options_of(index), messages.add, format) for index in indices]
+        except NpucError as error:
+            yield from (self._failed(index, error, messages) for index in indices)
+            return
+        if self._is_lowered_for_machines(indices.start, machines):
+            yield from map(self._score_once, indices)
+            return
+        try:
+            with without_cycle_collection():
+                options = self.options_of(indices.start)
+                program = self._program(machines[0], options, indices.start)
+                request = self._request(options, messages)
+                module, warnings = program.module.clone(), list(program.remarks)
+                lowered = lower_program(module, model, machines[0], request, warnings)
+        except NpucError as error:
+            yield from (self._failed(index, error, messages) for index in indices)
+            return
+        for index, found in zip(indices, score_on_many(module, model, machines), strict=True):
+            if isinstance(found, Report):
+                yield self._point(index, found, lowered, module, (*messages, *_warned(warnings, found)))
+            else:
+                yield self._failed(index, found, messages)
+
+    def _program(self, machine: Hardware, options: CompileOptions, index: int) -> _Program:
+        """The program of a point, from those that are kept."""
+        values = self.grid.values(index)
+        varied = (repr(values[axis.key]) for axis in self.grid.axes if axis.place == "define")
+        key = (machine.get("cycle.compat", str), *varied)
+        program = self._programs.pop(key, None)
+        if program is None:
+            remarks: list[str] = []
+            sources = SourceTexts({self.source.filename: self.source.text})
+            program = _Program(read_for([machine], self.source, options, sources, remarks), remarks)
+        while len(self._programs) >= PROGRAMS_KEPT:
+            self._programs.pop(next(iter(self._programs)))
+        self._programs[key] = program
+        return program
+
+    def _request(self, options: CompileOptions, messages: _Said) -> Request:
+        texts = SourceTexts({self.source.filename: self.source.text})
+        return Request(self.source, lowering_options(self.source, options), texts, messages.add)
+
+    def _is_lowered_for_machines(self, index: int, machines: Iterable[Hardware]) -> bool:
+        """
+        Whether what is lowered depends on the machine: types where machines have others, plans for time, and the memory
+        that it takes.
+        """
+        if self.options_of(index).get("plan_objective") == "time":
+            return True
+        machines = list(machines)
+        limited = any(machine.get("dram.capacity_mib", float) is not None for machine in machines)
+        widths = {(machine.get("precision", str), machine.get("memory.element_bytes", int)) for machine in machines}
+        return limited or len(widths) > 1
+
+    def _point(
+        self, index: int, report: Report, lowered: Lowered, module: ModuleOp, messages: tuple[str, ...]
+    ) -> SweepPoint:
+        moved = moved_by(report, module) if self.grid.is_shared else None
+        return SweepPoint(index, self.grid.values(index), full_totals(report, lowered), None, messages, moved)
+
+    def _failed(self, index: int, error: NpucError, messages: Iterable[str]) -> SweepPoint:
+        """A point without totals. Raises the error again where it is one of the whole sweep."""
+        values = self.grid.values(index)
+        if isinstance(error, CapacityError) or (isinstance(error, SourceError) and self._is_right_elsewhere()):
+            moved: Moved | None = dict.fromkeys(MOVED) if self.grid.is_shared else None
+            return SweepPoint(index, values, None, one_line(error), tuple(messages), moved)
+        if isinstance(error, UsageError):
+            message = f"{point_text(values)}: {error.message}"
+            raise UsageError(message, location=error.location, hint=error.hint, source_line=error.source_line)
+        raise error
+
+    def _is_right_elsewhere(self) -> bool:
+        """Whether parameters of the network are varied and it is right with its own values of them."""
+        if not any(axis.place == "define" for axis in self.grid.axes):
+            return False
+        if self._right is None:
+            sources = SourceTexts({self.source.filename: self.source.text})
+            try:
+                read_program(self.source, self.options, sources)
+                self._right = True
+            except SourceError:
+                self._right = False
+            except UsageError:  # a parameter has no value of its own
+                self._right = True
+        return self._right
+
+    def _collect(self) -> None:
+        """Free what earlier points left, now and then."""
+        self._scored += 1
+        if self._scored % POINTS_BETWEEN_COLLECTIONS == 0:
+            gc.collect()
+
+
+def _warned(warnings: Iterable[str], report: Report) -> Iterator[str]:
+    return (f"warning: {warning}" for warning in (*warnings, *report.warnings))
+
+
+def point_text(values: Mapping[str, Any]) -> str:
+    """A point in a line: `memory.spm_kib=1024, batch=8`."""
+    return ", ".join(f"{key}={cell(value)}" for key, value in values.items())
+
+
+def one_line(error: NpucError) -> str:
+    """An error in one line: its place and its message."""
+    place = "" if error.location is None else f"{error.location}: "
+    return " ".join(f"{place}{error.message}".split())

@@ -1,0 +1,128 @@
+"""A sweep: a source, the grid of points, and what is the same at all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from npuc.backends.base import default_backend, get_backend
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.driver.compile import check_options
+from npuc.compiler.driver.score import machine_for, version
+from npuc.compiler.explore.sweep.axes import Grid, Vary, make_grid, read_parameters
+from npuc.compiler.explore.sweep.compare import Comparison, compare
+from npuc.compiler.explore.sweep.points import Points, SweepPoint
+from npuc.frontends.source import Source
+from npuc.hardware import load_hardware
+
+
+class Sweep:
+    """
+    The points that `vary` spans over a source.
+
+    Everything that can be said before a point is scored is checked here: raises `UsageError`, and `SourceError` for a
+    network that does not parse.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        vary: Vary,
+        backend: str | Sequence[str] | None,
+        options: CompileOptions,
+    ):
+        backends = [backend] if isinstance(backend, str) else list(backend or [])
+        check_options(_of_some_point({**options, "objective": options.get("objective") or "time"}, vary))
+        if options.get("print_after") is not None:
+            raise UsageError("a sweep does not show the IR after passes", hint="compile one point")
+        if len(backends) > 1 and "backend" not in vary:
+            vary, backends = {**vary, "backend": backends}, []
+        for name in backends:
+            get_backend(name)
+        self.source = source
+        self.options: CompileOptions = options.copy()
+        self.grid: Grid = make_grid(source, vary, options, backends)
+        if self.options.get("objective") is None:
+            self.options["objective"] = "time"
+        self.backend = backends[0] if backends else default_backend(source.format)
+        self._points = Points(source, self.grid, self.backend, self.options)
+        machine_for(self._points.backend_of(0), self._points.options_of(0), _ignore, source.format)
+
+    @property
+    def objective(self) -> str:
+        """What the points are compared by."""
+        return self.options.get("objective", "time")
+
+    @property
+    def title(self) -> str:
+        """The source and what scores it, as far as that is the same at all points."""
+        varied = {axis.target for axis in self.grid.axes if axis.place == "option"}
+        options, backend = self._points.options_of(0), self._points.backend_of(0)
+        chosen: CompileOptions = {**options, "overrides": self.options.get("overrides")}
+        machine = machine_for(backend, chosen, _ignore, self.source.format)
+        parts = [] if varied & {"hardware", "backend"} else [f"on {machine.name}"]
+        parts += [] if "backend" in varied else [f"backend {self.backend}"]
+        fixed = self.options.get("precision")
+        parts += [] if fixed is None else [f"precision {fixed}"]
+        parts += [f"{self.grid.devices:,} devices"] if self.grid.devices > 1 else []
+        return ", ".join([" ".join([self.source.shown, *parts[:1]]), *parts[1:]])
+
+    def compare(self, points: Sequence[SweepPoint]) -> Comparison:
+        """All points, compared by the objective; by time where that is varied."""
+        return compare(self.grid, points, self.objective)
+
+    def points(self, start: int = 0, *, jobs: int = 1) -> Iterator[SweepPoint]:
+        """The points from number `start` on, in order, each as soon as it is known."""
+        indices = range(start, self.grid.count)
+        if jobs < 1:
+            raise UsageError(f"found {jobs} jobs, expected at least one")
+        if jobs == 1 or len(indices) < 2:
+            return self._points.score(indices)
+        from npuc.compiler.explore.sweep.parallel import score_in_processes
+
+        return score_in_processes(self._points, indices, jobs)
+
+    def digest(self) -> str:
+        """A hash of everything that the rows depend on: the source, the points, the machine, the options, npuc."""
+        said: dict[str, Any] = {name: value for name, value in self.options.items() if name not in _NO_RESULT}
+        parameters = read_parameters(self.source)
+        texts = () if parameters is None else parameters.texts
+        said["source"] = [self.source.shown, self.source.format, self.source.text, *texts]
+        said["backend"] = self.backend
+        said["axes"] = [[axis.key, axis.target, [repr(v) for v in axis.values]] for axis in self.grid.axes]
+        said["machines"] = [dict(load_hardware(name).values) for name in self._machines()]
+        said["hardware"] = None
+        said["load"] = [_text(path) for path in self.options.get("load") or ()]
+        said["npuc"] = version()
+        text = json.dumps(said, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def _machines(self) -> list[Any]:
+        """The descriptions of machines that points begin with, but for the defaults of backends."""
+        varied = next((axis.values for axis in self.grid.axes if axis.target == "hardware"), None)
+        return [name for name in varied or (self.options.get("hardware"),) if name is not None]
+
+
+_NO_RESULT = ("verify_each", "print_after", "load", "hardware")
+"""Options that change no row, or are hashed by what they name."""
+
+
+def _text(path: str) -> str:
+    """The text of a file that `--load` names; empty where it cannot be read, which is said when it is loaded."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _of_some_point(options: CompileOptions, vary: Vary) -> CompileOptions:
+    """The options, of two devices where their number is varied."""
+    return {**options, "devices": 2} if "devices" in vary and options.get("mesh") is None else options
+
+
+def _ignore(_: str) -> None:
+    return None

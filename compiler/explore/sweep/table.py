@@ -1,0 +1,231 @@
+"""
+A sweep as a table for people: a line a point with the main totals, how it compares, and a verdict.
+
+Many points fold: a line is then the best of those that differ in the last keys alone, and of a single long key evenly
+spaced values are shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from npuc.compiler.explore.sweep.axes import Grid
+from npuc.compiler.explore.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names
+from npuc.compiler.explore.sweep.points import point_text
+from npuc.compiler.report.layers import MOST_LINES
+from npuc.compiler.report.text.table import UNLIMITED
+from npuc.compiler.report.text.verdict import MAC_UNITS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from npuc.compiler.report import Totals
+
+SweepRows = Literal["folded", "all"]
+"""What the table shows: many points folded, or every point."""
+
+
+SPARE = {TRAFFIC: 1, ENERGY: 5, MEMORY: 2}
+HEADINGS = {TRAFFIC: "DRAM", MEMORY: "peak"}
+
+
+def print_sweep(
+    title: str, comparison: Comparison, console: Console, *, rows: SweepRows = "folded", backend: str
+) -> None:
+    """Print the points of a sweep with a verdict."""
+    from rich.markup import escape
+
+    grid = comparison.grid
+    shown, note = (list(range(grid.count)), "") if rows == "all" else fold(comparison)
+    heading = f"{title}: {grid.count:,} point{'s' * (grid.count > 1)} of {axis_names(grid.axes)}"
+    console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
+    console.print(_fitting_table(comparison, shown, console))
+    if note:
+        console.print(escape(note), style="dim", soft_wrap=True)
+    for name, text in summary(comparison, backend):
+        console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+
+
+def fold(comparison: Comparison, most: int = MOST_LINES) -> tuple[list[int], str]:
+    """The points of a table of about `most` lines, and what to tell of those that are left out."""
+    grid = comparison.grid
+    if grid.count <= most:
+        return list(range(grid.count)), ""
+    kept = max((n for n in range(1, len(grid.axes)) if Grid(grid.axes[:n]).count <= most), default=0)
+    if kept:
+        size = Grid(grid.axes[kept:]).count
+        groups = (range(start, start + size) for start in range(0, grid.count, size))
+        found = (comparison.best_of(group) for group in groups)
+        shown = [start * size if best is None else best for start, best in enumerate(found)]
+        keys = ", ".join(axis.key for axis in grid.axes[kept:])
+        return shown, f"each line is the best of {size:,} points along {keys}: --rows all shows every point"
+    lines, note = grid.axes[0], ""
+    size = grid.count // len(lines.values)
+    step = -(-len(lines.values) // (most - 2))
+    places = {*range(0, len(lines.values), step), len(lines.values) - 1}
+    if comparison.best is not None:
+        places.add(comparison.best // size)
+    found = [comparison.best_of(range(p * size, (p + 1) * size)) for p in sorted(places)]
+    shown = [place * size if best is None else best for place, best in zip(sorted(places), found, strict=True)]
+    if size > 1:
+        keys = ", ".join(axis.key for axis in grid.axes[1:])
+        note = f", each the best of {size:,} points along {keys}"
+    return shown, f"{len(shown)} of {len(lines.values):,} values of {lines.key}{note}: --rows all shows every point"
+
+
+def _fitting_table(comparison: Comparison, shown: Sequence[int], console: Console) -> Table:
+    """The table without the columns for which the console has no room; numbers are never cut."""
+    from rich.measure import Measurement
+
+    columns = list(_columns(comparison, shown))
+    unlimited = console.options.update(width=UNLIMITED, max_width=UNLIMITED)
+    while True:
+        table = _table(comparison, shown, columns)
+        spare = max(columns, key=lambda column: column.spare, default=None)
+        needed = Measurement.get(console, unlimited, table).maximum
+        if needed <= console.width or spare is None or not spare.spare:
+            return table
+        columns.remove(spare)
+
+
+def _table(comparison: Comparison, shown: Sequence[int], columns: Sequence[_Column]) -> Table:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for axis in comparison.grid.axes:
+        side = "right" if axis.is_numeric else "left"
+        table.add_column(escape(axis.key.replace(".", ".\n", 1)), justify=side, no_wrap=True, vertical="bottom")
+    for column in columns:
+        table.add_column(column.heading, justify="right", no_wrap=True)
+    for row, number in enumerate(shown):
+        point = comparison.points[number]
+        style = "bold green" if number == comparison.best else "dim" if point.error is not None else None
+        cells = [escape(value_text(value)) for value in point.values.values()]
+        table.add_row(*cells, *(column.texts[row] for column in columns), style=style)
+    return table
+
+
+def value_text(value: Any) -> str:
+    """A varied value as a person reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A heading, and the cells of the lines that are shown; where there is no room the most `spare` one goes first."""
+
+    heading: str
+    texts: list[str]
+    spare: int = 0
+
+
+def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[_Column]:
+    """The columns after the keys."""
+    totals = [comparison.points[number].totals for number in shown]
+    for quantity in dict.fromkeys((TIME, TRAFFIC, ENERGY, comparison.quantity, MEMORY)):
+        values = [comparison.amount(quantity, number) for number in shown]
+        varies = len({value for value in values if value is not None}) > 1
+        if any(value is not None for value in values) and (quantity is not MEMORY or varies):
+            spare = 0 if quantity is comparison.quantity else SPARE.get(quantity, 0)
+            yield _column(HEADINGS.get(quantity, quantity.title), quantity, values, spare)
+    if comparison.by_mac:
+        yield _rates(comparison, shown)
+    if comparison.grid.is_shared:
+        yield _between(totals)
+    used = [None if one is None else one.utilization for one in totals]
+    if any(value is not None for value in used):
+        texts = ["" if value is None else f"{100 * value:.1f}" for value in used]
+        yield _Column("util\n%", texts, spare=4)
+    ratios = [comparison.ratio(number) for number in shown]
+    if any(ratio is not None for ratio in ratios):
+        what = f"{comparison.quantity.title}{' a MAC' if comparison.by_mac else ''}"
+        yield _Column(f"{what}\nover best", ["" if ratio is None else f"{ratio:.3f}" for ratio in ratios])
+    if any(one is None for one in totals):
+        yield _Column("\nfits", ["yes" if one is not None else "no" for one in totals])
+
+
+def _column(heading: str, quantity: Quantity, values: Sequence[float | None], spare: int) -> _Column:
+    """Values in one unit, with as many digits as the smallest needs."""
+    known = [value for value in values if value]
+    scale, unit = quantity.unit(max(known, default=0.0))
+    least = min(known, default=scale) / scale
+    digits = min(4, max(0, 3 - math.floor(math.log10(least)))) if least else 3
+    texts = ["" if value is None else f"{value / scale:,.{digits}f}" for value in values]
+    return _Column(f"{heading}\n{unit}", texts, spare)
+
+
+def _between(totals: Sequence[Totals | None]) -> _Column:
+    """The share of the time that is between devices."""
+    texts: list[str] = []
+    for one in totals:
+        moving, seconds = (None, None) if one is None else (one.seconds_by_phase["comm"], one.seconds)
+        texts.append(f"{100 * moving / seconds:.1f}" if moving is not None and seconds else "")
+    return _Column("comm\n%", texts, spare=3)
+
+
+def _rates(comparison: Comparison, shown: Sequence[int]) -> _Column:
+    """MACs a second, of all devices."""
+    rates: list[float | None] = []
+    for number in shown:
+        one = comparison.points[number].totals
+        macs, seconds = (None, None) if one is None else (one.macs, one.seconds)
+        rates.append(comparison.grid.devices_of(number) * macs / seconds if macs is not None and seconds else None)
+    scale, unit = next((u for u in MAC_UNITS if max((r for r in rates if r), default=0.0) >= u[0]), MAC_UNITS[-1])
+    return _Column(f"MACs\n{unit}/s", ["" if rate is None else f"{rate / scale:,.1f}" for rate in rates], spare=3)
+
+
+def summary(comparison: Comparison, backend: str) -> Iterator[tuple[str, str]]:
+    """The lines below the table: a heading and a text each."""
+    failed = [point for point in comparison.points if point.error is not None]
+    if failed:
+        what = f"{len(failed):,} of {len(comparison.points):,} points"
+        yield "failed", f"{what}, the first at {point_text(failed[0].values)}: {failed[0].error}"
+    best, worst = comparison.best, comparison.worst
+    if best is None or worst is None:
+        reason = "No point fits." if len(failed) == len(comparison.points) else None
+        name = comparison.quantity.title
+        yield "verdict", reason or f"The backend '{backend}' does not model {name}."
+        return
+    effects = {key: ratio for key, ratio in comparison.effects().items() if len(comparison.grid.axes) > 1}
+    if effects:
+        ranked = sorted(effects.items(), key=lambda one: -one[1])
+        texts = (f"{key} {'nothing' if ratio < 1.0005 else f'{_times(ratio)}x'}" for key, ratio in ranked)
+        name = comparison.quantity.title + (" a MAC" if comparison.by_mac else "")
+        yield "effect", f"at most, on {name}, the other keys unchanged: {', '.join(texts)}"
+    if comparison.grid.is_shared:
+        yield "devices", "time is that of a step, DRAM and energy are of all devices together, peak and util of one"
+    yield "verdict", _verdict(comparison, best, worst)
+
+
+def _times(ratio: float) -> str:
+    """A ratio, four digits."""
+    return f"{ratio:,.0f}" if ratio >= 1000 else f"{ratio:.4g}"
+
+
+def _verdict(comparison: Comparison, best: int, worst: int) -> str:
+    point, quantity = comparison.points[best], comparison.quantity
+    cost = quantity.text(comparison.amount(quantity, best) or 0.0)
+    ratio = comparison.ratio(worst)
+    title = quantity.title + (" a MAC" if comparison.by_mac else "")
+    ties = sum(other == comparison.costs[best] for other in comparison.costs) - 1
+    if sum(other is not None for other in comparison.costs) == 1:
+        return f"The only point that fits is {point_text(point.values)}: {cost}."
+    if ratio is not None and ratio < 1.0005:
+        return f"All points that fit have the same {title}, {cost}."
+    parts = [f"The least {title} is at {point_text(point.values)}: {cost}"]
+    if ties:
+        parts[0] += f", and at {ties:,} more"
+    if ratio is not None and worst != best:
+        parts.append(f"{_times(ratio)} times as much at {point_text(comparison.points[worst].values)}")
+    text = "; ".join(parts) + "."
+    for key, (less, over) in comparison.near().items():
+        text += f" {key}={less} costs {over - 1:.1%} more." if over >= 1.0005 else f" {key}={less} costs the same."
+    return text

@@ -1,0 +1,1 @@
+"""Reports for people: tables, lines below them, and the verdict."""

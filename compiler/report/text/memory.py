@@ -1,0 +1,15 @@
+"""What tensors take in memory, as a line of the table."""
+
+from __future__ import annotations
+
+from npuc.compiler.report.model import StepMemory, Totals
+from npuc.compiler.report.text.verdict import bytes_unit
+
+
+def memory_text(memory: StepMemory, totals: Totals) -> str:
+    """The most that tensors take, where and of which kinds, and what the forward pass keeps for the backward pass."""
+    scale, unit = bytes_unit(memory.peak_bytes)
+    where = f", in {memory.peak_layer}" if memory.peak_layer else ""
+    kinds = ", ".join(f"{kind} {size / scale:,.2f}" for kind, size in totals.memory.items() if size)
+    kept = f"; kept activations {memory.activation_bytes / scale:,.2f}" if memory.activation_bytes else ""
+    return f"tensors take up to {memory.peak_bytes / scale:,.2f} {unit}{where}: {kinds or 'nothing'}{kept}"

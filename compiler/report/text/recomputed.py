@@ -1,0 +1,19 @@
+"""What forward work costs that runs a second time (pass `recompute`), as a line of the table."""
+
+from __future__ import annotations
+
+from npuc.compiler.report.model import Report
+from npuc.compiler.report.text.verdict import time_text
+
+
+def again_text(report: Report) -> str | None:
+    """How many operations run a second time, and what that takes; None if none do."""
+    rows = [row for row in report.ops if "recompute" in row.native]
+    if not rows:
+        return None
+    count = sum(row.repeat for row in rows)
+    macs = sum(row.repeat * (row.macs or 0) for row in rows)
+    text = f"{count:,} operation{' runs' if count == 1 else 's run'} again in the backward pass: {macs:,} MACs"
+    if all(row.seconds is None for row in rows):
+        return text
+    return f"{text}, {time_text(sum(row.repeat * (row.seconds or 0.0) for row in rows))} of forward"

@@ -1,0 +1,146 @@
+"""The plan of a step shared among devices, for people: the type of each layer at each level, and what it moves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from npuc.compiler.report.model import Parallel, ParallelLevel, Report
+from npuc.compiler.report.text.verdict import bytes_unit, is_training, time_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STYLES = {"dp": "green", "mp": "magenta", "mp out": "cyan", "I": "green", "II": "magenta", "III": "cyan"}
+ROUNDING = 1e-9
+"""What sums of seconds may be off."""
+CUT_NOTE = "mp cuts a layer along its input's channels, mp out along its output's"
+LONGEST_RUN = 3
+"""As many layers with the same types are shown one by one; of more only the first and the last."""
+
+
+def print_parallel(parallel: Parallel, console: Console) -> None:
+    """Print the types as the papers draw them: a line a layer, a column a level, the top level first."""
+    from rich.markup import escape
+
+    heading = f"{parallel.devices:,} devices by {parallel.strategy}, movement counted as {parallel.convention}"
+    console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
+    rows = _rows(parallel.levels)
+    last = f"elements of a {'pair' if all(level.parts == 2 for level in parallel.levels) else 'group'}"
+    width = max([len(name) for name, _ in rows] + [len(last)])
+    amounts = [short_amount(Fraction(level.elements)) for level in parallel.levels]
+    cells = max([3, *map(len, amounts), *(len(one) for _, types in rows for one in types)])
+    titles = " ".join(level.level.rjust(cells) for level in parallel.levels)
+    console.print(f" {'layer':<{width}}  {titles}", highlight=False, soft_wrap=True)
+    for name, types in rows:
+        shown = " ".join(f"[{STYLES.get(one, '')}]{one:>{cells}}[/]" if one in STYLES else one for one in types)
+        console.print(f" {escape(name):<{width}}  {shown}", highlight=False, soft_wrap=True)
+    totals = " ".join(amount.rjust(cells) for amount in amounts)
+    console.print(f" {last:<{width}}  {totals}", highlight=False, soft_wrap=True)
+    if any("output" in (level.cuts or {}).values() for level in parallel.levels):
+        console.print(CUT_NOTE, highlight=False, soft_wrap=True)
+    for text in [*_planned(parallel), *_summary(parallel)]:
+        console.print(escape(text), highlight=False, soft_wrap=True)
+    console.print()
+
+
+def _rows(levels: list[ParallelLevel]) -> list[tuple[str, tuple[str, ...]]]:
+    """Layers with their types; long runs of the same types folded."""
+    names = list(levels[0].choices) if levels else []
+    patterns = [
+        (name, tuple(type_text(level.choices[name], (level.cuts or {}).get(name)) for level in levels))
+        for name in names
+    ]
+    runs: list[list[tuple[str, tuple[str, ...]]]] = []
+    for row in patterns:
+        if runs and runs[-1][0][1] == row[1]:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for run in runs:
+        if len(run) <= LONGEST_RUN:
+            found += run
+        else:
+            found.append((f"{run[0][0]} … {run[-1][0]} ({len(run):,})", run[0][1]))
+    return found
+
+
+def type_text(choice: str, cut: str | None) -> str:
+    """A type; `mp out` where the output's channels are cut, and not the input's."""
+    return f"{choice} out" if cut == "output" else choice
+
+
+def short_amount(amount: Fraction) -> str:
+    """Elements with three digits: 1.47 G."""
+    for scale, unit in ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if amount >= scale:
+            return f"{float(amount / scale):.4g} {unit}"
+    return f"{float(amount):.4g}"
+
+
+def _planned(parallel: Parallel) -> list[str]:
+    """What the plan was searched for, if not movement, and how far it may be from the best."""
+    if parallel.planned is None:
+        return []
+    value, bound = parallel.planned.value, parallel.planned.lower_bound
+    if parallel.planned.objective == "time":
+        text = f"planned for time: {time_text(value)} a step"
+    else:
+        text = f"planned for memory: {value / (1 << 20):,.2f} MiB of a device kept for the backward pass"
+    if value <= bound * (1 + ROUNDING):
+        return [f"{text}, the least of the plans searched"]
+    return [f"{text}, {(value - bound) / bound:.1%} above the proved bound" if bound else text]
+
+
+def gap_percent(total: Fraction, bound: Fraction) -> str:
+    """How much more than its bound is moved: small gaps with as many digits as they need."""
+    gap = float((total - bound) / bound)
+    return f"{gap:.1%}" if gap >= 5e-4 else f"{100 * gap:.1g}%"
+
+
+def _summary(parallel: Parallel) -> list[str]:
+    total, size = Fraction(parallel.total.elements), Fraction(parallel.total.bytes or 0)
+    scale, unit = bytes_unit(int(size))
+    moved = f"{short_amount(total)} elements between devices, one direction"
+    step = "a step" if parallel.training else "a forward pass"
+    text = f"{step} moves {moved}, {float(size) / scale:,.2f} {unit} both"
+    if parallel.lower_bound_elements is None:
+        return [f"{text}; how little any plan moves is not known"]
+    return [text + bound_text(total, Fraction(parallel.lower_bound_elements), parallel.strategy, parallel.convention)]
+
+
+def bound_text(total: Fraction, bound: Fraction, strategy: str, convention: str) -> str:
+    """How near the elements of a plan are to what is proved of all plans of its types: the end of a sentence."""
+    types = "types dp and mp" if strategy in ("dp", "mp", "owt") else "these types"
+    if total <= bound:
+        even = " of channels" if convention == "physical" and strategy in ("mp", "owt", "hypar") else ""
+        kind = f" whose cuts{even} go even" if even or strategy.endswith("joint") else ""
+        return f": no plan of {types}{kind} moves fewer elements"
+    if not bound:
+        return "; no more than 0 is proved to be needed"
+    return f"; {gap_percent(total, bound)} above the proved bound of {types}, {short_amount(bound)}"
+
+
+def overlap_text(report: Report) -> str | None:
+    """What communication takes of the step, and the time of the step where gradients are summed beside other work."""
+    seconds, hidden = report.native.get("comm_seconds"), report.native.get("overlapped_seconds")
+    total = report.totals.seconds
+    if not isinstance(seconds, float) or not isinstance(hidden, float) or not total:
+        return None
+    text = f"{time_text(seconds)} of {time_text(total)} between devices"
+    if not is_training(report):
+        return text
+    return f"{text}; {time_text(hidden)} a step if gradients of weights are summed beside other work"
+
+
+def sums_text(report: Report) -> str | None:
+    """What a device reads of others, apart by what for: sums of weights' gradients, and everything else."""
+    read = [report.native.get(f"{name}_read_bytes") for name in ("gradient", "other")]
+    whole = report.native.get("gradient_operand_bytes")
+    if not isinstance(whole, int) or not all(isinstance(one, int | float) for one in read):
+        return None
+    scale, unit = bytes_unit(max(whole, *(int(one) for one in read if isinstance(one, int | float))))
+    gradients, other = (f"{float(one) / scale:,.2f} {unit}" for one in read if isinstance(one, int | float))
+    operands = f"{whole / scale:,.2f} {unit}"
+    return f"a device reads {gradients} to sum {operands} of weights' gradients, and {other} for all else"

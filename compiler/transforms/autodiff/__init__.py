@@ -1,0 +1,287 @@
+"""
+The pass `autodiff`: from the forward function of a network to its whole training step.
+
+    %y = train.matmul %x, %w : …                       %y = train.matmul %x, %w : …
+    %l = train.dot_loss %y, %t : …             ->      %l = train.dot_loss %y, %t : …
+    func.return %l                                     %dw = train.matmul %x t, %t {role = "dw"} : …
+                                                       %w1 = train.sgd %w, %dw lr 0.1 {role = "update"} : …
+                                                       func.return %l, %w1
+
+Reverse-mode differentiation over the active values, those that depend on a trained parameter, so the first layer has
+no dX and nothing is computed that nobody needs. A value with several uses gets its contributions added in reverse
+program order; each addition carries the layer and role of the contributor. The optimizer named by the function's
+`train.optimizer` updates every parameter that has a gradient; without one the gradients themselves are results.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import NotDifferentiable
+from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option, option_problem, options_problem
+from npuc.compiler.transforms.autodiff.gradient_types import own_types, taken
+from npuc.compiler.transforms.autodiff.step import Returned, Step
+from npuc.dialects.blocks import gather, needed
+from npuc.dialects.distributed.sharding import spread_of
+from npuc.dialects.provenance import Role, derive, role_attr, role_of
+from npuc.dialects.tensors import tensor_of, tensor_type
+from npuc.dialects.train.arithmetic import constant
+from npuc.dialects.train.base import TrainOp, encode
+from npuc.dialects.train.optimizer import IncrementOp
+from npuc.dialects.train.signature import (
+    Argument,
+    ArgumentKind,
+    arguments_of,
+    has_loss,
+    is_differentiated,
+    result_entries,
+    results_of,
+    training_functions,
+)
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def _is_float(value: SSAValue) -> bool:
+    return isinstance(tensor_type(value).element_type, AnyFloat)
+
+
+def _reached(block_ops: Iterable[Operation], seeds: Iterable[SSAValue]) -> set[SSAValue]:
+    """The float values that depend on one of the seeds."""
+    reached = set(seeds)
+    for op in block_ops:
+        if any(operand in reached for operand in op.operands):
+            reached.update(r for r in op.results if isinstance(r.type, TensorType) and _is_float(r))
+    return reached
+
+
+def _backward(
+    step: Step, forward: list[Operation], loss: SSAValue, trained: list[SSAValue], inputs: list[SSAValue]
+) -> None:
+    """Emit the derivatives of `loss` with respect to the trained parameters."""
+    active, fed = _reached(forward, trained), _reached(forward, inputs)
+    types = own_types(forward, trained, fed.__contains__)
+    if loss not in active:
+        return
+    assert isinstance(loss.owner, Operation)
+    seed = derive(loss.owner, constant(tensor_type(loss), 1.0), role=Role.DX)
+    step.gradients[loss] = step.append(seed).out
+    for op in reversed(forward):
+        if not isinstance(op, TrainOp) or role_of(op) is Role.UPDATE:
+            continue
+        grads = taken(op, [step.gradients.get(r) for r in op.results], types, step.append)
+        if all(g is None for g in grads):
+            continue
+        for role, in_role in ((Role.DX, True), (Role.DW, False)):
+            needs = [v in active and (v in fed) is in_role for v in op.operands]
+            if any(needs):
+                _differentiate(step, op, grads, needs, role)
+
+
+def _differentiate(step: Step, op: TrainOp, grads: list[SSAValue | None], needs: list[bool], role: Role) -> None:
+    """Emit the gradients of some operands of one operation, all of one role."""
+
+    def emit(new: OpT) -> OpT:
+        return step.append(derive(op, new, role=role))
+
+    try:
+        contributions = get_layer(op).vjp(op, grads, needs, emit)
+    except NotDifferentiable as error:
+        raise PassFailedException(f"autodiff: {op.name} has no derivative") from error
+    for operand, need, contribution in zip(op.operands, needs, contributions, strict=True):
+        if need and contribution is not None:
+            step.accumulate(op, role, operand, contribution)
+
+
+def _optimize(step: Step, spec: DictionaryAttr, trained: list[tuple[Argument, BlockArgument]]) -> None:
+    """Emit the optimizer's updates of the parameters that have a gradient."""
+    kind = spec.data.get("kind")
+    rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
+    if rule is None:
+        raise PassFailedException(f"autodiff: unknown optimizer {kind}, expected one of {', '.join(OPTIMIZERS)}")
+    options = _hyperparameters(spec, rule)
+    count = _step_number(step, trained[0][1].location) if rule.counts_steps(options) else None
+    for argument, param in trained:
+        if param in step.gradients:
+            states = [
+                step.new_state(
+                    f"{argument.name}.{state.suffix}", param, param.location, options.get(state.fill or "", 0.0)
+                )
+                for state in rule.states_for(options)
+            ]
+            _update(step, rule, options, argument, states, count)
+
+
+def _hyperparameters(spec: DictionaryAttr, rule: OptimizerRule) -> dict[str, Option]:
+    """The hyperparameters that `train.optimizer` states, and the defaults that differ from the operation's own."""
+    options: dict[str, Option] = {}
+    for name, attr in spec.data.items():
+        if name == "kind":
+            continue
+        if name in rule.defaults and isinstance(attr, UnitAttr if rule.takes_flag(name) else FloatAttr):
+            options[name] = True if isinstance(attr, UnitAttr) else float(attr.value.data)
+        else:
+            raise PassFailedException(f"autodiff: train.optimizer has a wrong option '{name}', {_expected(rule)}")
+        problem = option_problem(name, options[name])
+        if problem is not None:
+            raise PassFailedException(f"autodiff: train.optimizer, option '{name}': {problem}")
+    properties = rule.op.get_irdl_definition().properties
+    for name, default in rule.defaults.items():
+        if name in options:
+            continue
+        if default is None:
+            raise PassFailedException(f"autodiff: train.optimizer lacks {name}, {_expected(rule)}")
+        if default and name in properties and properties[name].default_value != encode(default):
+            options[name] = default
+    conflict = options_problem(options)
+    if conflict is not None:
+        raise PassFailedException(f"autodiff: train.optimizer, option '{conflict[0]}': {conflict[1]}")
+    return options
+
+
+def _expected(rule: OptimizerRule) -> str:
+    flags = [name for name in rule.defaults if rule.takes_flag(name)]
+    numbers = [name for name in rule.defaults if name not in flags]
+    text = f"expected floats among {', '.join(numbers)}"
+    return f"{text} and units among {', '.join(flags)}" if flags else text
+
+
+def _update(
+    step: Step,
+    rule: OptimizerRule,
+    options: dict[str, Option],
+    argument: Argument,
+    states: list[int],
+    count: int | None,
+) -> None:
+    """Emit the update of one parameter; `states` and `count` are numbers of arguments."""
+    param = step.args[argument.index]
+    operands = [param, step.gradients[param], *(step.args[s] for s in states)]
+    counts = () if count is None else (step.args[count],)
+    op = rule.op(*operands, *counts, results=None, **rule.for_update(options))
+    step.append(_named(op, argument.name, param.location))
+    for number, new in zip((argument.index, *states), op.results, strict=True):
+        step.updates(number, new)
+
+
+def _named(op: OpT, layer: str, location: LocationAttr) -> OpT:
+    """Give an update, which replaces no operation, its layer, role and place."""
+    op.attributes |= {"layer": StringAttr(layer), "role": role_attr(Role.UPDATE)}
+    op.location = location
+    return op
+
+
+def _is_step(attrs: DictionaryAttr) -> bool:
+    return attrs.data.get("train.state") == StringAttr("step")
+
+
+def _step_number(step: Step, location: LocationAttr) -> int:
+    """The number of the argument that counts steps, which is made if the network has none."""
+    found = next((i for i, attrs in enumerate(step.arg_attrs) if _is_step(attrs)), None)
+    return step.new_state("step", tensor_of(i64, ()), location) if found is None else found
+
+
+def _count_step(step: Step) -> None:
+    """Increment the step count, if the network has one."""
+    for number, (arg, attrs) in enumerate(zip(step.args, step.arg_attrs, strict=True)):
+        if _is_step(attrs):
+            step.updates(number, step.append(_named(IncrementOp(arg), "step", arg.location)).out)
+
+
+def differentiate(func: FuncOp) -> None:
+    """Turn a forward function, which has a loss, into the whole training step."""
+    block = func.body.block
+    *forward, ending = list(block.ops)
+    lowered = next((op.name for op in forward if not isinstance(op, TrainOp)), None)
+    if lowered is not None:
+        raise PassFailedException(f"autodiff: found {lowered}, expected train operations: run it before lower-to-npu")
+    values = list(ending.operands)
+    arguments, results = arguments_of(func), results_of(func)
+    step = Step(list(block.args), _attribute_list(func, len(block.args)))
+    loss = values[next(r for r in results if r.loss).index]
+    # Integers and booleans have no gradient: weights of them stay as they are.
+    params = [(a, block.args[a.index]) for a in arguments if a.kind is ArgumentKind.PARAM and not a.frozen]
+    trained = [(a, value) for a, value in params if _is_float(value)]
+    inputs: list[SSAValue] = [block.args[a.index] for a in arguments if a.kind is ArgumentKind.INPUT]
+    _backward(step, forward, loss, [param for _, param in trained], inputs)
+    spec = func.attributes.pop("train.optimizer", None)
+    if isinstance(spec, DictionaryAttr) and trained:
+        _optimize(step, spec, trained)
+    else:
+        for argument, param in trained:
+            if param in step.gradients:
+                step.results.append((step.gradients[param], step.of_argument("gradient", argument.index)))
+    _count_step(step)
+    kept: list[Returned] = [(loss, {"train.loss": UnitAttr()}), *step.results]
+    for result in results:
+        if result.updates is not None:
+            kept.append((values[result.index], step.of_argument("updates", result.updates)))
+    spread = [spread_of(entries) for entries in result_entries(func)]
+    for result in results:
+        if result.output is not None:
+            kept.append((values[result.index], {"train.output": StringAttr(result.output), **spread[result.index]}))
+    backward, _ = needed(step.appended, (value for value, _ in kept))
+    for op in (*forward, ending):
+        op.detach()
+    ending.erase()
+    _rebuild(func, step, [*forward, *backward], kept)
+
+
+def whole_step(module: ModuleOp) -> ModuleOp:
+    """A module with the backward pass of every forward function that has a loss: itself where there is none."""
+
+    def is_forward(func: FuncOp) -> bool:
+        return has_loss(func) and not is_differentiated(func)
+
+    if not any(map(is_forward, training_functions(module))):
+        return module
+    step = module.clone()
+    for func in filter(is_forward, training_functions(step)):
+        differentiate(func)
+    return step
+
+
+def _rebuild(func: FuncOp, step: Step, ops: list[Operation], results: list[Returned]) -> None:
+    """Give the function its new body, type and attributes."""
+    body = gather(step.args, [*ops, ReturnOp(*(value for value, _ in results))])
+    func.body.detach_block(0)
+    func.body.add_block(body)
+    func.function_type = FunctionType.from_lists([a.type for a in body.args], [value.type for value, _ in results])
+    func.arg_attrs = ArrayAttr(step.arg_attrs)
+    func.res_attrs = ArrayAttr([DictionaryAttr(attrs) for _, attrs in results])
+
+
+def _attribute_list(func: FuncOp, count: int) -> list[DictionaryAttr]:
+    return list(func.arg_attrs.data) if func.arg_attrs is not None else [DictionaryAttr({}) for _ in range(count)]
+
+
+@dataclass(frozen=True)
+class AutodiffPass(ModulePass):
+    """Derive the training step of every function that has a loss and is not differentiated yet."""
+
+    name = "autodiff"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in training_functions(op):
+            if any(r.loss for r in results_of(func)) and not is_differentiated(func):
+                differentiate(func)

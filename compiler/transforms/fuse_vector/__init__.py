@@ -1,0 +1,75 @@
+"""
+Pass `fuse-vector`: vector work that runs on each block of a contraction's output as the block is finished.
+
+    %dw = npu.contract (m = 64, n = 512, k = 784) ins(…) outs(dW[k, n]) do(dW += X * dY) loops [k : 64, n : 128] …
+    …
+    %w1, %v1 = npu.vector sgd(%w, %dw, %v) ops 1605632
+      ->
+    %dw = npu.contract (m = 64, n = 512, k = 784) ins(…) outs(dW[k, n]) do(dW += X * dY) loops [k : 64, n : 128] …
+    %w1, %v1 = npu.vector sgd(%w, %dw, %v) ops 1605632 fused
+    …
+
+dW is updated with where it lies and never reaches DRAM; an activation's input is not stored and read back. The work
+moves to its contraction: that must be legal (its other operands are there, and what it overwrites, W for an update, is
+not read any more), the schedule must finish the output block by block, and its other operands must fit the SPM beside
+the blocks. Where the schedule does not leave that room, one is searched that does. What would not save time or traffic
+stays as it is, and so do contractions without a schedule.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.timing.epilogue import refusal
+from npuc.compiler.transforms.fuse_vector.candidates import Fusing, Wanted
+from npuc.compiler.transforms.keep_resident.search import refuse_staying
+from npuc.compiler.transforms.schedule.searches import known_machine
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
+from npuc.dialects.provenance import Role, layer_of, role_of
+
+
+def _is_update(op: VectorOp) -> bool:
+    return role_of(op) is Role.UPDATE
+
+
+WHAT: dict[str, Wanted] = {
+    "all": lambda op: True,
+    "updates": _is_update,
+    "elementwise": lambda op: not _is_update(op),
+}
+
+
+@dataclass(frozen=True)
+class FuseVectorPass(ModulePass):
+    """Fuse vector work with its contraction: `what` says which, `only` is a glob of the contraction's layer."""
+
+    name = "fuse-vector"
+
+    what: str = "all"
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.what not in WHAT:
+            raise ValueError(f"what is '{self.what}', expected {', '.join(WHAT)}")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = known_machine(op, f"{self.name} depends on it")
+        problem = refusal(machine)
+        if problem is not None:
+            raise PassFailedException(f"{self.name}: {problem}")
+        refuse_staying(op, self.name)
+        blocks: dict[Block, Fusing] = {}
+        for contract in [inner for inner in op.walk() if isinstance(inner, ContractOp)]:
+            block = contract.parent
+            assert block is not None
+            if contract.schedule_attr is None or isinstance(block.parent_op(), InterleaveOp):
+                continue
+            if self.only is None or fnmatchcase(layer_of(contract), self.only):
+                if block not in blocks:
+                    blocks[block] = Fusing(block, machine, WHAT[self.what])
+                blocks[block].apply(contract)

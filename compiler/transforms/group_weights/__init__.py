@@ -1,0 +1,64 @@
+"""
+Pass `group-weights`: orders the loops of scheduled contractions so that tile operations on equal weights are adjacent.
+
+    npu.contract (…) do(Y += X * W) loops [m : 16, n : 16, k : 32]
+      ->
+    npu.contract (…) do(Y += X * W) loops [n : 16, k : 32, m : 16]
+
+The loops that step through the streamed dimensions (M of Y = X W on a weight-stationary array) go inwards, in their
+order; the others keep theirs. So the tile that stays in the elements is the same one for as long as possible. What the
+schedule keeps in SPM stays as written if the blocks of the new order fit the promised `spm`; if not, nothing is kept.
+Traffic may grow: the schedule is the user's, and the search does the same where it pays.
+
+The machine is the module's `npu.target`. A contraction whose statements stream different dimensions is left as it is.
+"""
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.stationary import streamed_dims
+from npuc.compiler.analysis.nest.elements import Bits, contract_widths, taken_bytes
+from npuc.compiler.transforms.schedule.searches import known_machine
+from npuc.dialects.npu import ContractOp, ScheduleAttr
+from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.provenance import layer_of
+
+
+@dataclass(frozen=True)
+class GroupWeightsPass(ModulePass):
+    """Move the loops of streamed dimensions inwards; `only` is a glob of layer names."""
+
+    name = "group-weights"
+
+    only: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = known_machine(op, f"{self.name} depends on it")
+        for contract in op.walk():
+            if not isinstance(contract, ContractOp) or contract.schedule_attr is None:
+                continue
+            if self.only is not None and not fnmatchcase(layer_of(contract), self.only):
+                continue
+            new = grouped(contract.nest, contract.schedule, machine.array, contract_widths(contract, machine))
+            if new != contract.schedule:
+                contract.schedule = ScheduleAttr(new)
+
+
+def grouped(nest: Nest, schedule: Schedule, array: Array, widths: Bits) -> Schedule:
+    """The schedule with the loops of streamed dimensions innermost."""
+    streamed = {streamed_dims(nest, statement, array) for statement in nest.statements}
+    if len(streamed) != 1:
+        return schedule
+    (inner,) = streamed
+    loops = tuple(sorted(schedule.loops, key=lambda loop: loop.dim in inner))
+    if loops == schedule.loops:
+        return schedule
+    new = replace(schedule, loops=loops)
+    if schedule.spm is not None and taken_bytes(nest, new, widths) > schedule.spm:
+        return replace(new, keep=())
+    return new

@@ -1,0 +1,123 @@
+"""
+Pass `interleave`: contractions that share an operand run together, so that it need not be read once for each of them.
+
+    %dx = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
+    %dw = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
+      ->
+    %dx, %dw = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n], X = %x[m, k])
+        outs(dX[m, k], dW[k, n]) do(dX += dY * W, dW += X * dY)
+
+is `mode=fused`: one nest of several statements, over the dimensions that they have in common. `mode=zip` leaves the
+nests as they are and runs one tile operation of each in turn; they may have different dimensions:
+
+    %dx, %dw = npu.interleave {
+      %0 = npu.contract (…) … do(dX += dY * W)
+      %1 = npu.contract (…) … do(dW += X * dY)
+      npu.yield %0, %1
+    }
+
+The first has no dX where the layer reads the network's input, and no dW where its weight is frozen: one side alone
+stays as it is. `together.py` says when contractions may run together, `sharing.py` which ones are looked at.
+
+`mode=best` prices both, and the contractions one after another, and takes for each set what costs least by
+`objective` (time, traffic, energy, edp), with its schedules (`best.py`, `npuc.compiler.analysis.programs.cheapest`). It
+needs a machine, and leaves contractions alone that have a schedule already.
+
+By the other modes a fused nest has tiles of its own, and does not keep schedules; nests in turn keep theirs if all of
+them fit the SPM at once. Where one of the contractions had a schedule that is not kept, and the module says its
+machine, new ones are searched at once; else `schedule` does that later.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.machine.facts import Machine, machine_of
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.transforms.interleave.best import merge_best
+from npuc.compiler.transforms.interleave.fuse import fuse, have_same_dimensions
+from npuc.compiler.transforms.interleave.round_robin import zip_together
+from npuc.compiler.transforms.interleave.sharing import KINDS, Wanted, sharing
+from npuc.compiler.transforms.schedule.searches import known_machine, objective_named, schedule_for
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.provenance import layer_of
+from npuc.dialects.train.signature import Writes, writes_of
+
+MODES = ("zip", "fused", "best")
+
+
+@dataclass(frozen=True)
+class InterleavePass(ModulePass):
+    """
+    Merge contractions that share an operand: `mode` says how, `what` which (gradients, siblings, all), `objective` what
+    schedules minimise, `only` is a glob of layer names.
+    """
+
+    name = "interleave"
+
+    mode: str = "fused"
+    what: str = "gradients"
+    objective: str = "time"
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"mode is '{self.mode}', expected {', '.join(MODES)}")
+        if self.what not in KINDS:
+            raise ValueError(f"what is '{self.what}', expected {', '.join(KINDS)}")
+        objective_named(self.objective)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = known_machine(op, "mode=best depends on it") if self.mode == "best" else machine_of(op)
+        set_before = {one for one in op.walk() if isinstance(one, ContractOp) and one.schedule_attr is not None}
+        for wanted in KINDS[self.what]:
+            for contracts in self._contracts(op):
+                if self.mode == "best" and machine is not None:
+                    self._take_best([one for one in contracts if one not in set_before], wanted, machine)
+                else:
+                    self._merge(contracts, wanted, machine)
+
+    def _contracts(self, module: ModuleOp) -> list[list[ContractOp]]:
+        """The contractions that the pass may merge, in order, those of each block together."""
+        found: dict[Block, list[ContractOp]] = {}
+        for op in module.walk():
+            if isinstance(op, ContractOp) and (self.only is None or fnmatchcase(layer_of(op), self.only)):
+                block = op.parent
+                assert block is not None
+                if isinstance(block.parent_op(), InterleaveOp):
+                    continue
+                found.setdefault(block, []).append(op)
+        return list(found.values())
+
+    def _take_best(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine) -> None:
+        """Merge the sets of one kind among the contractions of one block where that costs less."""
+        objective = objective_named(self.objective)
+        try:
+            for found in sharing(contracts, _writes(contracts), wanted):
+                merge_best(found, machine, objective)
+        except UsageError as e:
+            raise PassFailedException(f"{self.name}: {e.message}") from e
+
+    def _merge(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine | None) -> None:
+        """Merge the sets of one kind among the contractions of one block."""
+        objective = objective_named(self.objective)
+        if self.mode == "zip":
+            for found in sharing(contracts, _writes(contracts), wanted):
+                zip_together(found, machine, objective)
+            return
+        for found in sharing(contracts, _writes(contracts), lambda s: wanted(s) and have_same_dimensions(s)):
+            scheduled = any(op.schedule_attr is not None for op in found.ops)
+            new = fuse(found)
+            if scheduled and machine is not None:
+                new.schedule = schedule_for(new, machine, objective)
+
+
+def _writes(contracts: list[ContractOp]) -> Writes:
+    """What the operations of the block of these contractions write in place."""
+    block = contracts[0].parent if contracts else None
+    return {} if block is None else writes_of(block)

@@ -1,0 +1,55 @@
+"""Contractions that share an operand, in whatever way costs least."""
+
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.elements import contract_widths, value_widths
+from npuc.compiler.analysis.programs.cheapest import Fused, best_program
+from npuc.compiler.analysis.programs.interleave_search import Problem
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.transforms.interleave.fuse import fuse, joined_nest
+from npuc.compiler.transforms.interleave.round_robin import zip_together
+from npuc.compiler.transforms.interleave.sharing import Sharing
+from npuc.compiler.transforms.schedule.searches import schedule_for
+from npuc.dialects.npu.shared import number_values
+from npuc.dialects.npu.vector import same_value
+
+
+def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:
+    """
+    Fuse contractions, let them run in turn or leave them, whichever costs least, and write their schedules.
+
+    Those that have a schedule keep it if they are left. Where not even the smallest tiles of one of them fit, they are
+    left without: the pass `schedule` says so of the first such contraction of the program.
+    """
+    try:
+        own = tuple(
+            op.schedule if op.schedule_attr is not None else schedule_for(op, machine, objective) for op in found.ops
+        )
+    except CapacityError:
+        return
+    best = best_program(_problem(found, machine), own, _fused(found, machine), objective)
+    if best.kind == "fused":
+        new = fuse(found)
+        (new.schedule,) = best.schedules
+        return
+    for op, schedule in zip(found.ops, best.schedules, strict=True):
+        op.schedule = schedule
+    if best.kind == "zip":
+        zip_together(found, machine, objective)
+
+
+def _problem(found: Sharing, machine: Machine) -> Problem:
+    inputs = [[same_value(value) for value in op.operands[: len(op.nest.ins)]] for op in found.ops]
+    widths = tuple(contract_widths(op, machine) for op in found.ops)
+    nests = tuple(op.nest for op in found.ops)
+    return Problem(nests, number_values(inputs), (None,) * len(nests), widths, machine)
+
+
+def _fused(found: Sharing, machine: Machine) -> Fused | None:
+    joined = joined_nest(found)
+    if joined is None:
+        return None
+    operands = [found.ops[part].operands[number] for part, number in joined.sources]
+    results = [result for op in found.ops for result in op.results]
+    inputs = len(joined.nest.ins)
+    return Fused(joined.nest, value_widths(operands[:inputs], results, operands[inputs:], machine))

@@ -1,0 +1,98 @@
+"""
+Sets of contractions that share an operand, in the order in which a pass may merge them.
+
+`gradients` are dX and dW of a product, which share dY: of a linear layer or convolution, and of the products of
+attention (dO gives dP and dV, dS gives dQ and dK). `siblings` are all others that share any operand: the projections
+of attention share X, the gates of an lstm the state, the dW of layers with one input that input.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from npuc.compiler.transforms.interleave.together import Verdict, Writes, together
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.vector import same_value
+from npuc.dialects.provenance import layer_of
+
+MOST = 4
+"""The most statements of a set of siblings: a search among schedules grows fast with the number of tensors."""
+AHEAD = 8
+"""How many of the next contractions that read an operand are looked at."""
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """
+    Contractions in program order that share an operand: what each nest calls it, and the verdict of each but the first.
+    """
+
+    ops: tuple[ContractOp, ...]
+    names: tuple[str, ...]
+    verdicts: tuple[Verdict, ...] = ()
+
+    def with_one(self, op: ContractOp, name: str) -> "Sharing":
+        """With one more contraction, its verdict still open."""
+        return Sharing((*self.ops, op), (*self.names, name), self.verdicts)
+
+
+Wanted = Callable[[Sharing], bool]
+"""Whether a pass wants contractions to run together, given that they share an operand."""
+
+
+def are_gradients(found: Sharing) -> bool:
+    """Whether these are dX and dW of one layer, by the dY that they share."""
+    outs = [out.name for op in found.ops for out in op.nest.outs]
+    return (
+        set(found.names) == {"dY"}
+        and len({layer_of(op) for op in found.ops}) == 1
+        and len(set(outs)) == len(outs)
+        and set(outs) <= {"dX", "dW"}
+    )
+
+
+def are_siblings(found: Sharing) -> bool:
+    """Whether they share an operand without being the gradients of one product, and are few enough."""
+    first, last = Sharing(found.ops[:1], found.names[:1]), (found.ops[-1], found.names[-1])
+    statements = sum(len(op.nest.statements) for op in found.ops)
+    return statements <= MOST and not are_gradients(first.with_one(*last))
+
+
+KINDS: dict[str, tuple[Wanted, ...]] = {
+    "gradients": (are_gradients,),
+    "siblings": (are_siblings,),
+    "all": (are_gradients, are_siblings),
+}
+"""The sets that the option `what` names, in the order in which they are looked for."""
+
+
+def sharing(contracts: Sequence[ContractOp], writes: Writes, wanted: Wanted) -> Iterator[Sharing]:
+    """
+    The sets of two or more contractions that may run together, by the first operand for which there is one.
+
+    `contracts` are of one block, in program order. The caller may replace those of a set before it asks for the next.
+    """
+    readers: dict[Hashable, list[ContractOp]] = {}
+    names: list[dict[Hashable, str]] = []
+    for op in contracts:
+        inputs = zip(op.nest.ins, op.operands, strict=False)
+        names.append({same_value(value): tensor.name for tensor, value in reversed(list(inputs))})
+        for value in names[-1]:
+            readers.setdefault(value, []).append(op)
+    name = {op: known for op, known in zip(contracts, names, strict=True)}
+    place = {(value, op): n for value, ops in readers.items() for n, op in enumerate(ops)}
+    taken: set[ContractOp] = set()
+    for first in contracts:
+        for value in reversed(name[first]):
+            if first in taken:
+                break
+            found = Sharing((first,), (name[first][value],))
+            start = place[value, first] + 1
+            for op in readers[value][start : start + AHEAD]:
+                more = found.with_one(op, name[op][value])
+                if op not in taken and wanted(more):
+                    verdict = together(found.ops, op, writes)
+                    if verdict.problem is None:
+                        found = Sharing(more.ops, more.names, (*found.verdicts, verdict))
+            if found.verdicts:
+                taken.update(found.ops)
+                yield found

@@ -1,0 +1,59 @@
+"""
+Pass `keep`: says by hand which tensors stay in SPM.
+
+    npu.contract … loops [m : 2, k : 2, n : 2] spm 320 bytes
+      -> keep{tensors="dY:2,W:3"} ->
+    npu.contract … loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3) spm 320 bytes
+
+The number of a tensor is that of the innermost loops whose block of it stays; 0 keeps one tile, as for tensors that are
+not named anywhere. Others keep what they had. The promised `spm` stands, and is an error where the blocks take more;
+without one, what the machine holds is promised.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.transforms.schedule.pins import contracts_of, named, pairs_of, require_known, settle, usage_error
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.nest import Nest, Schedule
+
+
+@dataclass(frozen=True)
+class KeepPass(ModulePass):
+    """Set what stays in SPM: `tensors` is "dY:2,W:3", in innermost loops; `only` is a glob of layer names."""
+
+    name = "keep"
+
+    tensors: str
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        pairs_of("tensors", self.tensors)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        depths = pairs_of("tensors", self.tensors)
+        contracts = contracts_of(op, self.only)
+        require_known(contracts, depths, lambda nest: nest.tensors, "tensor")
+        changed: list[ContractOp] = []
+        for contract in contracts:
+            mine = {name: depth for name, depth in depths.items() if name in contract.nest.tensors}
+            if not mine or (contract.schedule_attr is None and not any(mine.values())):
+                continue
+            if not contract.schedule.loops and any(mine.values()):
+                raise usage_error(
+                    contract, f"{named(contract)} has no loops to keep a tensor over", "tile or schedule before keep"
+                )
+            contract.schedule = kept(contract.nest, contract.schedule, mine)
+            changed.append(contract)
+        settle(changed, machine_of(op))
+
+
+def kept(nest: Nest, schedule: Schedule, depths: Mapping[str, int]) -> Schedule:
+    """The schedule with these depths, tensors in the nest's order."""
+    every = schedule.keeps | dict(depths)
+    return replace(schedule, keep=tuple((name, every[name]) for name in nest.tensors if every.get(name)))

@@ -1,0 +1,245 @@
+"""The loops of one contraction: loads, macs, conversions and stores, with what is fused with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from npuc.compiler.transforms.lower_tiles.fused import FusedBlocks
+from npuc.compiler.transforms.lower_tiles.place import Part, State
+from npuc.compiler.transforms.lower_tiles.resident import refuse_untouched, staying_inputs
+from npuc.compiler.transforms.lower_tiles.writer import INDEX, TileWriter, whole_place
+from npuc.dialects import npu
+from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.footprint import block_shape
+from npuc.dialects.npu.nest import Tensor, start_axes
+from npuc.dialects.npu.resident import not_moved
+from npuc.dialects.npu.sums import sum_type
+from npuc.dialects.npu.vector import Fused
+from npuc.dialects.npu.widths import widths_of
+from npuc.dialects.tensors import tensor_of, tensor_type
+
+Sums: TypeAlias = dict[str, SSAValue]
+
+
+class TileLowering(TileWriter):
+    """
+    The lowering of one contraction and of what is fused with it.
+
+    `held` are blocks of whole inputs that others loaded, by name. What stays in SPM is in a block of all of it, too.
+    """
+
+    def __init__(self, op: npu.ContractOp, held: Mapping[str, SSAValue] | None = None, fused: Sequence[Fused] = ()):
+        super().__init__(op)
+        self.held = dict(held or {})
+        refuse_untouched(op)
+        self.still, self.left = not_moved(op), frozenset(op.resident.outs) & op.named_results().keys()
+        self.left_blocks: dict[str, SSAValue] = {}
+        self.fused = FusedBlocks(self, fused)
+        self.elements = {t.name: tensor_type(v).element_type for t, v in zip(self.nest.outs, op.results, strict=True)}
+        bits = widths_of(op).accumulator_bits
+        self.sum_elements = {name: sum_type(element, bits) for name, element in self.elements.items()}
+        self.values = dict(zip((t.name for t in npu.operand_tensors(self.nest)), op.operands, strict=True))
+
+    def lower(self) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
+        """
+        The operations in place of the contraction and of what is fused with it, and the values in place of their
+        results; one that only fused work uses has none.
+        """
+        self.held |= staying_inputs(self, self.values)
+        sums: dict[str, SSAValue] = {}
+        for out, result in zip(self.nest.outs, self.op.results, strict=True):
+            if not self.fused.keeps(out) and out.name not in self.still:
+                type_ = result.type if self.leaves_finished(out) else tensor_of(self.sum_elements[out.name], out.shape)
+                sums[out.name] = self.named(self.emit(npu.EmptyOp(type_)).result, out.name)
+        sums |= self.fused.begin()
+        sums = self.nested(0, replace(self.whole(), sums=sums, blocks=self.held))
+        results: dict[SSAValue, SSAValue] = {}
+        for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
+            if out.name in self.still:
+                tensor = self.emit(npu.AsTensorOp(self.left_blocks[out.name]), out.name)
+                results[self.op.result_of(out.name)] = tensor.result
+            if out.name not in sums:
+                continue
+            source = None if start is None else self.values[start.name]
+            axes = () if start is None else start_axes(out, start) or ()
+            type_ = self.op.result_of(out.name).type
+            finish = self.emit(npu.FinishOp(sums[out.name], source, axes, type_), out.name)
+            results[self.op.result_of(out.name)] = finish.result
+        results |= self.fused.results(sums)
+        return [*self.head, *self.ops], results
+
+    def leaves_finished(self, out: Tensor) -> bool:
+        """Whether each block of an output that leaves SPM is finished."""
+        return out.name in self.left or unfinished(self.nest, self.schedule, out.name) is None
+
+    def converted(self, out: Tensor, block: SSAValue) -> SSAValue:
+        """The block of an output that leaves SPM, as elements of the result if it is finished."""
+        element = self.elements[out.name]
+        if element == self.sum_elements[out.name] or not self.leaves_finished(out):
+            return block
+        return self.named(self.emit(npu.ConvertOp(block, element), out.name).result, f"{out.name}_b")
+
+    def place(self, out: Tensor, state: State) -> tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]]:
+        """The map and box of an output's block; those of all of it where it stays."""
+        if out.name in self.left:
+            return whole_place(out.shape)
+        return self.maps[out.name], *self.tensor_box(out, state)
+
+    def whole(self) -> State:
+        """The state outside of all loops."""
+        return State({dim: Part(0, size) for dim, size in self.nest.dims}, {})
+
+    def load_whole(self, tensor: str) -> tuple[Operation, SSAValue]:
+        """The load of an input that stays in SPM throughout, and its block."""
+        block = self.load_block(self.nest.tensors[tensor], self.whole(), None)
+        return self.ops.pop(), block
+
+    # loops
+
+    def nested(self, depth: int, state: State) -> Sums:
+        """Emit everything inside the first `depth` loops; what the loops carry after it."""
+        spread = self.schedule.loops[depth : self.schedule.spread]
+        if state.smaller is None and not any(loop.step < state.parts[loop.dim].extent for loop in spread):
+            state = replace(state, smaller=self.fused.load_smaller())
+        inner = self.load(depth, state)
+        sums = self.loops(depth, inner)
+        for out in self.nest.outs:
+            if out.name in inner.dram and out.name not in state.dram:
+                block, dram = self.converted(out, sums[out.name]), inner.dram[out.name]
+                if dram is None:
+                    self.left_blocks[out.name] = block
+                    sums = {name: value for name, value in sums.items() if name != out.name}
+                else:
+                    store = npu.StoreOp(block, dram, *self.place(out, state))
+                    sums = {**sums, out.name: self.named(self.emit(store, out.name).result, out.name)}
+                sums = self.fused.finish(out, state, block, sums)
+        return sums
+
+    def loops(self, depth: int, state: State) -> Sums:
+        """Emit the loop at `depth` and what is inside it, or the statements if there are no more loops."""
+        if depth == len(self.schedule.loops):
+            return self.statements(state)
+        dim, step = self.schedule.loops[depth].dim, self.schedule.loops[depth].step
+        part = state.parts[dim]
+        whole, rest = divmod(part.extent, step)
+        if part.extent <= step:
+            return self.nested(depth + 1, state)
+        if rest == 0 or all(loop.dim != dim for loop in self.schedule.loops[depth + 1 :]):
+            return self.loop(depth, state, part.extent)
+        if whole == 1:
+            sums = self.nested(depth + 1, state.at(dim, Part(part.offset, step, cut=True)))
+        else:
+            sums = self.loop(depth, state, whole * step)
+        last = Part(self.plus(part.offset, whole * step), rest, cut=True)
+        return self.nested(depth + 1, replace(state, sums=sums).at(dim, last))
+
+    def loop(self, depth: int, state: State, extent: int) -> Sums:
+        """Emit `extent` indices of the loop at `depth` as an `scf.for` that carries the outputs."""
+        dim, step = self.schedule.loops[depth].dim, self.schedule.loops[depth].step
+        base = state.parts[dim].offset
+        end = self.plus(base, extent)
+        if isinstance(end, SSAValue):
+            self.named(end, f"{dim}_end")
+        bounds = self.as_value(base), self.as_value(end), self.constant(step)
+        body = Block(arg_types=[INDEX, *(value.type for value in state.sums.values())])
+        inside = Part(self.named(body.args[0], dim), step, end if extent % step else None, cut=True)
+        names = {name: f"{name}_b" if name in state.dram else name for name in state.sums}
+        carried = {name: self.named(arg, names[name]) for name, arg in zip(state.sums, body.args[1:], strict=True)}
+        outer, self.ops = self.ops, []
+        sums = self.nested(depth + 1, replace(state, sums=carried).at(dim, inside))
+        self.emit(scf.YieldOp(*(sums[name] for name in state.sums)))
+        body.add_ops(self.ops)
+        self.ops = outer
+        loop = self.emit(scf.ForOp(*bounds, list(state.sums.values()), body))
+        if self.schedule.loops[depth].cores:
+            loop.attributes["cores"] = UnitAttr()
+        return {name: self.named(value, names[name]) for name, value in zip(state.sums, loop.results, strict=True)}
+
+    def statements(self, state: State) -> Sums:
+        """Emit the statements on the blocks of one innermost iteration."""
+        sums = dict(state.sums)
+        box, indices = self.box(list(self.nest.sizes), state)
+        for s in self.nest.statements:
+            operands = [sums[s.out], state.blocks[s.lhs], state.blocks[s.rhs]]
+            maps = [self.maps[name] for name in (s.out, s.lhs, s.rhs)]
+            sums[s.out] = self.named(self.emit(npu.MacOp(operands, maps, box, indices)).result, f"{s.out}_b")
+        return sums
+
+    # blocks
+
+    def settled(self, tensor: Tensor, depth: int, state: State) -> bool:
+        """Whether no loop from `depth` on and outside the kept block changes the block; one over cores changes all."""
+        if tensor.name in self.left:
+            return True
+        end = len(self.schedule.loops) - self.schedule.keep_of(tensor.name)
+        return not any(
+            (loop.cores or loop.dim in tensor.dims) and loop.step < state.parts[loop.dim].extent
+            for loop in self.schedule.loops[depth:end]
+        )
+
+    def load(self, depth: int, state: State) -> State:
+        """Load the blocks that are settled at `depth`: inputs, outputs, starts."""
+        blocks, sums, dram = dict(state.blocks), dict(state.sums), dict(state.dram)
+        for tensor in self.nest.ins:
+            if tensor.name not in blocks and self.settled(tensor, depth, state):
+                blocks[tensor.name] = self.load_block(tensor, state, None)
+        for out in self.nest.outs:
+            if out.name not in dram and self.settled(out, depth, state):
+                dram[out.name] = sums.get(out.name)
+                sums[out.name] = self.named(self.output_block(out, state), f"{out.name}_b")
+        state = replace(state, blocks=blocks, sums=sums, dram=dram)
+        for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
+            if start is not None and start.name not in state.started:
+                state = self.give_start(out, start, depth, state)
+        return state
+
+    def load_block(self, tensor: Tensor, state: State, when: SSAValue | None) -> SSAValue:
+        """Load the block of an input or start at this place."""
+        box, indices = self.tensor_box(tensor, state)
+        load = npu.LoadOp(self.values[tensor.name], self.maps[tensor.name], box, indices, when=when)
+        return self.named(self.emit(load, tensor.name).block, f"{tensor.name}_b")
+
+    def output_block(self, out: Tensor, state: State) -> SSAValue:
+        """
+        The block of an output at this place: zeros if no iteration before can have reached it, else what was written.
+        """
+        map_, box, indices = self.place(out, state)
+        dram = state.sums.get(out.name)
+        cut = {dim for dim, part in state.parts.items() if part.cut}
+        overlapping = {dim for axis in out.axes if len(axis.terms) > 1 for dim in axis.dims}
+        if dram is None or cut <= out.dims - overlapping:
+            block = npu.BlockType(block_shape(map_.data, out.shape, box.extents), self.sum_elements[out.name])
+            return self.emit(npu.ZeroOp(map_, box, indices, block), out.name).block
+        return self.emit(npu.LoadOp(dram, map_, box, indices, partial=True), out.name).block
+
+    def give_start(self, out: Tensor, start: Tensor, depth: int, state: State) -> State:
+        """
+        Load the block of a start if it is settled at `depth`, and give it to the block of its output once both are
+        there.
+        """
+        others = [part.offset for dim, part in state.parts.items() if part.cut and dim not in out.dims]
+        if any(isinstance(offset, int) and offset > 0 for offset in others):
+            return state  # Not the first iteration of a loop that does not index the output: its sum has started.
+        blocks = state.blocks
+        if start.name not in blocks and self.settled(start, depth, state):
+            first = self.all_zero([offset for offset in others if isinstance(offset, SSAValue)])
+            blocks = {**blocks, start.name: self.load_block(start, state, first)}
+            state = replace(state, blocks=blocks)
+        if start.name not in blocks or out.name not in state.dram:
+            return state
+        box, indices = self.tensor_box(out, state)
+        operands = (state.sums[out.name], self.maps[out.name], blocks[start.name], self.maps[start.name])
+        value = self.named(self.emit(npu.StartOp(*operands, box, indices)).result, f"{out.name}_b")
+        return replace(state, sums={**state.sums, out.name: value}, started=state.started | {start.name})
+
+    def all_zero(self, offsets: Sequence[SSAValue]) -> SSAValue | None:
+        """Whether all these offsets are zero; None if there are none."""
+        result: SSAValue | None = None
+        for offset in offsets:
+            zero = self.emit(arith.CmpiOp(offset, self.constant(0), "eq")).result
+            result = zero if result is None else self.emit(arith.AndIOp(result, zero)).result
+        return result if result is None else self.named(result, "first")

@@ -1,0 +1,45 @@
+"""
+Values that stay in SPM between operations, at the level of tiles.
+
+An input that is there before is the block of its whole tensor (`npu.as_block`), one that stays after is loaded whole
+before all loops. A result that stays is added up in a block of all of it, which is its tensor (`npu.as_tensor`) unless
+it is stored as well.
+"""
+
+from collections.abc import Mapping
+
+from xdsl.ir import SSAValue
+
+from npuc.compiler.analysis.nest.blocks import touched
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.verify import location_of
+from npuc.compiler.transforms.lower_tiles.writer import TileWriter, whole_place
+from npuc.dialects import npu
+from npuc.dialects.npu.resident import not_moved
+from npuc.dialects.provenance import layer_of
+
+
+def refuse_untouched(op: npu.ContractOp) -> None:
+    """Raise for a result that is never in DRAM and takes elements of its start as they are."""
+    still = not_moved(op)
+    for out, start in zip(op.nest.outs, op.nest.starts, strict=True):
+        if start is not None and out.name in still and touched(out, op.nest.sizes) < out.elements:
+            raise UsageError(
+                f"lower-tiles: {out.name} of layer {layer_of(op)} stays in SPM, where nothing brings the elements of "
+                "its start that no statement touches",
+                location=location_of(op),
+                hint="leave out the pass keep-resident",
+            )
+
+
+def staying_inputs(writer: TileWriter, values: Mapping[str, SSAValue]) -> dict[str, SSAValue]:
+    """The blocks of inputs that stay in SPM before or after: those that are there, and loads of the others."""
+    found: dict[str, SSAValue] = {}
+    for tensor in writer.nest.ins:
+        value = values[tensor.name]
+        if tensor.name in writer.op.resident.ins:
+            found[tensor.name] = writer.emit(npu.AsBlockOp(value), tensor.name).result
+        elif tensor.name in writer.op.resident.outs:
+            load = npu.LoadOp(value, *whole_place(tensor.shape))
+            found[tensor.name] = writer.emit(load, tensor.name).block
+    return {name: writer.named(block, f"{name}_b") for name, block in found.items()}

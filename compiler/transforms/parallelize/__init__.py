@@ -1,0 +1,259 @@
+"""
+The pass `parallelize`: from the forward function of a network to the program of one of many devices.
+
+    func.func @net(%x: tensor<8x8>, …)                      func.func @net(%x: tensor<4x8> {dist.sharding = …}, …)
+      %0 = train.matmul %x, %w0 {layer = "fc1"}    ->         %1 = train.matmul %x, %0 {layer = "fc1"}
+      %1 = train.matmul %0, %w1 {layer = "fc2"}               %2 = dist.all_to_all %1 split 1 concat 0 over [0]
+                                                              %3 = train.matmul %2, %w1 {layer = "fc2"}
+                                                              %4 = dist.all_reduce %3 over [0]
+
+A strategy chooses for each layer and each level of a tree of devices what the two halves split: the batch (dp, way I),
+the layer's input channels (mp, way II) or its output channels (way III, also mp under `physical`). Everything else
+follows: which parts of each tensor a device has, and what moves where. `autodiff` derives the movement of the backward
+pass (again, if it has run). What the pass chose stands on the function, as `dist.plan`.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.analysis.sharding.cost.times import TIMES, Times, key_of, times_from
+from npuc.compiler.analysis.sharding.graph.flows import Flows, flows_of
+from npuc.compiler.analysis.sharding.graph.nodes import Network, network_of
+from npuc.compiler.analysis.sharding.graph.tasks import forward_program
+from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts, is_joint
+from npuc.compiler.analysis.sharding.search.goals import patterns_for_time
+from npuc.compiler.analysis.sharding.search.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
+from npuc.compiler.core.options import (
+    CONVENTIONS,
+    PLAN_OBJECTIVES,
+    STRATEGIES,
+    Convention,
+    PlanObjective,
+    Strategy,
+    mesh_sizes,
+)
+from npuc.compiler.transforms.autodiff import differentiate
+from npuc.compiler.transforms.autodiff.undo import undo_autodiff
+from npuc.compiler.transforms.parallelize.divisible import even_ways
+from npuc.compiler.transforms.parallelize.fitting import Request, fitting, room_of
+from npuc.compiler.transforms.parallelize.merge_slices import merge_slices
+from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
+from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.dialects.distributed.mesh import Mesh, mesh_of
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import is_differentiated, training_functions
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class ParallelizePass(ModulePass):
+    """
+    Share the work of a network among `devices`, a power of two, or those of a `mesh` (`"4x3"`, outermost level first).
+
+    `strategy` is dp, mp, owt, hypar, joint, accpar or accpar-joint; `convention` (table2, published, physical) is what
+    it minimises. A joint strategy has other `objective`s, too: memory, and time, by what the function says of its work
+    (`dist.times`). With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
+    (ZeRO). With `memory_mib` a joint strategy keeps parameters, gradients, states and activations of a device within
+    that. The joint strategies take only ways whose cuts go even among the devices. `exact` has an integer program go on
+    where a plan is not proved to be the best.
+    """
+
+    name = "parallelize"
+
+    strategy: str = "hypar"
+    devices: int | None = None
+    convention: str = "table2"
+    objective: str = "bytes"
+    zero: bool = False
+    memory_mib: int | float | None = None
+    mesh: str | None = None
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy is '{self.strategy}', expected {', '.join(STRATEGIES)}")
+        if self.convention not in CONVENTIONS:
+            raise ValueError(f"convention is '{self.convention}', expected {', '.join(CONVENTIONS)}")
+        if self.objective not in PLAN_OBJECTIVES:
+            raise ValueError(f"objective is '{self.objective}', expected {', '.join(PLAN_OBJECTIVES)}")
+        if self.devices is not None and (self.devices < 2 or (self.mesh is None and self.devices & (self.devices - 1))):
+            raise ValueError(f"devices is {self.devices}, expected a power of two, at least 2")
+        if self.devices not in (None, prod(self.sizes)):
+            raise ValueError(f"devices is {self.devices}, expected those of the mesh, {prod(self.sizes)}")
+        if self.memory_mib is not None and not 0 < self.memory_mib < inf:
+            raise ValueError(f"memory_mib is {self.memory_mib}, expected more than 0")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        width = float_bytes_of(op)
+        for func in training_functions(op):
+            self._check(func)
+            whole = is_differentiated(func)
+            if whole:
+                undo_autodiff(func, self.name)
+            self._parallelize(func, width)
+            if whole:
+                differentiate(func)
+
+    def _check(self, func: FuncOp) -> None:
+        """Refuse what is lowered already, and what is a program of many devices."""
+        lowered = next((op.name for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+        if lowered is not None:
+            raise PassFailedException(
+                f"{self.name}: found {lowered}, expected train operations: run it before lower-to-npu"
+            )
+        mesh = mesh_of(func)
+        if mesh is not None:
+            raise PassFailedException(
+                f"{self.name}: found a program of {mesh.devices:,} devices, expected one of one: run it once"
+            )
+
+    def _parallelize(self, func: FuncOp, width: int | None) -> None:
+        network, flows, planned = self.plan(func, width)
+        terms = terms_of(network, flows, planned.convention)
+        moved = bytes_of(network, terms, planned.patterns, planned.sizes, width)
+        spread(func, network, flows, planned.patterns, Mesh(planned.sizes))
+        func.attributes[PLAN] = plan_attr(network, planned, moved)
+        func.attributes.pop(TIMES, None)
+
+    def plan(self, func: FuncOp, width: int | None) -> tuple[Network, Flows, Planned]:
+        """
+        The plan for a forward function whose floats have `width` bytes (None: those of their types), and what it is a
+        plan of.
+
+        Statistics of a batch are computed in two steps from now on.
+        """
+        network, flows = self.network_to_plan(func)
+        times = self._times(func, network)
+        limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
+        room = None if limit is None and self._objective != "memory" else room_of(func, limit or 0, width)
+        goal = Goal(self._objective, times, room, self.exact)
+        plan = Request(network, flows, self.chosen_strategy, self._convention, self.sizes, goal)
+        if room is None or self._objective == "memory":
+            return network, flows, plan.solve()
+        return network, flows, fitting(func, plan, room)
+
+    def _times(self, func: FuncOp, network: Network) -> Times | None:
+        """What the function says of its work."""
+        if self._objective != "time":
+            return None
+        try:
+            times = times_from(func.attributes.get(TIMES))
+        except ValueError as e:
+            raise PassFailedException(f"{self.name}: {e}") from e
+        if times is not None and len(times.work) != len(network.nodes):
+            found = f"found {len(times.work):,} nodes in {TIMES}, expected {len(network.nodes):,}"
+            raise PassFailedException(f"{self.name}: {found}")
+        if times is not None:
+            self._check_known(network, times)
+        return times
+
+    def _check_known(self, network: Network, times: Times) -> None:
+        """Raise `PassFailedException` where the work of a node is not known in one of its ways."""
+        labels = patterns_for_time(network, self.rule, len(self.sizes))
+        for node, own, work in zip(network.nodes, labels, times.work, strict=True):
+            unknown = sorted({key_of(pattern) for pattern in own} - set(work))
+            if unknown:
+                raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{node.name}' for {unknown[0]}")
+
+    def network_to_plan(self, func: FuncOp) -> tuple[Network, Flows]:
+        """
+        `network_for`, with the ways that the strategy chooses from: a joint one takes only what goes even, and so are
+        the channels cut wherever there are two ways to.
+        """
+        devices = prod(self.sizes)
+        network, flows = network_for(func, devices if self.zero else None)
+        if is_joint(self.chosen_strategy):
+            return even_ways(func, network, devices), flows
+        cuts = has_cuts(self.strategy, self.convention)
+        return even_ways(func, network, devices, ("II", "III")) if cuts else network, flows
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The levels of the mesh: halves, where only the number of devices is said (2, if nothing is)."""
+        if self.mesh is not None:
+            return mesh_sizes(self.mesh)
+        return (2,) * ((self.devices or 2).bit_length() - 1)
+
+    @property
+    def _objective(self) -> PlanObjective:
+        return next(known for known in PLAN_OBJECTIVES if known == self.objective)
+
+    @property
+    def chosen_strategy(self) -> Strategy:
+        """The strategy by its type."""
+        return next(known for known in STRATEGIES if known == self.strategy)
+
+    @property
+    def rule(self) -> Rule:
+        """What is searched."""
+        return Goal(self._objective).rule(self.chosen_strategy, self._convention)
+
+    @property
+    def _convention(self) -> Convention:
+        return next(known for known in CONVENTIONS if known == self.convention)
+
+
+def float_bytes_of(module: ModuleOp) -> int | None:
+    """The bytes of every float on the machine that a module is for; None: those of its type."""
+    machine = machine_of(module)
+    return None if machine is None else machine.element_bytes
+
+
+def plan_attr(network: Network, planned: Planned, moved: Fraction) -> DictionaryAttr:
+    """
+    What was chosen, for whoever reads the program: the ways of each layer with weights from the top level down.
+
+    `elements` is what one pair moves at each level by the convention, `bytes` what all move (`moved`), one direction,
+    `bound` what no plan goes below in elements. With another objective than movement, `cost` and `cost_bound` are
+    seconds or bytes. `forward`: it is the plan of a forward pass.
+    """
+    both = zip(network.nodes, planned.patterns, strict=True)
+    layers = [(node.name, way) for node, way in both if node.kind is not None]
+    names = unique_names([name for name, _ in layers])
+    entries: dict[str, Attribute] = {
+        "strategy": StringAttr(planned.strategy),
+        "convention": StringAttr(planned.convention),
+        "layers": DictionaryAttr(
+            {name: StringAttr(" ".join(way)) for name, (_, way) in zip(names, layers, strict=True)}
+        ),
+        "elements": StringAttr(" ".join(map(str, planned.levels))),
+        "bytes": StringAttr(str(moved)),
+    }
+    if not network.program.trains:
+        entries["forward"] = UnitAttr()
+    if planned.bound is not None:
+        entries["bound"] = StringAttr(str(planned.bound))
+    if planned.cost is not None and planned.cost_bound is not None:
+        entries["objective"] = StringAttr(planned.objective)
+        entries["cost"] = FloatAttr(planned.cost, f64)
+        entries["cost_bound"] = FloatAttr(planned.cost_bound, f64)
+    return DictionaryAttr(entries)
+
+
+def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[Network, Flows]:
+    """
+    The choices that a forward function leaves. Statistics of a batch are computed in two steps from now on.
+
+    Parameters are kept in parts of `scatter_over` devices, if that is given (`flows_of`).
+    """
+    split_batch_norms(func)
+    merge_slices(func)
+    by_element = _updates_by_element(func)
+    network = network_of(forward_program(func))
+    return network, flows_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
+
+
+def _updates_by_element(func: FuncOp) -> bool:
+    """Whether the optimizer updates each element of a parameter for itself: not where it takes norms of them."""
+    spec = func.attributes.get("train.optimizer")
+    return not isinstance(spec, DictionaryAttr) or spec.data.get("kind") != StringAttr("lamb")

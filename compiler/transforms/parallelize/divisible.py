@@ -1,0 +1,121 @@
+"""Whether a plan's cuts go even: every axis that is cut must divide among all devices of the mesh."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from math import gcd
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation
+
+from npuc.compiler.analysis.sharding.cost.terms import Pattern
+from npuc.compiler.analysis.sharding.graph.nodes import Network, Node
+from npuc.compiler.analysis.sharding.graph.segments import segments_cut
+from npuc.compiler.analysis.sharding.graph.tasks import Program, Task
+from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.verify import location_of
+from npuc.compiler.layers.base import Cut
+from npuc.dialects.distributed.mesh import Mesh
+from npuc.dialects.train.base import TrainOp
+
+_WHAT: dict[Way, str] = {"I": "its batch", "II": "its input channels", "III": "its output channels", "whole": "nothing"}
+
+
+def check_divides(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh) -> None:
+    """Raise `CapacityError` for the first cut that does not go even; `network` is that of `func`."""
+    problems = list(_problems(func, network, plan, mesh))
+    if problems:
+        part, text = problems[0]
+        more = f" (and {len(problems) - 1:,} more such)" if len(problems) > 1 else ""
+        raise CapacityError(
+            f"{text}{more}",
+            location=location_of(part),
+            hint="other sizes (-D batch=N), fewer --devices, or --parallel joint, which takes only what goes even; "
+            "npuc.compiler.plan_parallel counts plans of any sizes",
+        )
+
+
+def even_ways(func: FuncOp, network: Network, devices: int, asked: Collection[Way] = WAYS) -> Network:
+    """
+    The network with those ways of each node alone that go even among so many devices, where there are any; `asked` are
+    the ways that have to.
+    """
+    ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
+    uneven: set[tuple[int, Way]] = set()
+    for number, task in enumerate(network.program.tasks):
+        op, node = None if task.hub else next(ops), network.node_of[number]
+        for way in () if node is None else set(asked).intersection(network.nodes[node].ways):
+            cut = network.cuttings.cut_of[way][number]
+            if node is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
+                uneven.add((node, way))
+    nodes: list[Node] = []
+    for number, node in enumerate(network.nodes):
+        ways = tuple(way for way in node.ways if (number, way) not in uneven)
+        nodes.append(replace(node, ways=ways or node.ways))
+    return replace(network, nodes=tuple(nodes))
+
+
+def _length(program: Program, task: Task, cut: Cut, op: Operation | None) -> int:
+    """
+    What a cut cuts: the length that all its axes have in common, or that of a hub's value; where axes are cut in
+    segments (the gates of a cell), what these have in common.
+    """
+    segments = segments_cut(program, task, cut)
+    if isinstance(op, TrainOp):
+        return gcd(cut.common(op), *segments)
+    (axis,) = cut.operands
+    assert axis is not None
+    return gcd(program.values[task.operands[0]].shape[axis], *segments)
+
+
+def _problems(
+    func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh
+) -> Iterator[tuple[Operation | BlockArgument, str]]:
+    """What does not divide, and where: the first input that has a batch, or operations."""
+    first, axis = next(iter(network.cuttings.batch.items()), (None, 0))
+    batch = 1 if first is None else network.program.values[first].shape[axis]
+    if first is not None and batch % mesh.devices and any("I" in pattern for pattern in plan):
+        yield (
+            func.body.block.args[first],
+            f"the batch has {batch:,} elements, expected a multiple of {mesh.devices:,}, the devices that split it",
+        )
+        return
+    ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
+    beside: Operation | BlockArgument | None = next(iter(func.body.block.args), None)
+    for number, task in enumerate(network.program.tasks):
+        op = None if task.hub else next(ops)
+        beside = op or beside
+        node = network.node_of[number]
+        for way in dict.fromkeys(() if node is None else plan[node]):
+            cut = network.cuttings.cut_of[way][number]
+            where = op or beside
+            if cut is None or where is None or not _length(network.program, task, task.cuts[cut], op) % mesh.devices:
+                continue
+            what = "what several read" if task.hub else _WHAT[way]
+            found = _found(network.program, task, task.cuts[cut], op, mesh)
+            yield where, f"layer '{task.layer}' splits {what}: {found}"
+
+
+def _found(program: Program, task: Task, cut: Cut, op: Operation | None, mesh: Mesh) -> str:
+    """Which axis, or which of its segments, does not divide."""
+    expected = f"expected a multiple of {mesh.devices:,}, the devices"
+    beside = zip((*task.operands, *task.results), (*cut.operands, *cut.results), strict=True)
+    axes = [(value, axis) for value, axis in beside if isinstance(axis, int)]
+    for place in axes:
+        for part in program.segments.get(place, ()):
+            if part % mesh.devices:
+                size, shape = _size(program, *place), _shape(program, place[0])
+                return f"found {part:,}, one of the parts side by side in the {size:,} of {shape}, {expected}"
+    for value, axis in axes:
+        if (size := _size(program, value, axis)) % mesh.devices:
+            return f"found {size:,} in {_shape(program, value)}, {expected}"
+    groups = cut.common(op) if isinstance(op, TrainOp) else 0
+    return f"found {groups:,} groups, {expected}"
+
+
+def _shape(program: Program, value: int) -> str:
+    return "x".join(map(str, program.values[value].shape))
+
+
+def _size(program: Program, value: int, axis: int) -> int:
+    return program.values[value].shape[axis]

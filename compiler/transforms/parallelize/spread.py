@@ -1,0 +1,284 @@
+"""
+Spreading a forward function over a mesh: the same program on each device's part, with the movement between devices.
+
+Every operation becomes itself on local types; where a value is needed in another form, slices, all-to-alls and
+all-gathers bring it there, and addends are summed where they are made. All of it has derivatives, so that autodiff
+makes the movement of the backward pass. Of what is known before the step, masks and tables, a device makes its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from xdsl.dialects.builtin import FunctionType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from npuc.compiler.analysis.sharding.cost.resharding import Form, Passage, moves
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of, levels_where, rate_of
+from npuc.compiler.analysis.sharding.graph.flows import NUMBER, Flows, Sum
+from npuc.compiler.analysis.sharding.graph.homes import Home
+from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.tasks import Source, Task
+from npuc.compiler.layers.base import Combine, Cut
+from npuc.compiler.layers.dropout import dropout_of_part
+from npuc.compiler.transforms.parallelize.constants import Constants, form_of_result, part_of
+from npuc.compiler.transforms.parallelize.divisible import check_divides
+from npuc.compiler.transforms.parallelize.spread_forms import Local, Segments, moving, sharding_of, with_shardings
+from npuc.dialects.blocks import gather, loose_argument
+from npuc.dialects.distributed.collective import (
+    AddendOp,
+    AllReduceOp,
+    on_mesh,
+)
+from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr
+from npuc.dialects.distributed.sharding import Sharding
+from npuc.dialects.provenance import derive
+from npuc.dialects.tensors import tensor_of, tensor_type
+from npuc.dialects.train.arithmetic import AddOp, SubOp
+from npuc.dialects.train.base import TrainOp, ints
+from npuc.dialects.train.dropout import DropoutOp
+from npuc.dialects.train.signature import results_of
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern], mesh: Mesh) -> None:
+    """
+    Rewrite a forward function for the devices of a mesh, a pattern for each node; `network` is that of `func`.
+
+    Raises `CapacityError` where an axis that is cut does not divide.
+    """
+    check_divides(func, network, plan, mesh)
+    _Spreading(func, network, flows, plan, mesh).rewrite()
+
+
+@dataclass
+class _Spreading:
+    """The function under construction: what is known of each value by its number."""
+
+    func: FuncOp
+    network: Network
+    flows: Flows
+    plan: Sequence[Pattern]
+    mesh: Mesh
+    ops: list[Operation] = field(default_factory=list[Operation])
+    local: dict[int, Local] = field(default_factory=dict[int, Local])
+    read: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    sums: dict[int, Sum] = field(default_factory=dict[int, Sum])
+    constants: Constants = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sums = {own.value: own for own in self.flows.sums}
+        self.constants = Constants(self.mesh, self._emit, self._sliced, self._segments)
+
+    def rewrite(self) -> None:
+        block = self.func.body.block
+        arguments = [self._argument(number, value) for number, value in enumerate(block.args)]
+        sources = iter([op for op in block.ops if not isinstance(op, ReturnOp)])
+        last = block.last_op
+        assert isinstance(last, ReturnOp)
+        numbers: dict[SSAValue, int] = {value: number for number, value in enumerate(block.args)}
+        made: dict[int, Operation] = {}
+        source = next(sources, None)
+        for number, task in enumerate(self.network.program.tasks):
+            if task.hub:
+                # of a value what makes it stands before the hub, of weights what reads them first behind it
+                beside = made.get(task.operands[0], source)
+                operand = self._fetch(number, 0, beside or last)
+                form = self._form_made(number, task, 0)
+                self.local[task.results[0]] = Local(operand, form, self._segments(task.results[0]))
+                continue
+            assert source is not None
+            numbers.update(zip(source.results, task.results, strict=True))
+            made.update(dict.fromkeys(task.results, source))
+            assert isinstance(source, TrainOp)
+            if all(self.network.program.values[value].source is Source.CONSTANT for value in task.results):
+                self.constants.add(task, source)
+            else:
+                self._do(number, task, source)
+            source = next(sources, None)
+        self._finish(arguments, last, [numbers[value] for value in last.operands])
+
+    # ---- forms
+
+    def _pattern(self, node: int | None) -> Pattern:
+        return ("whole",) * len(self.mesh.sizes) if node is None else self.plan[node]
+
+    def _home_form(self, home: Home) -> Form:
+        return form_of(home.made, self._pattern(home.node))
+
+    def _cuts(self, number: int) -> list[Cut | None]:
+        """The cut of a task at each level."""
+        sharing = self.flows.sharing[number]
+        return [sharing.cuts[NUMBER[way]] for way in self._pattern(sharing.node)]
+
+    def _form_made(self, number: int, task: Task, place: int) -> Form:
+        """The form in which a task makes a result."""
+        return form_of_result(self._cuts(number), place)
+
+    def _segments(self, value: int) -> Segments:
+        """The segments of a value's axes."""
+        found, rank = self.network.program.segments, len(self.network.program.values[value].shape)
+        own = tuple(found.get((value, axis), ()) for axis in range(rank))
+        return own if any(own) else ()
+
+    # ---- arguments
+
+    def _argument(self, number: int, value: BlockArgument) -> BlockArgument:
+        """The argument on a device: cut as its home is; an input as all who read it need it, if these agree."""
+        home = self.flows.homes.get(number)
+        form: Form = (None,) * len(self.mesh.sizes)
+        readings = [r for r in self.flows.readings if r.value == number]
+        if readings and readings[0].maker is None and home is not None and home.node is not None:
+            needed = {form_of(r.needed, self._pattern(r.reader)) for r in readings}
+            form = needed.pop() if len(needed) == 1 else form
+        elif home is not None:
+            form = self._home_form(home)
+        type = tensor_type(value)
+        local = sharding_of(form, len(type.get_shape())).local_shape(self.mesh, type.get_shape())
+        argument = loose_argument(tensor_of(type.element_type, local), value.location, value.name_hint or "")
+        self.local[number] = Local(argument, form, self._segments(number))
+        return argument
+
+    # ---- operations
+
+    def _emit(self, source: Operation, new: OpT) -> OpT:
+        self.ops.append(derive(source, new))
+        return new
+
+    def _do(self, number: int, task: Task, op: TrainOp) -> None:
+        """An operation on a device's parts, and the sums of what it makes addends of."""
+        cuts = self._cuts(number)
+        addends = self._addends(number, task)
+        if isinstance(op, DropoutOp):
+            new = self._emit(op, self._dropout(number, op, cuts))
+        else:
+            operands = [self._fetch(number, place, op) for place in range(len(task.operands))]
+            if addends and isinstance(op, AddOp | SubOp):
+                operands = [
+                    value if self._addends_of(own) else self._as_addend(op, value, addends)
+                    for own, value in zip(task.operands, operands, strict=True)
+                ]
+            forms = [self._form_made(number, task, place) for place in range(len(op.results))]
+            new = self._emit(op, part_of(op, operands, forms, cuts, self.mesh))
+        for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
+            result.name_hint = op.results[place].name_hint
+            later = self._later(value)
+            summed = self._summed(op, result, cuts, place, later)
+            form = self._form_made(number, task, place)
+            self.local[value] = Local(summed, form, self._segments(value), (*addends, *later))
+
+    def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
+        """A dropout of a part; positions along axes that are whole are left out."""
+        cut = {own.results[0] for own in cuts if own is not None}
+        x, step = self._fetch(number, 0, op), self._fetch(number, 1, op)
+        places = {axis: 2 + place for place, axis in enumerate(ints(op.axes)) if axis in cut}
+        return dropout_of_part(op, x, step, {axis: self._fetch(number, at, op) for axis, at in places.items()})
+
+    def _addends(self, number: int, task: Task) -> tuple[int, ...]:
+        """The levels at which a task of a node goes on with addends that another node will take."""
+        found = {
+            own for operand in task.operands if (own := self._addends_of(operand)) and self._same_node(operand, number)
+        }
+        return found.pop() if found else ()
+
+    def _addends_of(self, value: int) -> tuple[int, ...]:
+        """The levels at which devices have addends of a value."""
+        return () if value in self.constants else self.local[value].addends
+
+    def _same_node(self, value: int, task: int) -> bool:
+        maker, node_of = self.network.maker[value], self.network.node_of
+        return maker is not None and node_of[maker] == node_of[task]
+
+    def _later(self, value: int) -> tuple[int, ...]:
+        """The levels at which what a task makes addends of is summed by another node."""
+        own = self.sums.get(value)
+        if own is None or own.taker is None:
+            return ()
+        pattern, taker = self._pattern(own.node), self._pattern(own.taker)
+        takes = levels_where(own.later, taker)
+        return tuple(h for h in takes if own.adds[NUMBER[pattern[h]]] is not None)
+
+    def _summed(
+        self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, later: tuple[int, ...]
+    ) -> SSAValue:
+        """A result of which devices have addends, summed, but at the levels at which that is done later."""
+        for how in Combine:
+            levels = tuple(
+                h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how and h not in later
+            )
+            if levels:
+                reduced = on_mesh(
+                    AllReduceOp, self.mesh, value, over=levels, **({"mean": True} if how is Combine.MEAN else {})
+                )
+                value = self._emit(source, reduced).out
+        return value
+
+    def _as_addend(self, source: Operation, value: SSAValue, levels: tuple[int, ...]) -> SSAValue:
+        return self._emit(source, on_mesh(AddendOp, self.mesh, value, over=levels)).out
+
+    def _fetch(self, number: int, place: int, source: Operation) -> SSAValue:
+        """An operand in the form that a task needs it in; tasks of a node that need the same share it."""
+        index = self.flows.reading_of[number, place]
+        if index not in self.read:
+            reading = self.flows.readings[index]
+            maker, reader = self._pattern(reading.maker), self._pattern(reading.reader)
+            way = rate_of(reading).passage(maker, reader)
+            local = self._made(reading.value, way.target)
+            # an input may be given in the form that is needed, and addends may be taken as they are
+            way = replace(way, source=local.form, added=tuple(h for h in way.added if h not in local.addends))
+            self.read[index] = self._brought(local, way, source)
+        return self.read[index]
+
+    def _made(self, value: int, form: Form) -> Local:
+        """A value as a device has it; of what is known before the step the part in that form."""
+        if value in self.constants:
+            return Local(self.constants.part(value, form), form, self._segments(value))
+        return self.local[value]
+
+    def _sliced(self, value: SSAValue, form: Form, segments: Segments, source: Operation) -> SSAValue:
+        """The part in some form of a value that every device has whole."""
+        whole: Form = (None,) * len(form)
+        return self._brought(Local(value, whole, segments), Passage(whole, form), source)
+
+    def _brought(self, local: Local, way: Passage, source: Operation) -> SSAValue:
+        """A value in another form."""
+        value, sharding = local.value, local.sharding
+        for move in moves(way):
+            value = self._emit(source, moving(move, self.mesh, value, sharding)).out
+            if move.source is not None or move.target is not None:
+                sharding = sharding.without(move.level)
+            if move.target is not None:
+                sharding = sharding.with_cut(move.target, move.level)
+        return value
+
+    # ---- the end
+
+    def _finish(self, arguments: list[BlockArgument], last: ReturnOp, returned: Sequence[int]) -> None:
+        """Return what the function returns: the loss whole, new values as their arguments are kept."""
+        whole: Form = (None,) * len(self.mesh.sizes)
+        wanted: dict[int, Form] = {}
+        for result in results_of(self.func):
+            if result.loss:
+                wanted[result.index] = whole
+            elif result.updates is not None:
+                wanted[result.index] = self.local[result.updates].form
+        values: list[SSAValue] = []
+        forms: list[Sharding] = []
+        for index, number in enumerate(returned):
+            local = self._made(number, whole)
+            form = wanted.get(index, local.form)
+            source = local.value.owner if isinstance(local.value.owner, Operation) else last
+            values.append(self._brought(local, Passage(local.form, form), source))
+            forms.append(replace(local, form=form).sharding)
+        argument_forms = [self.local[number].sharding for number in range(len(arguments))]
+        body = gather(arguments, [*self.ops, ReturnOp(*values)])
+        self.func.body.detach_block(0)
+        self.func.body.add_block(body)
+        self.func.function_type = FunctionType.from_lists([a.type for a in arguments], [v.type for v in values])
+        self.func.arg_attrs = with_shardings(self.func.arg_attrs, argument_forms)
+        self.func.res_attrs = with_shardings(self.func.res_attrs, forms)
+        self.func.attributes[MESH] = MeshAttr(self.mesh)

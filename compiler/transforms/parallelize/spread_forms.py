@@ -1,0 +1,108 @@
+"""How values are spread over a mesh while a function is rewritten, and the operations that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import SSAValue
+
+from npuc.compiler.analysis.sharding.cost.resharding import Form, Move
+from npuc.dialects.distributed.collective import (
+    AddendOp,
+    AllGatherOp,
+    AllToAllOp,
+    CopyOp,
+    DistOp,
+    OnceOp,
+    PlaceOp,
+    SliceOp,
+    on_mesh,
+)
+from npuc.dialects.distributed.mesh import Mesh
+from npuc.dialects.distributed.sharding import SHARDING, Sharding, ShardingAttr
+from npuc.dialects.tensors import tensor_type
+
+Segments: TypeAlias = tuple[tuple[int, ...], ...]
+"""The sizes of the segments of each axis; empty where no axis has any."""
+
+
+def sharding_of(form: Form, rank: int, segments: Segments = ()) -> Sharding:
+    """A form as the sharding of a tensor of that rank, whose axes have those segments."""
+    return Sharding(tuple(tuple(h for h, axis in enumerate(form) if axis == own) for own in range(rank)), (), segments)
+
+
+@dataclass
+class Local:
+    """A value on a device, its form, and the levels at which devices have addends that are summed later."""
+
+    value: SSAValue
+    form: Form
+    segments: Segments = ()
+    addends: tuple[int, ...] = ()
+
+    @property
+    def sharding(self) -> Sharding:
+        """How the value is spread, but for addends."""
+        return sharding_of(self.form, len(tensor_type(self.value).get_shape()), self.segments)
+
+
+def moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> DistOp:
+    """The operation of a move of a value that is spread so."""
+    over = move.levels
+
+    def beside(axis: int) -> tuple[int, ...]:
+        return tuple(h for h in sharding.axes[axis] if h not in over)
+
+    def along(kind: type[DistOp], axis: int | None) -> DistOp:
+        assert axis is not None
+        own: Mapping[str, bool] = {"addends": True} if move.addends else {}
+        listed = _listed(within=beside(axis), segments=sharding.segments_of(axis))
+        return on_mesh(kind, mesh, value, axis=axis, over=over, **own, **listed)
+
+    match move.kind:
+        case "slice":
+            return along(SliceOp, move.target)
+        case "all_gather":
+            return along(AllGatherOp, move.source)
+        case "place":
+            return along(PlaceOp, move.source)
+        case "all_to_all":
+            old, new = move.source, move.target
+            assert old is not None
+            assert new is not None
+            listed = _listed(
+                split_within=beside(new),
+                concat_within=beside(old),
+                split_segments=sharding.segments_of(new),
+                concat_segments=sharding.segments_of(old),
+            )
+            return on_mesh(AllToAllOp, mesh, value, split=new, concat=old, over=over, **listed)
+        case "copy":
+            return on_mesh(CopyOp, mesh, value, over=over)
+        case "once":
+            return on_mesh(OnceOp, mesh, value, over=over)
+        case "addend":
+            return on_mesh(AddendOp, mesh, value, over=over)
+
+
+def _listed(**lists: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
+    """The properties that list levels or sizes, those that list none left out."""
+    return {name: own for name, own in lists.items() if own}
+
+
+def with_shardings(attrs: ArrayAttr[DictionaryAttr] | None, spread: Iterable[Sharding]) -> ArrayAttr[DictionaryAttr]:
+    """The attributes of arguments or results with how each is spread; nothing where it is whole."""
+    found: list[DictionaryAttr] = []
+    for number, sharding in enumerate(spread):
+        own = dict(attrs.data[number].data) if attrs is not None and number < len(attrs.data) else {}
+        if sharding.cuts:
+            cut = (
+                segments if levels else () for levels, segments in zip(sharding.axes, sharding.segments, strict=False)
+            )
+            segments = tuple(cut)
+            own[SHARDING] = ShardingAttr(replace(sharding, segments=segments if any(segments) else ()))
+        found.append(DictionaryAttr(own))
+    return ArrayAttr(found)

@@ -1,0 +1,197 @@
+"""
+Pass `partition`: cuts one dimension of a nest in equal parts, over time or over cores.
+
+    npu.contract (m = 12, n = 4, k = 8) … loops [m : 2, k : 2, n : 2] keep(dY = 1)
+      -> partition{dim=m parts=3} ->
+    npu.contract (m = 12, n = 4, k = 8) … loops [m : 4, m : 2, k : 2, n : 2] keep(dY = 1)
+      -> partition{dim=n parts=2 over=cores} ->
+    npu.contract (m = 12, n = 4, k = 8) … loops [cores n : 2, m : 4, m : 2, k : 2] keep(dY = 1)
+
+The cut comes in front of the loops there are, over time inside those over cores. Loops inside it whose step is larger
+than a part are an error; one of the same step goes, and what is kept stays the same. A contraction without a schedule
+gets the best one for a part. The dimension goes by its name, or by m, n or k of the forward product: of several
+dimensions the first that the number of parts divides. One part is no cut.
+
+`rule=best` tries m, n and k in 2, 4 and 8 parts over time and in as many as there are cores, and no cut, and takes the
+cheapest; `over` leaves only those over time or over cores. Contractions in turn, which have one core, are all cut alike
+over time, and get schedules first where they have none. `rule=knn` tries only the dimension that the published
+predictor names (`analysis/schedule/partition_knn.py`), if any.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from npuc.compiler.analysis.machine.facts import Machine, machine_of
+from npuc.compiler.analysis.nest.cores import core_count
+from npuc.compiler.analysis.nest.elements import contract_widths
+from npuc.compiler.analysis.nest.gemm import forward_sizes
+from npuc.compiler.analysis.programs.interleave_search import price
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.partition import (
+    TIME_PARTS,
+    Cut,
+    Over,
+    best_cut,
+    dividing,
+    extent_of,
+    in_parts,
+    searched,
+)
+from npuc.compiler.analysis.schedule.partition_knn import labels_for, predict
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.verify import location_of
+from npuc.compiler.transforms.schedule.pins import (
+    contracts_of,
+    dim_names,
+    dims_of,
+    named,
+    require_known,
+    settle,
+    together_of,
+    usage_error,
+)
+from npuc.compiler.transforms.schedule.searches import (
+    known_machine,
+    objective_named,
+    or_capacity_error,
+    problem_of,
+    schedule_together,
+)
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.nest import Nest, Schedule
+
+OVER: dict[str, Over] = {"time": "time", "cores": "cores"}
+
+
+@dataclass(frozen=True)
+class PartitionPass(ModulePass):
+    """
+    Cut a dimension in parts: `dim`, `parts` and `over` (time, cores), or `rule` (best, knn) chooses them.
+
+    `only` is a glob of layer names.
+    """
+
+    name = "partition"
+
+    dim: str | None = None
+    parts: int | None = None
+    over: str | None = None
+    rule: str | None = None
+    objective: str = "time"
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+        if self.over is not None and self.over not in OVER:
+            raise ValueError(f"over is '{self.over}', expected {' or '.join(OVER)}")
+        if self.rule is not None and self.rule not in RULES:
+            raise ValueError(f"rule is '{self.rule}', expected {' or '.join(RULES)}")
+        by_hand = self.dim is not None, self.parts is not None
+        if by_hand != ((self.rule is None),) * 2:
+            raise ValueError("expected either a dimension and parts, such as dim=m parts=4, or a rule")
+        if self.parts is not None and self.parts < 1:
+            raise ValueError(f"parts is {self.parts}, expected at least 1")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        contracts = contracts_of(op, self.only)
+        objective = objective_named(self.objective)
+        over = None if self.over is None else OVER[self.over]
+        if self.dim is not None and self.parts is not None:
+            require_known(contracts, [self.dim], dim_names, "dimension")
+            changed = [c for c in contracts if self._cut(op, c, self.dim, self.parts, over or "time", objective)]
+            settle(changed, machine_of(op))
+        elif self.rule is not None:
+            for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
+                first = place if isinstance(place, ContractOp) else place.contracts[0]
+                machine = known_machine(op, f"rule={self.rule} depends on it", first)
+                letters = RULES[self.rule](first.nest, machine)
+                if isinstance(place, ContractOp):
+                    _best(place, letters, machine, objective, over)
+                elif over != "cores":
+                    _best_in_turn(place, letters, machine, objective)
+
+    def _cut(self, module: ModuleOp, op: ContractOp, name: str, parts: int, over: Over, objective: Objective) -> bool:
+        """Cut a contraction; whether that changed it."""
+        dims = dims_of(op.nest, name)
+        if not dims or parts == 1:
+            return False
+        extents = {dim: extent_of(op.nest, op.schedule, dim, over) for dim in dims}
+        dim = next((dim for dim, extent in extents.items() if extent % parts == 0), None)
+        if dim is None:
+            sizes = ", ".join(f"{dim} = {extent}" for dim, extent in extents.items())
+            near = ", ".join(map(str, dividing(extents.values(), parts)))
+            raise usage_error(op, f"{parts} parts do not divide {sizes} of {named(op)}", f"nearest that do: {near}")
+        op.schedule = _with_cut(module, op, Cut(dim, parts, over), objective)
+        return True
+
+
+def _with_cut(module: ModuleOp, op: ContractOp, cut: Cut, objective: Objective) -> Schedule:
+    """The schedule of a contraction with a cut. Raises `UsageError` and `CapacityError` at its place."""
+    in_turn = together_of(op) is not None
+    if in_turn and cut.over == "cores":
+        raise usage_error(op, f"{named(op)} runs in turn with others, which is on one core", "over=time")
+    if cut.over == "cores" and cut.dim in {loop.dim for loop in op.schedule.loops if loop.cores}:
+        raise usage_error(op, f"{cut.dim} of {named(op)} is cut over cores already", "over=time, or another dimension")
+    machine = machine_of(module)
+    if cut.over == "cores" and machine is not None:
+        cores = cut.parts * core_count(op.nest, op.schedule)
+        if cores > machine.cores:
+            message = f"the parts of {named(op)} take {cores:,} cores, the machine has {machine.cores:,}"
+            raise CapacityError(message, location=location_of(op), hint=f"fewer parts, or array.cores={cores}")
+    if op.schedule_attr is not None:
+        return in_parts(op.nest, op.schedule, cut)
+    if in_turn:
+        raise usage_error(op, f"{named(op)} runs in turn and has no schedule", "tile or schedule before it")
+    machine = known_machine(module, f"{named(op)} has no schedule", op)
+    widths = contract_widths(op, machine)
+    return or_capacity_error(op, lambda: searched(op.nest, machine, objective, widths, cut))
+
+
+def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: Objective, over: Over | None) -> None:
+    """Give a contraction the cheapest cut of these dimensions, or none."""
+    nest, widths = op.nest, contract_widths(op, machine)
+    fixed = None if op.schedule_attr is None else op.schedule
+    dims = tuple(dim for letter in letters for dim in dims_of(nest, letter))
+    op.schedule = or_capacity_error(op, lambda: best_cut(nest, fixed, machine, objective, widths, over, dims))
+
+
+def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, objective: Objective) -> None:
+    """Give contractions in turn the cheapest cut of these dimensions over time, the same for all of them, or none."""
+    if any(contract.schedule_attr is None for contract in op.contracts):
+        schedule_together(op, machine, objective)
+    problem, whole = problem_of(op, machine), op.together
+    budget = problem.budget if op.spm is None else op.spm
+    found = [whole]
+    for letter, parts in product(letters, TIME_PARTS):
+        cut = replace(whole, schedules=tuple(_cut_of(contract, letter, parts) for contract in op.contracts))
+        legal = all(next(s.problems(n), None) is None for n, s in zip(cut.nests, cut.schedules, strict=True))
+        if legal and problem.room(cut) <= budget:
+            found.append(cut)
+    best = min(found, key=lambda cut: price(cut, problem, objective))
+    for contract, schedule in zip(op.contracts, best.schedules, strict=True):
+        contract.schedule = schedule
+
+
+def _cut_of(op: ContractOp, letter: str, parts: int) -> Schedule:
+    """The schedule of a contraction cut over time along the first dimension that the parts divide, if one does."""
+    nest, schedule = op.nest, op.schedule
+    dims = (dim for dim in dims_of(nest, letter) if extent_of(nest, schedule, dim, "time") % parts == 0)
+    dim = next(dims, None)
+    return schedule if dim is None else in_parts(nest, schedule, Cut(dim, parts))
+
+
+def _predicted(nest: Nest, machine: Machine) -> Sequence[str]:
+    """The dimension that the published predictor names, if any."""
+    _, m, n, k = forward_sizes(nest)
+    scheme = predict(m, n, k, labels_for(machine))
+    return () if scheme == "whole" else (scheme,)
+
+
+Rule = Callable[[Nest, Machine], Sequence[str]]
+RULES: dict[str, Rule] = {"best": lambda nest, machine: "mnk", "knn": _predicted}
+"""What the option `rule` names: the dimensions of the forward product whose cuts are priced."""

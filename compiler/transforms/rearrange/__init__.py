@@ -1,0 +1,195 @@
+"""
+Pass `rearrange`: the order in which tiles are visited.
+
+    npu.contract … do(dX += dY * W, dW += X * dY) loops [m : 2, n : 2, k : 2] keep(dY = 1) spm 320 bytes
+      -> rearrange{order=n,k,m} ->
+    npu.contract … do(dX += dY * W, dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 1) spm 320 bytes
+
+A contraction that has a schedule keeps its steps, and its depths as they are written; one without is searched among the
+schedules of that order. Dimensions that are not named come inside as they are, batch outside. Loops over cores and
+those that cut a nest in parts (`partition`) stay in front.
+
+`rule` chooses the order of dX and dW of one product, in one nest or in turn, and leaves all others as they are:
+
+- `published` is Algorithm 1 of Kim, Na, Lee, Lee and Huh, MICRO 2023: by the shape alone in turn, dX-major (m, k, n) or
+  dW-major (n, k, m). Where it takes an order, contractions in turn become one nest.
+- `best` prices the nests in turn, if they are, and one nest in both orders, or with `orders=all` in any, and takes the
+  cheapest.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from npuc.compiler.analysis.machine.facts import Machine, machine_of
+from npuc.compiler.analysis.nest.elements import contract_widths
+from npuc.compiler.analysis.nest.gemm import forward_view
+from npuc.compiler.analysis.programs.cheapest import Fused, Program, cheapest, fused_program, zip_program
+from npuc.compiler.analysis.programs.published_order import major_orders, published_order
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.transforms.rearrange.loop_order import permuted
+from npuc.compiler.transforms.rearrange.one_nest import fused_beside, put_in_place_of
+from npuc.compiler.transforms.schedule.pins import (
+    contracts_of,
+    dim_names,
+    dims_of,
+    fits,
+    named,
+    require_known,
+    settle,
+    together_of,
+    usage_error,
+)
+from npuc.compiler.transforms.schedule.searches import (
+    known_machine,
+    objective_named,
+    problem_of,
+    schedule_for,
+    schedule_together,
+)
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.nest import Nest, Schedule
+
+ORDERS = ("published", "all")
+
+
+@dataclass(frozen=True)
+class RearrangePass(ModulePass):
+    """
+    Set the order of loops: `order` is dimensions, outermost first (m,k,n), or `rule` chooses it (published, best) for
+    gradients; `only` is a glob of layer names.
+    """
+
+    name = "rearrange"
+
+    order: tuple[str, ...] = ()
+    rule: str | None = None
+    orders: str = "published"
+    objective: str = "time"
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+        if bool(self._names) == (self.rule is not None):
+            raise ValueError("expected either an order, such as order=m,k,n, or a rule")
+        if self.rule is not None and self.rule not in RULES:
+            raise ValueError(f"rule is '{self.rule}', expected {' or '.join(RULES)}")
+        if self.orders not in ORDERS:
+            raise ValueError(f"orders is '{self.orders}', expected {' or '.join(ORDERS)}")
+        for name in self._names:
+            if self._names.count(name) > 1:
+                raise ValueError(f"order names {name} twice")
+
+    @property
+    def _names(self) -> list[str]:
+        return [name.strip() for text in self.order for name in text.split(",") if name.strip()]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        contracts = contracts_of(op, self.only)
+        objective = objective_named(self.objective)
+        if self.rule is not None:
+            for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
+                if isinstance(place, InterleaveOp) or is_pair(place.nest):
+                    first = place if isinstance(place, ContractOp) else place.contracts[0]
+                    machine = known_machine(op, f"rule={self.rule} depends on it", first)
+                    RULES[self.rule](place, machine, objective, self.orders == "all")
+            return
+        require_known(contracts, self._names, dim_names, "loop")
+        changed = [contract for contract in contracts if self._order(op, contract, objective)]
+        settle(changed, machine_of(op))
+
+    def _order(self, module: ModuleOp, contract: ContractOp, objective: Objective) -> bool:
+        """Set the order of a contraction's loops; whether it has dimensions of these names."""
+        order = [dim for name in self._names for dim in dims_of(contract.nest, name)]
+        for dim in order:
+            if order.count(dim) > 1:
+                raise usage_error(contract, f"order names {dim} of {named(contract)} twice")
+        if not order:
+            return False
+        if contract.schedule_attr is None:
+            if together_of(contract) is not None:
+                raise usage_error(
+                    contract, f"{named(contract)} runs in turn and has no schedule", "tile or schedule before it"
+                )
+            machine = known_machine(module, f"{named(contract)} has no schedule", contract)
+            contract.schedule = schedule_for(contract, machine, objective, tuple(order))
+        contract.schedule = permuted(contract.nest, contract.schedule, order)
+        return True
+
+
+def is_pair(nest: Nest) -> bool:
+    """Whether a nest is dX and dW of one product."""
+    return len(nest.outs) == 2 and {out.name for out in nest.outs} == {"dX", "dW"} and "dY" in nest.tensors
+
+
+def _published(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective, every: bool) -> None:
+    """Algorithm 1."""
+    contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
+    if contract is None:
+        return
+    order = published_order(contract.nest)
+    if order is not None:
+        if contract.schedule_attr is None:
+            contract.schedule = schedule_for(contract, machine, objective, order)
+        contract.schedule = permuted(contract.nest, contract.schedule, order)
+        settle([contract], machine)
+    if isinstance(op, InterleaveOp):
+        if order is None:
+            Rewriter.erase_op(contract)
+        else:
+            put_in_place_of(op, contract)
+
+
+def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective, every: bool) -> None:
+    """The cheapest of the nests in turn and one nest in each order; of equal ones the first."""
+    contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
+    if contract is None:
+        return
+    fused = Fused(contract.nest, contract_widths(contract, machine))
+    schedules = _schedules(contract, machine, objective, every)
+    programs = [fused_program(fused, schedule, machine) for schedule in schedules]
+    if isinstance(op, InterleaveOp):
+        programs = [*_in_turn(op, machine, objective), *programs]
+    best = cheapest(programs, objective)
+    if best.kind == "zip":
+        Rewriter.erase_op(contract)
+        return
+    if isinstance(op, InterleaveOp):
+        put_in_place_of(op, contract)
+    (contract.schedule,) = best.schedules
+
+
+def _in_turn(op: InterleaveOp, machine: Machine, objective: Objective) -> list[Program]:
+    """The program of nests in turn, which get schedules where they have none; none where those do not fit."""
+    try:
+        if any(contract.schedule_attr is None for contract in op.contracts):
+            schedule_together(op, machine, objective)
+    except CapacityError:
+        return []
+    return [zip_program(problem_of(op, machine), tuple(contract.schedule for contract in op.contracts))]
+
+
+def _schedules(contract: ContractOp, machine: Machine, objective: Objective, every: bool) -> Sequence[Schedule]:
+    """The best schedules of a fused nest in each order; one that is set as it is and in each order in which it fits."""
+    nest, orders = contract.nest, list(major_orders(contract.nest).values())
+    if contract.schedule_attr is not None:
+        if every:
+            view = forward_view(nest)
+            letters = permutations((view.m, view.n, view.k))
+            orders = [(*view.batch, *(dim for dims in order for dim in dims)) for order in letters]
+        found = [permuted(nest, contract.schedule, order) for order in orders]
+        return [contract.schedule, *(schedule for schedule in found if fits(contract, schedule, machine))]
+    # The search in any order is no exhaustive one for time: it may miss what it finds in a given order.
+    found = [permuted(nest, schedule_for(contract, machine, objective, order), order) for order in orders]
+    return [schedule_for(contract, machine, objective), *found] if every else found
+
+
+Rule = Callable[[InterleaveOp | ContractOp, Machine, Objective, bool], None]
+RULES: dict[str, Rule] = {"published": _published, "best": _best}
+"""What the option `rule` names: a rewrite of gradients, in one nest or in turn; the last argument: in any order."""

@@ -1,0 +1,24 @@
+"""The order of a schedule's loops."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from npuc.compiler.analysis.nest.gemm import forward_view
+from npuc.dialects.npu.nest import Nest, Schedule
+
+
+def permuted(nest: Nest, schedule: Schedule, order: Sequence[str]) -> Schedule:
+    """
+    The schedule with its loops in the order of these dimensions, those of other dimensions inside as they come.
+
+    Loops over cores stay first, and so do loops that cut a nest in parts, which have another loop of their dimension
+    inside; then come batch dimensions that `order` does not name. Depths stay as they are written.
+    """
+    over, inner = schedule.loops[: schedule.spread], schedule.loops[schedule.spread :]
+    tile = {loop.dim: number for number, loop in enumerate(inner)}
+    cuts = [loop for number, loop in enumerate(inner) if tile[loop.dim] != number]
+    tiles = [loop for number, loop in enumerate(inner) if tile[loop.dim] == number]
+    batch = [dim for dim in forward_view(nest).batch if dim not in order]
+    place = {dim: number for number, dim in enumerate([*batch, *order])}
+    tiles.sort(key=lambda loop: place.get(loop.dim, len(place)))
+    return replace(schedule, loops=(*over, *cuts, *tiles))

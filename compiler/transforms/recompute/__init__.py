@@ -1,0 +1,114 @@
+"""
+The pass `recompute`: activation checkpointing.
+
+    %h = train.relu %a                                   %h = train.relu %a
+    …                                                    …
+    %dw = train.matmul %h t, %dy {role = "dw"}    ->     %h_1 = train.relu %a {layer = "act", recompute}
+                                                         %dw = train.matmul %h_1 t, %dy {role = "dw"}
+
+Forward operations run a second time in front of the operations of the first layer of the backward pass that needs them,
+so that their values need not be kept from one pass to the other. `policy` says which: `none`; `every-k`, all but what
+crosses the end of each k-th layer; `optimal`, those with the least work for which the peak stays within a budget. What
+the copy computes is equal to the bit; it carries the attribute `recompute`. Updates of running statistics do not run
+again.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from math import ceil, inf
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.analysis.memory.liveness import tensors_of
+from npuc.compiler.analysis.memory.recompute import Plan, Problem, common_k, every, problem_of
+from npuc.compiler.analysis.memory.recompute_exact import Unsolved, least_peak, least_work
+from npuc.compiler.analysis.memory.recompute_program import size_of
+from npuc.compiler.analysis.memory.recompute_search import Found, cheapest
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.verify import location_of
+from npuc.compiler.transforms.recompute.remake import remake
+from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import training_functions
+
+POLICIES = ("none", "every-k", "optimal")
+MIB = 1 << 20
+EXACT = 1500
+"""Up to so many points at which something may run again, `optimal` is exact."""
+
+
+@dataclass(frozen=True)
+class RecomputePass(ModulePass):
+    """
+    Run forward operations again in the backward pass: `policy` (none, every-k, optimal) says which.
+
+    `k` are the layers of a segment (by default the root of their number), `budget_mib` the memory of all tensors that
+    `optimal` may use, `only` a glob of the layers that may run again.
+    """
+
+    name = "recompute"
+
+    policy: str = "every-k"
+    k: int | None = None
+    budget_mib: int | float | None = None
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise ValueError(f"policy is '{self.policy}', expected {', '.join(POLICIES)}")
+        if self.k is not None and (self.policy != "every-k" or self.k < 1):
+            raise ValueError(f"k is {self.k}, expected at least 1, with policy=every-k")
+        if (self.budget_mib is not None) != (self.policy == "optimal"):
+            raise ValueError("expected a budget_mib with policy=optimal, and with no other policy")
+        if self.budget_mib is not None and not 0 < self.budget_mib < inf:
+            raise ValueError(f"budget_mib is {self.budget_mib}, expected more than 0")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = machine_of(op)
+        for func in training_functions(op):
+            self._check_level(func)
+            tensors = tensors_of(func, None if machine is None else machine.element_bytes)
+            problem = problem_of(tensors, lambda layer: self.only is None or fnmatchcase(layer, self.only))
+            remake(tensors, problem, self._plan(problem, func))
+
+    def _check_level(self, func: FuncOp) -> None:
+        """Refuse what is to be differentiated still, and what is lowered already."""
+        if "train.optimizer" in func.attributes:  # autodiff takes it away
+            raise PassFailedException(f"{self.name}: there is no backward pass: run it after autodiff")
+        lowered = next((op.name for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+        if lowered is not None:
+            raise PassFailedException(
+                f"{self.name}: found {lowered}, expected train operations: run it before lower-to-npu"
+            )
+
+    def _plan(self, problem: Problem, func: FuncOp) -> Plan:
+        if self.policy == "none":
+            return frozenset()
+        if self.budget_mib is None:
+            return every(problem, self.k or common_k(problem))
+        found = optimal(problem, int(self.budget_mib * MIB))
+        if found.plan is None:
+            least = ceil(found.least_bytes / MIB * 1000) / 1000
+            raise CapacityError(
+                f"{self.name}: no plan keeps the memory of tensors within {self.budget_mib:,} MiB",
+                location=location_of(func),
+                hint=f"the least budget for which one is found: budget_mib={least}",
+            )
+        return found.plan
+
+
+def optimal(problem: Problem, budget: int) -> Found:
+    """The plan of least work within a budget of bytes: exact for small steps, by search for large ones."""
+    if problem.outcome(problem.bound).peak_bytes <= budget:
+        return Found(problem.bound, budget)
+    if size_of(problem) <= EXACT:
+        try:
+            plan = least_work(problem, budget)
+            return Found(plan, budget if plan is not None else problem.outcome(least_peak(problem)).peak_bytes)
+        except Unsolved:
+            pass
+    return cheapest(problem, budget)

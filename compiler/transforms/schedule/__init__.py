@@ -1,0 +1,60 @@
+"""
+Pass `schedule`: gives every contraction that has none the best schedule of its own on the machine of the module.
+
+    npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…)
+      ->
+    npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…) loops [m : 2, k : 2, n : 2] keep(W = 1) spm 320 bytes
+
+Contractions that run in turn (`npu.interleave`) are scheduled together, and their budget stands on that operation.
+
+The machine is the module's `npu.target`, which the driver or the pass `set-target` writes. What "best" means is
+`objective`: time, traffic, energy or edp (energy x delay).
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.transforms.schedule.searches import known_machine, objective_named, schedule_for, schedule_together
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.provenance import layer_of
+
+
+@dataclass(frozen=True)
+class SchedulePass(ModulePass):
+    """Write loops, keep and spm on contractions without a schedule; `only` is a glob of layer names."""
+
+    name = "schedule"
+
+    objective: str = "time"
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        objective = objective_named(self.objective)
+        machine = known_machine(op, f"{self.name} depends on it")
+        for inner in op.walk():
+            if self.only is not None and not fnmatchcase(layer_of(inner), self.only):
+                continue
+            try:
+                self._schedule(inner, machine, objective)
+            except UsageError as e:
+                raise PassFailedException(f"{self.name}: {e.message}") from e
+
+    def _schedule(self, op: Operation, machine: Machine, objective: Objective) -> None:
+        """Schedule a contraction, or those that run in turn, if one lacks a schedule."""
+        if isinstance(op, InterleaveOp):
+            if any(contract.schedule_attr is None for contract in op.contracts):
+                schedule_together(op, machine, objective)
+        elif isinstance(op, ContractOp) and op.schedule_attr is None and not isinstance(op.parent_op(), InterleaveOp):
+            op.schedule = schedule_for(op, machine, objective)

@@ -1,0 +1,87 @@
+"""The searches for contractions in the IR, by themselves and in turn."""
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from npuc.compiler.analysis.machine.facts import TARGET, Machine, machine_of
+from npuc.compiler.analysis.nest.elements import contract_widths
+from npuc.compiler.analysis.programs.interleave_search import Problem, best_together
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
+from npuc.compiler.core.errors import CapacityError, SourceError
+from npuc.compiler.core.verify import location_of
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.provenance import layer_of
+
+
+def known_machine(module: ModuleOp, why: str, op: Operation | None = None) -> Machine:
+    """
+    The machine of a module.
+
+    Raises `SourceError` where it does not say one, at the operation that needs it, by default the first contraction.
+    """
+    machine = machine_of(module)
+    if machine is None:
+        place = op or next((inner for inner in module.walk() if isinstance(inner, ContractOp)), module)
+        message = f"the module does not say its machine: it has no {TARGET}, and {why}"
+        raise SourceError(message, location=location_of(place), hint="set-target writes it")
+    return machine
+
+
+def objective_named(name: str) -> Objective:
+    """An objective by its name; raises `ValueError` for another text."""
+    for objective in OBJECTIVES:
+        if objective == name:
+            return objective
+    raise ValueError(f"objective is '{name}', expected {', '.join(OBJECTIVES)}")
+
+
+def schedule_for(contract: ContractOp, machine: Machine, objective: Objective, order: tuple[str, ...] = ()) -> Schedule:
+    """
+    The best schedule of a contraction on a machine, with `order` of those whose dimensions come in that order.
+
+    Raises `CapacityError`, at the contraction's place, when not even the smallest tiles fit; `UsageError` when the
+    machine does not say what the objective needs.
+    """
+    widths = contract_widths(contract, machine)
+    return or_capacity_error(contract, lambda: best_schedule(contract.nest, machine, objective, widths, order))
+
+
+def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> Schedule:
+    """What a search finds for a contraction; raises its `CapacityError` at the contraction's place."""
+    try:
+        return search()
+    except CapacityError as e:
+        layer = layer_of(contract) or "a contraction"
+        raise CapacityError(
+            f"{layer}: {e.message}", location=location_of(contract), hint="a larger memory.spm_kib"
+        ) from None
+
+
+def problem_of(op: InterleaveOp, machine: Machine) -> Problem:
+    """The search for contractions that run in turn; schedules that they have are set."""
+    contracts, together = op.contracts, op.together
+    fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
+    widths = tuple(contract_widths(contract, machine) for contract in contracts)
+    return Problem(together.nests, together.values, fixed, widths, machine)
+
+
+def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) -> None:
+    """
+    Give the contractions that run in turn and have no schedule the best that is found, and write the promised budget.
+
+    Raises `CapacityError`, at the operation's place, when not even the smallest tiles of all fit at once.
+    """
+    contracts, problem = op.contracts, problem_of(op, machine)
+    try:
+        found = best_together(problem, objective)
+        assert found is not None, "there is no limit"
+    except CapacityError as e:
+        layer = layer_of(op) or "contractions in turn"
+        raise CapacityError(f"{layer}: {e.message}", location=location_of(op), hint="a larger memory.spm_kib") from None
+    for contract, schedule in zip(contracts, found, strict=True):
+        contract.schedule = schedule
+    op.spm = machine.spm_bytes

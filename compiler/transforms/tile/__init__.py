@@ -1,0 +1,138 @@
+"""
+Pass `tile`: sets the steps of loops by hand.
+
+    npu.contract (m = 6, n = 4, k = 8) … loops [m : 3, k : 2] keep(W = 1) spm 320 bytes
+      -> tile{steps="m:2,k:8,n:2"} ->
+    npu.contract (m = 6, n = 4, k = 8) … loops [m : 2, n : 2] keep(W = 1) spm 320 bytes
+
+A step of the whole size takes the loop away; dimensions without a loop get one, innermost, in the nest's order. Of a
+dimension that is cut twice, or over cores, the innermost loop is the tile: its step divides up a part. A contraction
+without a schedule gets one of these loops alone.
+
+Where a letter stands for several dimensions, as m for `b`, `y`, `x` of a convolution, a step counts positions of all of
+them: the inner dimensions whole, one in steps, the outer ones in steps of 1. Over 8 images of 28 x 28, `m:56` is
+`b : 1, y : 2`.
+
+`keep` stands as it is written, and is an error where it is deeper than the loops are now; the promised `spm` stands,
+and is an error where the blocks take more. Without a promise, what the machine holds is promised.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.transforms.schedule.pins import (
+    contracts_of,
+    dim_names,
+    dims_of,
+    named,
+    pairs_of,
+    require_known,
+    settle,
+    usage_error,
+)
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
+
+
+@dataclass(frozen=True)
+class TilePass(ModulePass):
+    """Set the steps of loops: `steps` is "m:64,n:128", `only` a glob of layer names."""
+
+    name = "tile"
+
+    steps: str
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        pairs_of("steps", self.steps)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        steps = pairs_of("steps", self.steps)
+        contracts = contracts_of(op, self.only)
+        require_known(contracts, steps, dim_names, "loop")
+        changed: list[ContractOp] = []
+        for contract in contracts:
+            mine = _steps_of(contract, steps)
+            if mine:
+                contract.schedule = tiled(contract.nest, contract.schedule, mine)
+                changed.append(contract)
+        settle(changed, machine_of(op))
+
+
+def _steps_of(contract: ContractOp, steps: Mapping[str, int]) -> dict[str, int]:
+    """The step of each dimension of a contraction. Raises `UsageError` for those that cannot be."""
+    found: dict[str, int] = {}
+    for name, step in steps.items():
+        extents = {dim: _extent(contract.nest, contract.schedule, dim) for dim in dims_of(contract.nest, name)}
+        mine = cut(extents, step)
+        if mine is None:
+            raise _no_tile(contract, name, step, extents)
+        for dim in mine:
+            if dim in found:
+                raise usage_error(contract, f"steps names {dim} of {named(contract)} twice")
+        found |= mine
+    return found
+
+
+def cut(extents: dict[str, int], step: int) -> dict[str, int] | None:
+    """
+    The step of each of several dimensions in a tile of `step` of their positions together, the last moving fastest.
+
+    The inner ones are whole, one has a step, the outer ones steps of 1; None where no such tile has that size.
+    """
+    if step < 1:
+        return None
+    found: dict[str, int] = {}
+    for dim, extent in reversed(extents.items()):
+        if step >= extent and step % extent:
+            return None
+        found[dim] = min(step, extent)
+        step = max(1, step // extent)
+    return found if step == 1 or not extents else None
+
+
+def _no_tile(contract: ContractOp, name: str, step: int, extents: dict[str, int]) -> UsageError:
+    """What is said of a step that no tile of these dimensions has."""
+    message = f"the step of {name} in {named(contract)} is {step}"
+    if len(extents) == 1:
+        (extent,) = extents.values()
+        return usage_error(contract, f"{message}, expected 1 to {extent}")
+    inner, sizes = 1, list[int]()
+    for extent in reversed(extents.values()):
+        sizes += [inner * count for count in range(1, extent + 1)]
+        inner *= extent
+    near = [*sorted(size for size in sizes if size < step)[-1:], *sorted(size for size in sizes if size > step)[:1]]
+    shape = " x ".join(f"{dim} {extent}" for dim, extent in extents.items())
+    return usage_error(contract, f"{message}, which is no tile of {shape}", f"nearest: {', '.join(map(str, near))}")
+
+
+def _tile_at(schedule: Schedule, dim: str) -> int | None:
+    """The place of the innermost loop of a dimension, if one is not over cores."""
+    return max((n for n, loop in enumerate(schedule.loops) if loop.dim == dim and not loop.cores), default=None)
+
+
+def _extent(nest: Nest, schedule: Schedule, dim: str) -> int:
+    """What the innermost loop of a dimension steps through: the step of the loop of it outside, or the whole."""
+    at = _tile_at(schedule, dim)
+    return min((loop.step for loop in schedule.loops[:at] if loop.dim == dim), default=nest.sizes[dim])
+
+
+def tiled(nest: Nest, schedule: Schedule, steps: Mapping[str, int]) -> Schedule:
+    """The schedule with these steps of the innermost loops."""
+    loops: list[Loop | None] = list(schedule.loops)
+    for dim in nest.sizes:
+        if dim not in steps:
+            continue
+        at = _tile_at(schedule, dim)
+        loop = None if steps[dim] == _extent(nest, schedule, dim) else Loop(dim, steps[dim])
+        if at is None:
+            loops.append(loop)
+        else:
+            loops[at] = loop
+    return replace(schedule, loops=tuple(loop for loop in loops if loop is not None))

@@ -1,0 +1,64 @@
+"""The `dist` dialect: a mesh of devices, how values are spread over it, and what devices do together."""
+
+from xdsl.ir import Dialect
+
+from npuc.dialects.distributed.collective import (
+    OPERATIONS,
+    AddendOp,
+    AllGatherOp,
+    AllReduceOp,
+    AllToAllOp,
+    CopyOp,
+    DistOp,
+    OnceOp,
+    PlaceOp,
+    ReduceScatterOp,
+    SendReceiveOp,
+    SliceOp,
+    levels_of,
+    on_mesh,
+)
+from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr, mesh_around, mesh_of
+from npuc.dialects.distributed.sharding import SHARDING, Sharding, ShardingAttr
+from npuc.dialects.distributed.signature import (
+    argument_sharding,
+    argument_shardings,
+    global_type,
+    result_sharding,
+    result_shardings,
+    sharding_problems,
+)
+
+__all__ = [
+    "DIST",
+    "MESH",
+    "OPERATIONS",
+    "SHARDING",
+    "AddendOp",
+    "AllGatherOp",
+    "AllReduceOp",
+    "AllToAllOp",
+    "CopyOp",
+    "DistOp",
+    "Mesh",
+    "MeshAttr",
+    "OnceOp",
+    "PlaceOp",
+    "ReduceScatterOp",
+    "SendReceiveOp",
+    "Sharding",
+    "ShardingAttr",
+    "SliceOp",
+    "argument_sharding",
+    "argument_shardings",
+    "global_type",
+    "levels_of",
+    "mesh_around",
+    "mesh_of",
+    "on_mesh",
+    "result_sharding",
+    "result_shardings",
+    "sharding_problems",
+]
+
+DIST = Dialect("dist", [*OPERATIONS], [MeshAttr, ShardingAttr])

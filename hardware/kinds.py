@@ -1,0 +1,193 @@
+"""
+What a value of a hardware description may be: each kind reads a value, or says what was found and what was expected.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import cast
+
+from npuc.compiler.core.options import UNLIMITED
+
+Scalar = bool | int | float | str
+Value = Scalar | list[dict[str, Scalar]]
+
+
+class WrongValue(Exception):
+    """A value is not what its key takes; the text says what was found and what was expected."""
+
+
+def show(value: object) -> str:
+    """A value for a message, short."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = f"'{value}'" if isinstance(value, str) else str(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number from `least` to `most`."""
+
+    least: int
+    most: int
+
+    def read(self, value: object) -> Scalar:
+        """`value` as an int, also numpy's. Raises `WrongValue`."""
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise WrongValue(f"expected an integer from {self.least:,} to {self.most:,}, got {_found(value)}")
+        if not self.least <= int(value) <= self.most:
+            raise WrongValue(f"expected an integer from {self.least:,} to {self.most:,}, got {show(int(value))}")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few whole numbers."""
+
+    choices: tuple[int, ...]
+
+    def read(self, value: object) -> Scalar:
+        """`value` as an int, also numpy's. Raises `WrongValue`."""
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) not in self.choices:
+            raise WrongValue(f"expected {' or '.join(map(str, self.choices))}, got {_found(value)}")
+        return int(value)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A whole number from 1 to `most`, or "unlimited"."""
+
+    most: int
+
+    def read(self, value: object) -> Scalar:
+        """`value` if it is one. Raises `WrongValue`."""
+        wanted = f"expected an integer from 1 to {self.most:,} or '{UNLIMITED}'"
+        if value == UNLIMITED:
+            return UNLIMITED
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise WrongValue(f"{wanted}, got {_found(value)}")
+        if not 1 <= int(value) <= self.most:
+            raise WrongValue(f"{wanted}, got {show(int(value))}")
+        return int(value)
+
+
+LEAST = 1e-9
+"""Smaller numbers are mistakes: no clock, bandwidth or energy is that small in the units of the file."""
+
+
+@dataclass(frozen=True)
+class Real:
+    """A finite number above 0 (from 0 on with `zero`), at most `most`; always read as a float."""
+
+    most: float
+    zero: bool = False
+
+    def read(self, value: object) -> Scalar:
+        """`value` as a float, also an integer of numpy. Raises `WrongValue`."""
+        value = int(value) if not isinstance(value, bool) and isinstance(value, Integral) else value
+        wanted = f"expected a number {'from 0' if self.zero else 'above 0'} to {self.most:,.0f}"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise WrongValue(f"{wanted}, got {_found(value)}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise WrongValue(f"{wanted}, got {value}")
+        if not (0 <= value if self.zero else 0 < value) or value > self.most:
+            raise WrongValue(f"{wanted}, got {show(value)}")
+        if 0 < value < LEAST:
+            raise WrongValue(f"{wanted}, at least {LEAST:g} where it is not 0, got {show(value)}")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """true or false."""
+
+    def read(self, value: object) -> Scalar:
+        """`value` if it is one. Raises `WrongValue`."""
+        if not isinstance(value, bool):
+            raise WrongValue(f"expected true or false, got {_found(value)}")
+        return value
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string; one of `choices` when there are any."""
+
+    choices: tuple[str, ...] = ()
+
+    def read(self, value: object) -> Scalar:
+        """`value` if it is one. Raises `WrongValue`."""
+        wanted = "expected " + (" or ".join(f"'{c}'" for c in self.choices) or "a string")
+        if not isinstance(value, str):
+            raise WrongValue(f"{wanted}, got {_found(value)}")
+        if self.choices and value not in self.choices:
+            raise WrongValue(f"{wanted}, got {show(value)}")
+        if not value.strip() or not value.isprintable():
+            raise WrongValue(f"{wanted}, got an empty or unprintable one")
+        return value
+
+
+@dataclass(frozen=True)
+class Rows:
+    """
+    A list of tables that all have the same keys; every key of `needed` must be present, others have a default or none.
+
+    `wrong` says what is wrong with the values of an entry together, each of which is right; None where nothing is.
+    """
+
+    keys: Mapping[str, Integer | Real | Text]
+    needed: tuple[str, ...]
+    defaults: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+    wrong: Callable[[Mapping[str, Scalar]], str | None] = lambda row: None
+
+    def read(self, value: object) -> Value:
+        """`value` with every entry read. Raises `WrongValue`."""
+        if not isinstance(value, list):
+            raise WrongValue(f"expected a list of tables with {', '.join(self.keys)}, got {_found(value)}")
+        return [self._row(number, row) for number, row in enumerate(cast("list[object]", value))]
+
+    def _row(self, number: int, row: object) -> dict[str, Scalar]:
+        if not isinstance(row, Mapping):
+            raise WrongValue(f"entry {number}: expected a table with {', '.join(self.keys)}, got {_found(row)}")
+        table = cast("Mapping[object, object]", row)
+        for key in table:
+            if key not in self.keys:
+                raise WrongValue(f"entry {number}: unknown key {show(key)}, expected {', '.join(self.keys)}")
+        missing = [key for key in self.needed if key not in table]
+        if missing:
+            raise WrongValue(f"entry {number}: missing key '{missing[0]}'")
+        result: dict[str, Scalar] = {}
+        for key, kind in self.keys.items():
+            if key in table:
+                try:
+                    result[key] = kind.read(table[key])
+                except WrongValue as e:
+                    raise WrongValue(f"entry {number}: {key}: {e}") from None
+            elif key in self.defaults:
+                result[key] = self.defaults[key]
+        wrong = self.wrong(result)
+        if wrong is not None:
+            raise WrongValue(f"entry {number}: {wrong}")
+        return result
+
+
+def _found(value: object) -> str:
+    """The TOML type and the value that was found."""
+    match value:
+        case bool():
+            return show(value)
+        case int():
+            return f"the integer {show(value)}"
+        case float():
+            return f"the number {show(value)}"
+        case str():
+            return f"the string {show(value)}"
+        case list():
+            return "a list"
+        case Mapping():
+            return "a table"
+        case _:
+            return f"a {type(value).__name__}"

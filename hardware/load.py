@@ -1,0 +1,270 @@
+"""
+Reading a hardware description: a preset's name, a file (TOML, SCALE-Sim's, MAESTRO's) or a mapping, then overrides.
+
+Everything is checked against the schema; the first thing wrong is a `UsageError` that names the file and the key,
+with the line and a caret where the key can be found.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import cast
+
+from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
+from npuc.hardware.description import Hardware
+from npuc.hardware.kinds import Rows, Text, Value, WrongValue
+from npuc.hardware.readers.maestro import read_maestro_file
+from npuc.hardware.readers.scalesim import read_cfg
+from npuc.hardware.readers.toml_places import find_key
+from npuc.hardware.schema import KEYS, TABLES
+
+PRESETS = Path(__file__).parent / "presets"
+SIZE_LIMIT = 1 << 20
+PRECISION, WIDTH = "precision", "memory.element_bytes"
+"""The types of floats, and the bytes that every float is priced at; one of them alone says what a float takes."""
+AS_WRITTEN = "as-written"
+_FOREIGN = {".cfg": read_cfg, ".m": read_maestro_file}
+"""Readers of other tools' files by the end of the file's name."""
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where values came from: a file with its text, or a phrase for messages."""
+
+    name: str
+    text: str | None = None
+
+    def error(self, message: str, path: str, hint: str | None = None) -> UsageError:
+        """An error about the key `path`."""
+        place = None if self.text is None else find_key(self.text, path)
+        if place is None or self.text is None:
+            return UsageError(f"{self.name}: {message}", hint=hint)
+        return self.at(message, *place, hint)
+
+    def at(self, message: str, line: int, col: int, hint: str | None = None) -> UsageError:
+        """An error at a place of the file."""
+        lines = (self.text or "").splitlines()
+        source_line = lines[line - 1] if 0 < line <= len(lines) else ""
+        return UsageError(message, location=Location(self.name, line, col), hint=hint, source_line=source_line)
+
+
+@cache
+def preset_names() -> tuple[str, ...]:
+    """The machines that ship with npuc, sorted."""
+    return tuple(sorted(path.stem for path in PRESETS.glob("*.toml")))
+
+
+def load_hardware(
+    hardware: str | os.PathLike[str] | Mapping[str, object],
+    overrides: Mapping[str, object] | None = None,
+    precision: str | None = None,
+) -> Hardware:
+    """
+    The machine that `hardware` names (a preset, a `.toml` file, a SCALE-Sim `.cfg` file, a MAESTRO `.m` file) or
+    describes (a mapping, nested or with dotted keys).
+
+    `overrides` win over it, key by key, and `precision` over its key of this name. Of `precision` and
+    `memory.element_bytes` the one that is said last stays: a preset's width gives way to a precision that is asked for,
+    a preset's precision to a width. Raises `UsageError` for an unknown name, a file that cannot be read, every value
+    that the schema does not allow, and for both of the two.
+    """
+    if isinstance(hardware, Mapping):
+        values, whose = _checked(hardware, _Origin("hardware")), "the hardware"
+    else:
+        name = os.fspath(hardware)
+        values = _read(name)
+        whose = None if name in preset_names() or _foreign(name) is not None else name
+    own = _checked(overrides or {}, _Origin("hardware override"))
+    values = _one_width(values, own, precision, whose) | own
+    if precision is not None:
+        values["precision"] = precision
+    _check_together(values)
+    return Hardware({path: values[path] for path in KEYS if path in values})
+
+
+def parse_setting(text: str) -> tuple[str, object]:
+    """`KEY=VALUE` as a key and a value: VALUE as TOML writes it, or a bare string. Raises `UsageError`."""
+    key, equals, value = text.partition("=")
+    key = key.strip()
+    if not equals or not key or not value.strip():
+        raise UsageError(f"--set {text}: expected KEY=VALUE", hint="for example --set array.rows=64")
+    if key in KEYS and isinstance(KEYS[key].kind, Text):
+        return key, value.strip().strip('"')
+    try:
+        parsed = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
+        return key, value.strip()
+    return key, parsed["value"] if list(parsed) == ["value"] else value.strip()
+
+
+def _read(name: str) -> dict[str, Value]:
+    """The values of a preset or file."""
+    if name in preset_names():
+        path = PRESETS / f"{name}.toml"
+    elif name.endswith(".toml") or _foreign(name) is not None:
+        path = Path(name)
+    else:
+        hint = did_you_mean(name, preset_names())
+        raise UsageError(f"unknown hardware '{name}', expected a preset, a .toml, .cfg or .m file", hint=hint)
+    return dict(_described(_text(path, name), name))
+
+
+def _foreign(name: str) -> Callable[[str, str], dict[str, Value]] | None:
+    """The reader of a file of another tool."""
+    return next((read for end, read in _FOREIGN.items() if name.lower().endswith(end)), None)
+
+
+@lru_cache(maxsize=64)
+def _described(text: str, name: str) -> Mapping[str, Value]:
+    """The values that the text of a file gives; of the same file, which is often asked for again, they are kept."""
+    foreign = _foreign(name)
+    if foreign is not None:
+        return foreign(text, name)
+    origin = _Origin(name, text)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        message, line, col = _toml_error(str(e), text)
+        raise origin.at(message, line, col) from e
+    except ValueError as e:
+        raise UsageError(f"{name}: a number that cannot be read: {e}") from e
+    except RecursionError as e:
+        raise UsageError(f"{name}: values are nested too deeply") from e
+    return _checked(data, origin)
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        size = path.stat().st_size
+        if not path.is_file():
+            raise UsageError(f"hardware file '{name}' is no regular file")
+        if size > SIZE_LIMIT:
+            raise UsageError(f"{name}: a hardware file is at most {SIZE_LIMIT >> 20} MiB")
+        data = path.read_bytes()
+    except (OSError, ValueError) as e:
+        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
+        raise UsageError(f"cannot read hardware file '{name}': {reason}") from e
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as e:
+        line = data[: e.start].count(b"\n") + 1
+        raise UsageError(f"{name}:{line}: not UTF-8: byte 0x{data[e.start]:02x}") from e
+
+
+def _toml_error(message: str, text: str) -> tuple[str, int, int]:
+    """The reader's message without its position, and that position."""
+    found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if found is None:
+        return message, 1, 1
+    message = message[: found.start()]
+    if message == "Cannot overwrite a value":
+        message = "this key has a value already"
+    if found.group(1) is None:
+        lines = text.splitlines() or [""]
+        return f"{message} at the end of the file", len(lines), len(lines[-1]) + 1
+    return message, int(found.group(1)), int(found.group(2))
+
+
+def _flat(data: Mapping[str, object], origin: _Origin, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Dotted keys and values of nested tables. A table is opened only where the schema has one."""
+    for key, value in data.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping) and path in TABLES:
+            yield from _flat(cast("Mapping[str, object]", value), origin, f"{path}.")
+        elif path in TABLES:
+            example = next(k for k in KEYS if k.startswith(f"{path}."))
+            raise origin.error(f"{path}: expected a table", path, f"for example {example} = …")
+        else:
+            yield path, value
+
+
+def _checked(data: Mapping[str, object], origin: _Origin) -> dict[str, Value]:
+    """The values that `data` gives, by dotted key, each checked by its kind."""
+    result: dict[str, Value] = {}
+    for path, value in _flat(data, origin):
+        key = KEYS.get(path)
+        if key is None:
+            raise origin.error(f"unknown key '{path}'", path, _hint(path))
+        try:
+            result[path] = key.kind.read(value)
+        except WrongValue as e:
+            hint = f"{path} is: {key.meaning}" if not isinstance(key.kind, Rows) else None
+            raise origin.error(f"{path}: {e}", path, hint) from None
+    return result
+
+
+def _hint(path: str) -> str:
+    """What an unknown key most likely means: a key of its own table first."""
+    table, dot, leaf = path.partition(".")
+    inside = [key.partition(".")[2] for key in KEYS if key.startswith(f"{table}.")]
+    if dot and inside:
+        match = nearest(leaf, inside)
+        if match:
+            return f"did you mean '{table}.{match}'?"
+    match = nearest(path, [*KEYS, *TABLES])
+    if match is None:
+        same = [key for key in KEYS if key.rpartition(".")[2] == path.rpartition(".")[2]]
+        match = same[0] if same else None
+    if match:
+        return f"did you mean '{match}'?"
+    known = inside if dot and inside else ["name", "clock_mhz", *TABLES]
+    return f"known: {', '.join(known)}"
+
+
+def _one_width(
+    values: dict[str, Value], own: Mapping[str, Value], asked: str | None, whose: str | None
+) -> dict[str, Value]:
+    """
+    What a description says, without what overrides (`own`) and a precision that is `asked` for take the place of.
+
+    `whose` is the file that a user wrote it in, None for a preset. Raises `UsageError` for types and a width of all
+    floats that are both written.
+    """
+    said = asked if asked is not None else own.get(PRECISION)
+    is_type = said is not None and (asked is not None or said != AS_WRITTEN)
+    if is_type:
+        option = f"--precision {asked}" if asked is not None else f"{PRECISION} = '{said}'"
+        writes = "--set" if WIDTH in own else whose if WIDTH in values else None
+        if writes is not None:
+            raise UsageError(
+                f"{option} beside {WIDTH}, which {writes} writes and which prices all floats at one width",
+                hint=f"leave out {WIDTH}, or {option}",
+            )
+        return {key: value for key, value in values.items() if key != WIDTH}
+    if WIDTH in own and PRECISION not in own:
+        return {key: value for key, value in values.items() if key != PRECISION}
+    if said is None and WIDTH in values and values.get(PRECISION, AS_WRITTEN) != AS_WRITTEN:
+        raise UsageError(
+            f"{PRECISION} = '{values[PRECISION]}' beside {WIDTH}, which prices all floats at one width",
+            hint=f"leave out one of them, or say {PRECISION} = '{AS_WRITTEN}'",
+        )
+    return dict(values)
+
+
+def _check_together(values: Mapping[str, Value]) -> None:
+    """What no single key can say."""
+    if "array.overlap" in values:
+        if values.get("array.dataflow") != "ws":
+            hint = "--set array.dataflow=ws, or leave array.overlap out"
+            raise UsageError("array.overlap is a choice of array.dataflow = 'ws' only", hint=hint)
+        if values.get("array.fill") == "per-fold":
+            hint = "leave array.fill out: array.overlap says how instructions fill and drain"
+            raise UsageError("array.overlap does not go with array.fill = 'per-fold'", hint=hint)
+        if values.get("cycle.compat") == "scalesim3":
+            hint = "--set cycle.compat=none, or leave array.overlap out"
+            raise UsageError("SCALE-Sim has no array.overlap", hint=hint)
+    elif "array.tile_m" in values:
+        raise UsageError("array.tile_m is the size of instructions of array.overlap", hint="--set array.overlap=base")
+    if values.get("array.transpose") == "explicit" and values.get("array.dataflow") != "in-place":
+        hint = "--set array.dataflow=in-place, or leave array.transpose out"
+        raise UsageError("array.transpose = 'explicit' is a choice of array.dataflow = 'in-place' only", hint=hint)
+    if values.get("scalesim.bandwidth_mode") == "USER":
+        for key in ("scalesim.ifmap_bw", "scalesim.filter_bw", "scalesim.ofmap_bw"):
+            if key not in values:
+                raise UsageError(f"scalesim.bandwidth_mode = 'USER' needs {key}")

@@ -1,0 +1,41 @@
+"""
+The network of a described machine: `network.levels` as the data that costs of collectives are computed from, and
+`network.groups` as those of unequal shares.
+
+The package leaves it out, so that a hardware description can be read without the IR that analyses import.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from npuc.compiler.analysis.interconnect.topology import Kind, Level, Network
+from npuc.compiler.analysis.machine.facts import as_written
+from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device
+from npuc.hardware.description import Hardware
+from npuc.hardware.kinds import Scalar
+
+
+def network_of(hardware: Hardware, *, backend: str) -> Network:
+    """The network between devices, outermost level first. Raises `UsageError` where the machine has none."""
+    rows = hardware.require("network.levels", backend=backend)
+    assert isinstance(rows, list), "network.levels is read as a list"
+    return Network(tuple(_level(row) for row in rows))
+
+
+def _level(row: Mapping[str, Scalar]) -> Level:
+    """A level in bytes and seconds."""
+    energy = row.get("pj_per_byte")
+    return Level(
+        cast("Kind", row["kind"]),
+        int(row["size"]),
+        as_written(float(row["gb_per_s"])) * 10**9,
+        as_written(float(row["latency_ns"])) / 10**9,
+        None if energy is None else as_written(float(energy)),
+    )
+
+
+def groups_of(rows: Sequence[Mapping[str, Scalar]]) -> list[Device]:
+    """The devices of `network.groups`, one of each group, in operations and bytes a second."""
+    return [
+        Device(as_written(float(row["tflops"])) * 10**12, as_written(float(row["gb_per_s"])) * 10**9) for row in rows
+    ]

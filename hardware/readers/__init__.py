@@ -1,0 +1,1 @@
+"""Hardware files of other tools, and places in TOML files."""

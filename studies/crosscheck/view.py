@@ -1,0 +1,69 @@
+"""The comparison as a table, as JSON (schema `npuc.study/1`) and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+from npuc.studies.crosscheck.study import CrossCheck, Row
+from npuc.studies.rows import rows_csv, rows_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FULL = 1_000_000
+"""From so many cycles on the table is in thousands."""
+SHOWN = 5
+"""How many layers are shown of a dataflow: those whose models are farthest apart."""
+
+
+def to_json(study: CrossCheck) -> str:
+    """All rows."""
+    dataflows = list(dict.fromkeys(row.dataflow for row in study.rows))
+    preset = dataflows[0] if len(dataflows) == 1 else "all"
+    return rows_json("crosscheck", preset, {"rows": [_cells(study, row) for row in study.rows]})
+
+
+def to_csv(study: CrossCheck) -> str:
+    """All rows, a line each."""
+    names = ["hardware", "noc_bw", *(field.name for field in fields(Row)), "ratio", "reason"]
+    return rows_csv(names, [_cells(study, row) for row in study.rows])
+
+
+def _cells(study: CrossCheck, row: Row) -> dict[str, object]:
+    machine: dict[str, object] = {"hardware": study.hardware, "noc_bw": study.noc_bw}
+    return machine | asdict(row) | {"ratio": row.ratio, "reason": row.reason}
+
+
+def print_crosscheck(study: CrossCheck, console: Console) -> None:
+    """Sums by dataflow, then the layers that the models differ most in."""
+    from rich.table import Table
+
+    console.print(
+        f"{study.source} on {study.hardware}: cycles of the array, and of a mapping with "
+        f"{study.noc_bw:,} elements a cycle",
+        soft_wrap=True,
+    )
+    thousands = sum(row.repeat * row.cycle for row in study.rows) >= FULL
+    heads = ("ideal", "edges", "tiles", "edge waits", "fill", "DRAM", "array", "network", "mapping", "ratio")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    table.add_column("10^3 cycles" if thousands else "cycles")
+    for head in heads:
+        table.add_column(head, justify="right")
+    table.add_column("mostly")
+    for dataflow in dict.fromkeys(row.dataflow for row in study.rows):
+        rows = study.of(dataflow)
+        table.add_row(dataflow, *_numbers(rows, thousands), "")
+        apart = sorted(rows, key=lambda row: abs(row.cycle - row.mapping) * row.repeat, reverse=True)
+        for row in apart[:SHOWN]:
+            table.add_row(f"  {row.layer} {row.phase}", *_numbers([row], thousands), row.reason)
+    console.print(table)
+
+
+def _numbers(rows: Sequence[Row], thousands: bool) -> list[str]:
+    """The sums of rows and their ratio."""
+    names = ("ideal", "edges", "tiles", "edge_cycles", "fill_drain", "dram", "cycle", "network", "mapping")
+    sums = {name: sum(row.repeat * getattr(row, name) for row in rows) for name in names}
+    unit = 1e3 if thousands else 1
+    return [*(f"{sums[name] / unit:,.0f}" for name in names), f"{sums['cycle'] / sums['mapping']:.3f}"]

@@ -1,0 +1,104 @@
+"""The networks of the study, or others in their place; what a plan chooses for them and moves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from npuc.compiler.analysis.sharding.cost.terms import Pattern, Term
+from npuc.compiler.analysis.sharding.graph.flows import Flows
+from npuc.compiler.analysis.sharding.graph.nodes import Network as Nodes
+from npuc.compiler.analysis.sharding.search.planning import Planned, amounts_of, plan_network, terms_of, total_of
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import Convention, Strategy
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.distributed.plan import DIRECTIONS, ELEMENT_BYTES
+from npuc.compiler.driver.read import read_program
+from npuc.compiler.interpreter.execute import the_function
+from npuc.compiler.transforms.parallelize import network_for
+from npuc.frontends.source import open_source
+
+SOURCES: Mapping[str, str] = {
+    "SFC": "samples:sfc",
+    "SCONV": "samples:sconv",
+    "Lenet-c": "samples:lenet_c",
+    "Cifar-c": "samples:cifar_c",
+    "AlexNet": "samples:alexnet_hypar",
+    "VGG-A": "samples:vgg_a",
+    "VGG-B": "samples:vgg_b",
+    "VGG-C": "samples:vgg_c",
+    "VGG-D": "samples:vgg_d",
+    "VGG-E": "samples:vgg_e",
+}
+"""The study's networks by the paper's names, in its order."""
+LETTERS: Mapping[str, str] = {"I": "d", "II": "m"}
+
+
+@dataclass(frozen=True)
+class Network:
+    """A program: `name` is what rows call it, the paper's name if it is one of the study's."""
+
+    name: str
+    source: str
+
+    @cached_property
+    def _graph(self) -> tuple[Nodes, Flows]:
+        source = open_source(self.source)
+        module = read_program(source, {}, SourceTexts({source.filename: source.text}), [])
+        return network_for(the_function(module))
+
+    @cached_property
+    def weighted(self) -> tuple[int, ...]:
+        """The numbers of the nodes that are layers with weights."""
+        return tuple(number for number, node in enumerate(self._graph[0].nodes) if node.kind is not None)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers with weights."""
+        return tuple(self._graph[0].nodes[number].name for number in self.weighted)
+
+    def plan(self, strategy: Strategy, convention: Convention, devices: int) -> Planned:
+        """What a strategy chooses for so many accelerators."""
+        return plan_network(*self._graph, strategy, convention, devices.bit_length() - 1)
+
+    def terms(self, convention: Convention) -> list[Term]:
+        """What a convention charges."""
+        return terms_of(*self._graph, convention)
+
+    def choices(self, planned: Planned) -> tuple[str, ...]:
+        """A letter for each layer with weights, d or m, level by level from the top."""
+        patterns = [planned.patterns[number] for number in self.weighted]
+        return tuple("".join(LETTERS[p[h]] for p in patterns) for h in range(len(planned.levels)))
+
+
+def gigabytes(planned: Planned) -> float:
+    """What a step moves between accelerators, both directions, in 10^9 bytes."""
+    return float(planned.total * ELEMENT_BYTES * DIRECTIONS) / 1e9
+
+
+def gigabytes_of(terms: Sequence[Term], patterns: Sequence[Pattern], devices: int) -> float:
+    """As `gigabytes`, of any choices."""
+    amounts = amounts_of(terms, tuple(patterns), (2,) * (devices.bit_length() - 1))
+    return float(total_of(amounts) * ELEMENT_BYTES * DIRECTIONS) / 1e9
+
+
+def networks_of(texts: Sequence[str]) -> tuple[Network, ...]:
+    """
+    The networks that texts mean: the study's by the paper's name or the sample's, else sources as the command line
+    takes them; all of the study's without texts. Raises `NpucError`s for a source that cannot be read.
+    """
+    known = {name: Network(name, source) for name, source in SOURCES.items()}
+    short = {network.source.removeprefix("samples:"): network for network in known.values()}
+    every = known | short | {network.source: network for network in known.values()}
+    found = [every[text] if text in every else _other(text) for text in texts or known]
+    return tuple({network.source: network for network in found}.values())
+
+
+def _other(text: str) -> Network:
+    """A network of a file."""
+    if text == "-":
+        raise UsageError("--network -: a study reads its networks several times", hint="name a file")
+    open_source(text)
+    return Network(os.path.splitext(os.path.basename(text.removeprefix("samples:")))[0], text)

@@ -1,0 +1,109 @@
+"""What the study takes from the paper (`published.json`), and the machines that it prices steps on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+from npuc.compiler.core.options import Convention, Strategy
+from npuc.hardware import Hardware, load_hardware
+
+PRESETS: tuple[Convention, ...] = ("published", "table2", "physical")
+"""The conventions by which plans are chosen and counted; the first gives the paper's figures."""
+DEVICES = 16
+SCALES = (1, 2, 4, 8, 16, 32, 64)
+"""Numbers of accelerators, of which the paper has 16 throughout."""
+STUDIED_STRATEGIES: tuple[Strategy, ...] = ("dp", "mp", "owt", "hypar", "joint")
+BASE: Strategy = "dp"
+"""What performance and energy are compared with."""
+OURS: Strategy = "hypar"
+"""The strategy that the study is about."""
+HARDWARE = "hypar16"
+Topology = Literal["tree", "torus"]
+TOPOLOGIES: tuple[Topology, ...] = get_args(Topology)
+TOPOLOGY_NAMES: Mapping[Topology, str] = {"tree": "H-tree", "torus": "torus"}
+TREE: Topology = "tree"
+
+ENERGY: Mapping[str, float] = {
+    "energy.mac_pj": 4.6,
+    "energy.spm_pj_per_byte": 1.25,
+    "energy.dram_pj_per_byte": 160.0,
+}
+"""Arithmetic of 32-bit floats (0.9 pJ to add, 3.7 to multiply) and accesses of 32 bits (5 pJ on chip, 640 of DRAM) in
+45 nm, after Horowitz, ISSCC 2014. The preset has none, since the paper's own are not known for its unit."""
+LINK_PJ_PER_BYTE = 320.0
+"""Assumed: a byte that crosses a link is read from one memory and written to another."""
+
+
+def machine_of(topology: Topology, devices: int) -> Hardware:
+    """
+    So many of the platform's accelerators, in a tree of halves or a torus as near to square as can be.
+
+    Links are those of the presets: 0.2 GB/s a device on each level of the tree, 0.4 on each ring of the torus.
+    """
+    levels = devices.bit_length() - 1
+    if topology == "tree":
+        shape = [("pair", 2, 0.2)] * levels
+    else:
+        rows = 2 ** (levels - levels // 2)
+        shape = [("ring", size, 0.4) for size in (rows, devices // rows) if size > 1]
+    rows_of_links = [
+        {"kind": kind, "size": size, "gb_per_s": speed, "pj_per_byte": LINK_PJ_PER_BYTE} for kind, size, speed in shape
+    ]
+    overrides: dict[str, object] = dict(ENERGY)
+    return load_hardware(HARDWARE, overrides | ({"network.levels": rows_of_links} if rows_of_links else {}))
+
+
+@cache
+def peak_flops() -> float:
+    """Operations a second of one accelerator, as the paper states them."""
+    return load_hardware(HARDWARE).require("compute.tflops", float, backend="cycle") * 1e12
+
+
+@dataclass(frozen=True)
+class Published:
+    """
+    What the paper has of a network, or of the geometric mean over its ten; empty where it is not known.
+
+    `choices` are the letters of the layers at each level; the rest are by strategy.
+    """
+
+    choices: tuple[str, ...] | None
+    communication_gb: Mapping[str, float]
+    performance: Mapping[str, float]
+    energy: Mapping[str, float]
+
+
+MEAN = "gmean"
+"""The name of the means."""
+NOTHING = Published(None, {}, {}, {})
+
+
+@cache
+def published() -> Mapping[str, Published]:
+    """The paper's numbers by network."""
+    networks: dict[str, dict[str, Any]] = _data()["networks"]
+    return {
+        name: Published(
+            tuple(entry["choices"]) if "choices" in entry else None,
+            entry["communication_gb"],
+            entry["performance_vs_dp"],
+            entry["energy_efficiency_vs_dp"],
+        )
+        for name, entry in networks.items()
+    }
+
+
+@cache
+def over_owt() -> Mapping[str, float]:
+    """What the paper says hypar gains over owt in the mean: `performance`, `energy`."""
+    found = _data()["one_weird_trick"]
+    return {"performance": found["hypar_over_owt_performance_gmean"], "energy": found["hypar_over_owt_energy_gmean"]}
+
+
+def _data() -> dict[str, Any]:
+    return json.loads((files("npuc.studies.hypar") / "published.json").read_text(encoding="utf-8"))

@@ -1,0 +1,150 @@
+"""The study as tables, as JSON (schema `npuc.study/1`) and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+from npuc.studies.hypar.claims import Row, Value
+from npuc.studies.hypar.settings import (
+    BASE,
+    DEVICES,
+    OURS,
+    SCALES,
+    STUDIED_STRATEGIES,
+    TOPOLOGIES,
+    TOPOLOGY_NAMES,
+)
+from npuc.studies.hypar.space import best_of
+from npuc.studies.hypar.study import Study
+from npuc.studies.rows import rows_csv, rows_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def to_json(study: Study) -> str:
+    """The rows; `scaling` and `space` have the other two figures."""
+    tables = {
+        "rows": [asdict(row) for row in study.rows],
+        "scaling": [{"network": study.scaled, **asdict(scale)} for scale in study.scales],
+        "space": [asdict(choice) for choice in study.space],
+    }
+    return rows_json("hypar", study.preset, tables)
+
+
+def to_csv(study: Study) -> str:
+    """The rows, a line each; choices as a word a level."""
+    rows: list[dict[str, object]] = [
+        asdict(row) | {"published": _cell(row.published), "ours": _cell(row.ours)} for row in study.rows
+    ]
+    return rows_csv([field.name for field in fields(Row)], rows)
+
+
+def _cell(value: Value | None) -> object:
+    return " ".join(value) if isinstance(value, tuple) else value
+
+
+def value_text(value: Value | None) -> str:
+    """A value as people read it: words, or four digits."""
+    if value is None:
+        return "-"
+    return " ".join(value) if isinstance(value, tuple) else f"{value:.4g}"
+
+
+def cell_text(row: Row) -> str:
+    """Ours, with the paper's in brackets; an exclamation mark where it is not reproduced."""
+    if row.published is None:
+        return value_text(row.ours)
+    return f"{value_text(row.ours)} ({value_text(row.published)}){'' if row.reproduced else ' !'}"
+
+
+def tables_of(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Row]]]:
+    """The rows of numbers by claim, network and strategy."""
+    found: dict[str, dict[str, dict[str, Row]]] = {}
+    for row in rows:
+        if row.unit:
+            claim = f"{row.claim}, {row.unit}"
+            found.setdefault(claim, {}).setdefault(row.network, {})[row.strategy] = row
+    return found
+
+
+def print_study(study: Study, console: Console) -> None:
+    """Tables with ours and the paper's, the scaling, the space, and a verdict."""
+    console.print(
+        f"Hybrid parallelism (Song et al., HPCA 2019), {DEVICES} accelerators, convention {study.preset}: "
+        "ours (the paper's; ! not reproduced)",
+        soft_wrap=True,
+    )
+    console.print(_choices(study))
+    for claim, networks in tables_of(study.rows).items():
+        console.print(_numbers(claim, networks))
+    console.print(_scaling(study))
+    for line in [*_space(study), *verdict(study.rows)]:
+        console.print(line, soft_wrap=True)
+
+
+def _table(first: str, others: Sequence[str], *, justify: str = "right") -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    table.add_column(first)
+    for name in others:
+        table.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
+    return table
+
+
+def _choices(study: Study) -> Table:
+    """The choices of the strategies that choose, a column a level."""
+    table = _table("choices", ["by", *(f"H{level + 1}" for level in range(4))], justify="left")
+    for row in study.rows:
+        if isinstance(row.ours, tuple) and row.strategy in (OURS, "joint"):
+            table.add_row(row.network, row.strategy + ("" if row.reproduced is not False else " !"), *row.ours)
+    return table
+
+
+def _numbers(claim: str, networks: dict[str, dict[str, Row]]) -> Table:
+    """A line a network and a column a strategy; what compares others with owt stands in the verdict alone."""
+    known = {strategy for rows in networks.values() for strategy in rows}
+    shown = [strategy for strategy in STUDIED_STRATEGIES if strategy in known]
+    table = _table(claim, shown)
+    for name, rows in networks.items():
+        table.add_row(name, *(cell_text(rows[strategy]) if strategy in rows else "" for strategy in shown))
+    return table
+
+
+def _scaling(study: Study) -> Table:
+    """Bytes and times by the number of accelerators."""
+    table = _table(f"{study.scaled} on accelerators", [f"{devices}" for devices in SCALES])
+    for strategy in (BASE, OURS):
+        own = [scale for scale in study.scales if scale.strategy == strategy]
+        table.add_row(f"{strategy}, GB", *(f"{scale.gb:.4g}" for scale in own))
+        for topology in TOPOLOGIES:
+            cells = [value_text(scale.seconds.get(topology)) for scale in own]
+            table.add_row(f"{strategy}, s on the {TOPOLOGY_NAMES[topology]}", *cells)
+    return table
+
+
+def _space(study: Study) -> Iterator[str]:
+    """What there is to say of the explored choices."""
+    if study.space:
+        best, own = best_of(study.space), next(choice for choice in study.space if choice.chosen)
+        text = f"{len(study.space)} choices at H1 and H4: HyPar's, {own.top} and {own.bottom}, moves {own.gb:.4g} GB"
+        least = "the least" if best.chosen else f"the least is {best.gb:.4g}, {best.top} and {best.bottom}"
+        yield f"space     {text}, {least}"
+
+
+def verdict(rows: Sequence[Row]) -> Iterator[str]:
+    """How many numbers are reproduced, and why others are not: each reason once, with those it holds for."""
+    known = [row for row in rows if row.published is not None]
+    missed = [row for row in known if not row.reproduced]
+    yield f"verdict   {len(known) - len(missed)} of {len(known)} of the paper's numbers reproduced"
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for row in missed:
+        reason = row.note.rpartition("; ")[2]
+        reasons.setdefault(reason, {}).setdefault(f"{row.network} {row.strategy}", []).append(row.claim)
+    for reason, which in reasons.items():
+        claims = dict.fromkeys(claim for group in which.values() for claim in group)
+        yield f"  {' and '.join(claims)}, {', '.join(which)}: {reason}"

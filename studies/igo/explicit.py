@@ -1,0 +1,115 @@
+"""
+The preset `explicit`: npuc's own machine, on which every program has its own best tiles and residency.
+
+Schedules say what stays in SPM; products are priced by the closed forms and the pipeline of the backend `cycle`, and
+each program is searched by itself: the sequential one too, which the preset `lru` does not do. The published orders are
+loop orders of one nest (dX-major m, k, n; dW-major n, k, m); a partition is a loop around it.
+
+Several cores have an SPM of their own each and share the DRAM channel; sums of several cores pass through DRAM. The
+sequential program cuts each product as suits it best. Gradients in turn are priced for the largest part, with the
+passing of sums after it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.programs.interleave_search import Problem, best_together
+from npuc.compiler.analysis.programs.published_order import PublishedChoice
+from npuc.compiler.analysis.schedule.search import best_schedule
+from npuc.compiler.analysis.timing.double_buffer import pipeline
+from npuc.compiler.analysis.timing.interleave import interleaved_pipeline
+from npuc.dialects.npu.nest import Loop, Nest, Schedule, Statement
+from npuc.dialects.npu.shared import Together
+from npuc.studies.igo.products import DW, DX, FORWARD, Size, floor_time, fused_nest, nest_of, widths_of
+from npuc.studies.igo.times import PARTS, Cut
+
+LOOPS: Mapping[PublishedChoice, tuple[str, ...]] = {"dX-major": ("m", "k", "n"), "dW-major": ("n", "k", "m")}
+VALUES = (0, 1), (2, 0)
+"""What dX and dW read: dY, W; X, dY."""
+SUMMED = {"m": DW, "n": DX}
+"""The product whose parts add up where a dimension is cut."""
+
+
+class ExplicitCosts:
+    """Times in cycles of the programs of a layer on a machine of one core or several."""
+
+    cut_orders: Sequence[PublishedChoice] = ("dX-major", "dW-major")
+    """Nests in turn gain nothing from a loop around both: what they share they hold whole."""
+
+    def __init__(self, machine: Machine):
+        self.machine = machine
+
+    def forward(self, size: Size) -> Fraction:
+        """The forward product."""
+        return self.best(nest_of(size, FORWARD))
+
+    def weights(self, size: Size) -> Fraction:
+        """dW of a layer that has no dX."""
+        return self.best(nest_of(size, DW))
+
+    def sequential(self, size: Size) -> Fraction:
+        """dX, then dW."""
+        return self.best(nest_of(size, DX)) + self.best(nest_of(size, DW))
+
+    def together(self, size: Size, order: PublishedChoice, cut: Cut | None = None) -> Fraction:
+        """Both gradients together; a cut is over time on one core, else it is what each core has."""
+        if cut is None and self.machine.cores > 1:
+            cut = Cut("m", self.machine.cores)
+        if order == "in turn":
+            return self._in_turn(size, cut)
+        nest, outer, part, core = fused_nest(size), self._outer(size, cut), self._part(size, cut), self._core(size, cut)
+        inner = best_schedule(fused_nest(part), core, "time", widths_of(nest, core), LOOPS[order])
+        return self._priced(nest, Schedule((*outer, *inner.loops), inner.keep))
+
+    def floor(self, size: Size) -> Fraction:
+        """The array's work, or every tensor once over the channel."""
+        return floor_time(size, self.machine)
+
+    def cuts(self, size: Size) -> Iterator[Cut]:
+        """One part a core, or over time."""
+        for dim, extent in size.dims:
+            counts = PARTS if self.machine.cores == 1 else (self.machine.cores,)
+            yield from (Cut(dim, parts) for parts in counts if 1 < parts <= extent)
+
+    def best(self, nest: Nest) -> Fraction:
+        """A nest at its best schedule."""
+        return self._priced(nest, best_schedule(nest, self.machine, "time", widths_of(nest, self.machine)))
+
+    def _priced(self, nest: Nest, schedule: Schedule) -> Fraction:
+        return pipeline(nest, schedule, self.machine, widths_of(nest, self.machine)).time
+
+    def _outer(self, size: Size, cut: Cut | None) -> tuple[Loop, ...]:
+        """The loop of a partition."""
+        if cut is None:
+            return ()
+        return (Loop(cut.dim, -(-dict(size.dims)[cut.dim] // cut.parts), cores=self.machine.cores > 1),)
+
+    def _part(self, size: Size, cut: Cut | None) -> Size:
+        """The largest part of a partition."""
+        return size if cut is None else size.cut(cut.dim, cut.parts)[0]
+
+    def _core(self, size: Size, cut: Cut | None) -> Machine:
+        """The machine of one part."""
+        parts = 1 if cut is None or self.machine.cores == 1 else len(size.cut(cut.dim, cut.parts))
+        return self.machine.core(parts)
+
+    def _in_turn(self, size: Size, cut: Cut | None) -> Fraction:
+        """Both products in turn, of several cores on that with the largest part."""
+        part, core = self._part(size, cut), self._core(size, cut)
+        nests = nest_of(part, DX), nest_of(part, DW)
+        widths = tuple(widths_of(nest, core) for nest in nests)
+        schedules = best_together(Problem(nests, VALUES, (None, None), widths, core))
+        assert schedules is not None, "there is no limit"
+        time = interleaved_pipeline(Together(nests, schedules, VALUES), core, widths).time
+        return time + self._passing(size, cut)
+
+    def _passing(self, size: Size, cut: Cut | None) -> Fraction:
+        """What the sums of several cores take to be read and written again by each but the first."""
+        product: Statement | None = None if cut is None else SUMMED.get(cut.dim)
+        if cut is None or product is None:
+            return Fraction(0)
+        again = len(size.cut(cut.dim, cut.parts)) - 1
+        nest = nest_of(size, product)
+        (bits,) = widths_of(nest, self.machine).sums
+        return 2 * again * bits * nest.outs[0].elements / self.machine.channel_bits

@@ -1,0 +1,59 @@
+"""
+What the gain of the method consists of: programs with the best tiles of their own, on one core with explicit residency.
+
+    blocking     dX, then dW, each at its best tiles and residency; dY is read twice
+    dY kept      the same, but dY stays in SPM between the two where it fits, as `keep-resident{what=pairs}` does it
+    one nest     both gradients in one nest at its best order, tiles and residency, or dX, then dW if that is faster
+    dY free      as blocking, but dW reads dY for nothing: no program does that
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.programs.resident import best_staying
+from npuc.compiler.analysis.schedule.search import best_schedule
+from npuc.compiler.analysis.timing.double_buffer import pipeline
+from npuc.studies.igo.explicit import ExplicitCosts
+from npuc.studies.igo.products import DW, DX, Size, fused_nest, nest_of, widths_of
+
+DY: frozenset[str] = frozenset(("dY",))
+RIVALS = ("blocking", "dY kept", "one nest", "dY free")
+
+
+@lru_cache(maxsize=4096)
+def rival_times(size: Size, has_dx: bool, machine: Machine) -> Mapping[str, Fraction]:
+    """The cycles of each, forward and backward; a layer without dX takes the same in all."""
+    costs = ExplicitCosts(machine)
+    forward = costs.forward(size)
+    if not has_dx:
+        return dict.fromkeys(RIVALS, forward + costs.weights(size))
+    blocking = costs.sequential(size)
+    times = {
+        "blocking": blocking,
+        "dY kept": min(blocking, _kept(size, machine) or blocking),
+        "one nest": min(blocking, costs.best(fused_nest(size))),
+        "dY free": costs.best(nest_of(size, DX)) + _weights_free(size, machine),
+    }
+    return {name: forward + time for name, time in times.items()}
+
+
+def _kept(size: Size, machine: Machine) -> Fraction | None:
+    """dX, then dW, which finds dY in SPM (`resident`); None where that does not fit."""
+    dx, dw = nest_of(size, DX), nest_of(size, DW)
+    stored, added = widths_of(dx, machine), widths_of(dw, machine)
+    first = best_staying(dx, machine, "time", stored, frozenset[str](), DY, 0)
+    second = best_staying(dw, machine, "time", added, DY, frozenset[str](), 0)
+    if first is None or second is None:
+        return None
+    free = added.without(dw, DY)
+    return pipeline(dx, first[0], machine, stored).time + pipeline(dw, second[0], machine, free).time
+
+
+def _weights_free(size: Size, machine: Machine) -> Fraction:
+    """dW that reads dY for nothing; a tile of it takes its room."""
+    dw = nest_of(size, DW)
+    free = widths_of(dw, machine).without(dw, DY)
+    schedule = best_schedule(dw, machine, "time", free)
+    return pipeline(dw, schedule, machine, free).time

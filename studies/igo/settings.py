@@ -1,0 +1,94 @@
+"""
+The machines of the study, the steps of the method, and what the paper reports for them.
+
+`published.json` has the paper's numbers: heights of bars, measured in its vector figures to about 0.001, for four of
+the nine models and the mean over all; of the best of three orders only means, in the text.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+from npuc.compiler.analysis.machine.facts import Machine, machine_from
+from npuc.hardware import load_hardware, machine_target
+from npuc.studies.igo.networks import BATCHES
+
+STEPS = ("interleaving", "rearrangement", "best_of_three", "data_partitioning")
+"""The steps of the method; each has those before it."""
+WIDTH = {"memory.element_bytes": 2}
+"""The tables of products have no types: elements of 16 bits."""
+AVERAGE = "avg"
+"""The arithmetic mean over the models, where a model's name is due."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An NPU; `gb_per_s` and `batch` are those of a core. Without them they are the NPU's own."""
+
+    npu: str
+    cores: int = 1
+    gb_per_s: float = 150.0
+    batch: int = 8
+
+    @property
+    def machine(self) -> Machine:
+        """Its preset with this bandwidth and number of cores."""
+        overrides = {"array.cores": self.cores, "dram.gb_per_s": self.gb_per_s, **WIDTH}
+        return machine_from(machine_target(load_hardware(f"igo-{self.npu}", overrides)))
+
+    @property
+    def scale(self) -> Fraction:
+        """What the rows M of the tables of products are multiplied with: the batch of all cores over the tables'."""
+        return Fraction(self.batch * self.cores, BATCHES[self.npu])
+
+    @property
+    def title(self) -> str:
+        """The setting in words."""
+        cores = f"{self.cores} core{'s' if self.cores > 1 else ''}"
+        return f"{self.npu} NPU, {cores}, {self.gb_per_s:g} GB/s and batch {self.batch} a core"
+
+
+LARGE = Setting("large")
+SMALL = Setting("small", gb_per_s=22.0, batch=4)
+SETTINGS = (
+    LARGE,
+    SMALL,
+    *(Setting("large", cores=cores) for cores in (2, 4, 8)),
+    *(Setting("large", gb_per_s=rate) for rate in (75.0, 37.5)),
+    *(Setting("large", batch=batch) for batch in (16, 32)),
+)
+"""All of them; the first two are those of the paper's main figure."""
+
+Bars = Mapping[str, float]
+
+
+@cache
+def _figures() -> Mapping[str, Mapping[str, Bars]]:
+    text = (files("npuc.studies.igo") / "published.json").read_text(encoding="utf-8")
+    return cast("Mapping[str, Mapping[str, Bars]]", json.loads(text))
+
+
+def published(setting: Setting, step: str, model: str) -> float | None:
+    """The paper's time of a step over the sequential program's, forward and backward; None where it gives none."""
+    figures = _figures()
+    if step == "best_of_three":
+        gains = figures["text"]["rearrangement_best_of_three"]
+        return round(1 - gains[setting.npu], 4) if model == AVERAGE and setting in (LARGE, SMALL) else None
+    if setting in (LARGE, SMALL):
+        return figures[f"fig12_{setting.npu}_norm_exec_time"][step].get(model)
+    if step != "data_partitioning":
+        return None
+    if setting.cores > 1:
+        return figures["fig14_multicore_norm_exec_time"][str(setting.cores)].get(model)
+    if setting.batch != LARGE.batch:
+        return figures["fig16_batch_norm_exec_time_large"][str(setting.batch)].get(model)
+    return figures["fig15_bandwidth_norm_exec_time_large"][f"{setting.gb_per_s:g}GBps"].get(model)
+
+
+def published_free(npu: str, model: str) -> float | None:
+    """The paper's time when the second reading of dY takes none, over the sequential program's."""
+    return _figures()["fig6_norm_time_second_dY_read_free"][npu].get(model)

@@ -1,0 +1,174 @@
+"""
+The study of interleaved gradient orders, repeated: nine networks, two NPUs, four steps; cores, bandwidths, batches.
+
+Times are those of the matrix products alone, forward and backward, over the same of the sequential program. The mean
+over the networks is arithmetic, as in the paper.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.schedule.partition_knn import evaluate, labels
+from npuc.studies.igo.explicit import ExplicitCosts
+from npuc.studies.igo.labels import CHIPS
+from npuc.studies.igo.lru import PAPER, LruCosts
+from npuc.studies.igo.networks import MODELS, workloads
+from npuc.studies.igo.products import Size
+from npuc.studies.igo.rivals import RIVALS, rival_times
+from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
+from npuc.studies.igo.times import Costs, LayerTimes, layer_times
+
+PRESETS: Mapping[str, Callable[[Machine], Costs]] = {
+    "lru": LruCosts,
+    "paper": partial(LruCosts, assumptions=PAPER),
+    "explicit": ExplicitCosts,
+}
+"""The assumptions that the study may rest on, by name."""
+
+
+GUARDED = "guarded"
+"""The last step, but layers stay sequential where that is faster."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A time over the sequential program's, ours and the paper's; `gb_per_s` and `batch` are those of a core."""
+
+    npu: str
+    cores: int
+    gb_per_s: float
+    batch: int
+    step: str
+    model: str
+    ours: float
+    published: float | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A program that the gain is to be measured against (`rivals.py`): its time over that of the sequential program."""
+
+    npu: str
+    program: str
+    model: str
+    ours: float
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """How the published predictor of partitions does on layers held out (`partition_knn.Evaluation`), a chip a row."""
+
+    npu: str
+    cores: int
+    accuracy: float
+    regret: float
+    predicted: float
+    oracle: float
+
+
+@dataclass(frozen=True)
+class Study:
+    """
+    The rows by setting, step and model, the mean of the models at the end; lines of one core likewise. Under `lru`,
+    whose partitions it learns, the predictor of partitions.
+    """
+
+    preset: str
+    rows: tuple[Row, ...]
+    lines: tuple[Line, ...] = ()
+    predictor: tuple[Predictor, ...] = ()
+
+    def of(self, setting: Setting, step: str) -> dict[str, Row]:
+        """The rows of a step in a setting by model."""
+        key = (setting.npu, setting.cores, setting.gb_per_s, setting.batch, step)
+        return {r.model: r for r in self.rows if (r.npu, r.cores, r.gb_per_s, r.batch, r.step) == key}
+
+
+Layers = Sequence[tuple[int, LayerTimes]]
+"""The layers of a network: how often, and their times."""
+
+
+def run_study(
+    preset: str = "lru",
+    settings: Sequence[Setting] = SETTINGS,
+    models: Sequence[str] = tuple(MODELS),
+    done: Callable[[Setting, str], None] = lambda setting, model: None,
+) -> Study:
+    """The study, or a part of it; `done` is told of each setting and model when it is done."""
+    rows: list[Row] = []
+    lines: list[Line] = []
+    for setting in settings:
+        machine = setting.machine
+        costs = PRESETS[preset](machine)
+        known: dict[tuple[Size, bool], LayerTimes] = {}
+        networks: dict[str, Layers] = {}
+        for model in models:
+            networks[model] = _layers(costs, _sizes(setting, model), known)
+            if setting in (LARGE, SMALL):
+                lines += _lines(setting, model, networks[model], machine)
+            done(setting, model)
+        rows += _rows(setting, networks)
+    predictor = tuple(_predictor(setting) for setting in settings if preset == "lru" and setting in CHIPS)
+    return Study(preset, tuple(rows), tuple(_with_means(lines)), predictor)
+
+
+def _predictor(setting: Setting) -> Predictor:
+    found = evaluate(labels(setting.npu, setting.cores))
+    return Predictor(setting.npu, setting.cores, found.accuracy, found.regret, found.predicted, found.oracle)
+
+
+def _layers(
+    costs: Costs, sizes: Iterator[tuple[int, tuple[Size, bool]]], known: dict[tuple[Size, bool], LayerTimes]
+) -> Layers:
+    """The layers of a network; `known` are times by size."""
+    layers: list[tuple[int, LayerTimes]] = []
+    for count, key in sizes:
+        if key not in known:
+            known[key] = layer_times(costs, *key)
+        layers.append((count, known[key]))
+    return layers
+
+
+def _rows(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[Row]:
+    for step in STEPS:
+        ours = {model: float(_total(layers, step) / _total(layers, "sequential")) for model, layers in networks.items()}
+        ours[AVERAGE] = sum(ours.values()) / len(ours)
+        for model, value in ours.items():
+            yield Row(
+                setting.npu,
+                setting.cores,
+                setting.gb_per_s,
+                setting.batch,
+                step,
+                model,
+                value,
+                published(setting, step, model),
+            )
+
+
+def _lines(setting: Setting, model: str, layers: Layers, machine: Machine) -> Iterator[Line]:
+    sequential = _total(layers, "sequential")
+    times = [(count, rival_times(*key, machine)) for count, key in _sizes(setting, model)]
+    for program in RIVALS:
+        ours = sum((count * found[program] for count, found in times), Fraction(0))
+        yield Line(setting.npu, program, model, float(ours / sequential))
+    yield Line(setting.npu, GUARDED, model, float(_total(layers, "guarded") / sequential))
+
+
+def _sizes(setting: Setting, model: str) -> Iterator[tuple[int, tuple[Size, bool]]]:
+    for product in workloads()[setting.npu, model]:
+        yield product.count, (Size(int(product.m * setting.scale), product.n, product.k), product.has_dx)
+
+
+def _with_means(lines: Sequence[Line]) -> Iterator[Line]:
+    for npu, program in dict.fromkeys((line.npu, line.program) for line in lines):
+        own = [line for line in lines if (line.npu, line.program) == (npu, program)]
+        yield from own
+        yield Line(npu, program, AVERAGE, sum(line.ours for line in own) / len(own))
+
+
+def _total(layers: Layers, step: str) -> Fraction:
+    return sum((count * times.step(step) for count, times in layers), Fraction(0))

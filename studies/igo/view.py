@@ -1,0 +1,106 @@
+"""The study as a table, as JSON (schema `npuc.study/1`) and as CSV."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+
+from npuc.studies.igo.networks import MODELS
+from npuc.studies.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting
+from npuc.studies.igo.study import Row, Study
+from npuc.studies.rows import rows_csv, rows_json
+
+LABEL = 26
+"""Characters of a table's first column."""
+CELL = 7
+"""The fewest of the others."""
+NAMES = dict(zip(STEPS, ("interleaving", "+ rearrangement", "best of three orders", "+ partitioning"), strict=True))
+"""The steps in words; + where one has those before it."""
+PUBLISHED = "published"
+
+
+def to_json(study: Study) -> str:
+    """The rows, the lines that say what the gain is made of, and the predictor."""
+    tables = {"rows": study.rows, "lines": study.lines, "predictor": study.predictor}
+    return rows_json("igo", study.preset, {name: [asdict(row) for row in rows] for name, rows in tables.items()})
+
+
+def to_csv(study: Study) -> str:
+    """The rows, a line each; an empty cell where the paper gives no number."""
+    return rows_csv([field.name for field in fields(Row)], [asdict(row) for row in study.rows])
+
+
+def to_text(study: Study) -> str:
+    """The tables: each network on the two NPUs, then the means of all settings."""
+    lines = [
+        f"Interleaved gradients, preset {study.preset}: time over the sequential program's, forward and backward",
+        f"{PUBLISHED}: the paper's (MICRO 2023), where it gives a number",
+    ]
+    for setting in (LARGE, SMALL):
+        if study.of(setting, STEPS[0]):
+            lines += ["", *_networks(study, setting)]
+    lines += ["", *_means(study)]
+    if study.predictor:
+        lines += ["", *_predictor(study)]
+    return "\n".join(lines) + "\n"
+
+
+def _networks(study: Study, setting: Setting) -> Iterator[str]:
+    names = [MODELS.get(model, "mean") for model in study.of(setting, STEPS[0])]
+    yield _line(setting.title, [])
+    yield _line("", names)
+    for step in STEPS:
+        rows = list(study.of(setting, step).values())
+        yield _line(f"  {NAMES[step]}", [_cell(row.ours) for row in rows], names)
+        yield _line(f"    {PUBLISHED}", [_cell(row.published) for row in rows], names)
+    yield from _lines(study, setting.npu, names)
+
+
+MEANS = ("inter-", "ordered", "best of", "+ parti-", "gain", "published")
+"""What the columns of the table of means are as wide as."""
+PREDICTED = ("right %", "excess %", "predicted", "best")
+"""The columns of the predictor's table."""
+PROGRAMS = {
+    "guarded": "last step, guarded",
+    "blocking": "own best tiles: dX, dW",
+    "dY kept": "  dY kept between them",
+    "dY free": "  second dY for nothing",
+    "one nest": "  one nest",
+}
+"""The lines in the order that they are shown, and what they are called."""
+
+
+def _lines(study: Study, npu: str, names: Sequence[str]) -> Iterator[str]:
+    for program, name in PROGRAMS.items():
+        found = [line.ours for line in study.lines if (line.npu, line.program) == (npu, program)]
+        yield _line(f"  {name}", [_cell(ours) for ours in found], names)
+
+
+def _means(study: Study) -> Iterator[str]:
+    yield "means over the networks"
+    yield _line("", ["inter-", "+ re-", "best of", "+ parti-", "gain", "published"], MEANS)
+    yield _line("  NPU, cores, GB/s, batch", ["leaved", "ordered", "three", "tioned", "%", "%"], MEANS)
+    for setting in SETTINGS:
+        means = [study.of(setting, step).get("avg") for step in STEPS]
+        if all(means):
+            rows = [row for row in means if row is not None]
+            paper, ours = rows[-1].published, rows[-1].ours
+            gains = [f"{100 * (1 - ours):.1f}", "" if paper is None else f"{100 * (1 - paper):.1f}"]
+            label = f"  {setting.npu}, {setting.cores}, {setting.gb_per_s:g}, {setting.batch}"
+            yield _line(label, [*(_cell(row.ours) for row in rows), *gains], MEANS)
+
+
+def _predictor(study: Study) -> Iterator[str]:
+    yield "the dimension to cut by K nearest neighbours, of layers held out (1,000 random splits); gradients alone"
+    yield _line("  NPU, cores", PREDICTED)
+    for row in study.predictor:
+        shares = [f"{100 * share:.1f}" for share in (row.accuracy, row.regret)]
+        yield _line(f"  {row.npu}, {row.cores}", [*shares, _cell(row.predicted), _cell(row.oracle)], PREDICTED)
+
+
+def _line(label: str, cells: Sequence[str], heads: Sequence[str] = ()) -> str:
+    """A line of a table, in columns as wide as their heads."""
+    widths = [max(CELL, len(head) + 2) for head in heads or cells]
+    return (f"{label:<{LABEL}}" + "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))).rstrip()
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

@@ -1,0 +1,154 @@
+"""
+What networks cost at the points that claims and figures ask for.
+
+Points are gathered first: those of one network and batch are scored together, on plans that are made once.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.backends.base import get_backend, score_many
+from npuc.backends.roofline.iteration.steps import Iteration
+from npuc.backends.roofline.options import NAME, read_options
+from npuc.backends.roofline.planning import Planner
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.driver.read import read_program
+from npuc.compiler.driver.score import Request, lower_program
+from npuc.compiler.report import OpRow, Report
+from npuc.hardware import Hardware, load_hardware
+from npuc.studies.thesis.networks import BATCH, Network
+from npuc.studies.thesis.settings import CAPACITIES, GB_PER_S, HARDWARE, TFLOPS
+
+
+@dataclass(frozen=True)
+class Point:
+    """
+    A network on a machine: cache in MiB, 10^12 operations and 10^9 bytes a second; batch None is its own.
+
+    A `fine` point is left out of a large network when its capacity is no multiple of `COARSE_MIB`.
+    """
+
+    network: Network
+    mib: int
+    tflops: float = TFLOPS
+    gb_per_s: float = GB_PER_S
+    batch: int | None = None
+    fine: bool = field(default=False, compare=False)
+
+
+LARGE = 4000
+"""Operations of a large network, of which a curve takes seconds."""
+COARSE_MIB = 8
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The rows of a network's steps, forward and backward, and the iteration they belong to."""
+
+    rows: tuple[OpRow, ...]
+    iteration: Iteration
+
+    @property
+    def maps(self) -> dict[str, int]:
+        """Sizes of the values that layers compute, in bytes, by name."""
+        return {tensor.name: tensor.bytes for tensor in self.iteration.tensors if tensor.kind == "value"}
+
+    def outputs(self, ops: str) -> list[int]:
+        """Sizes of what the forward of layers whose operation's name begins with `ops` writes, in bytes."""
+        steps = (s for s in self.iteration.steps if s.phase == "forward" and s.op.startswith(ops))
+        return [self.iteration.tensors[number].bytes for step in steps for number in step.writes]
+
+
+@dataclass
+class Scores:
+    """
+    Reports of points, without rows, and the layers of networks.
+
+    `failures` has the points whose cache does not hold a row of each tensor of some layer.
+    """
+
+    reports: dict[Point, Report] = field(default_factory=dict[Point, Report])
+    layers: dict[Network, Layers] = field(default_factory=dict[Network, Layers])
+    failures: dict[Point, CapacityError] = field(default_factory=dict[Point, CapacityError])
+
+
+Done = Callable[[str, int], None]
+"""Is told of a network and how many points of it are done."""
+
+
+def score_points(
+    points: Iterable[Point],
+    layered: Iterable[Network],
+    keys: Mapping[str, object],
+    done: Done = lambda name, count: None,
+) -> Scores:
+    """
+    The reports of points, and the layers of the networks `layered`, on the study's machine with `keys` of hardware.
+
+    Raises `NpucError`s but for points that do not fit their cache.
+    """
+    groups: dict[tuple[Network, int | None], dict[Point, None]] = {(network, None): {} for network in layered}
+    wanted = {network for network, _ in groups}
+    for point in points:
+        groups.setdefault((point.network, point.batch), {})[point] = None
+    scores = Scores()
+    for (network, batch), group in groups.items():
+        with without_cycle_collection():
+            module = _module(network, batch, keys)
+            if batch is None and network in wanted:
+                scores.layers[network] = _layers(module, network, keys)
+            large = sum(1 for _ in module.walk()) > LARGE
+            chosen = [point for point in group if not (large and point.fine and point.mib % COARSE_MIB)]
+            _score(module, chosen, keys, scores, done)
+            done(network.name, len(group) - len(chosen))
+        gc.collect()
+    return scores
+
+
+def _score(module: ModuleOp, points: list[Point], keys: Mapping[str, object], scores: Scores, done: Done) -> None:
+    machines = [_machine(point, keys) for point in points]
+    for point, found in zip(points, score_many(get_backend(NAME), module, machines), strict=True):
+        if isinstance(found, Report):
+            scores.reports[point] = found
+        elif isinstance(found, CapacityError):
+            scores.failures[point] = found
+        else:
+            raise found
+        done(point.network.name, 1)
+
+
+def _machine(point: Point, keys: Mapping[str, object]) -> Hardware:
+    own = {"memory.cache_mib": point.mib, "compute.tflops": point.tflops, "dram.gb_per_s": point.gb_per_s}
+    return load_hardware(HARDWARE, {**keys, **dict(point.network.keys), **own})
+
+
+def _module(network: Network, batch: int | None, keys: Mapping[str, object]) -> ModuleOp:
+    """The forward program, as the backend takes it."""
+    source = network.open()
+    defines = {**dict(network.defines), **({} if batch is None else {BATCH: batch})}
+    options: CompileOptions = {"defines": defines}
+    sources = SourceTexts({source.filename: source.text})
+    module = read_program(source, options, sources)
+    machine = _machine(Point(network, CAPACITIES[-1]), keys)
+    lower_program(module, get_backend(NAME), machine, Request(source, options, sources, _ignore), [])
+    return module
+
+
+def _layers(module: ModuleOp, network: Network, keys: Mapping[str, object]) -> Layers:
+    """On the largest cache: what is asked of layers does not depend on it."""
+    machine = _machine(Point(network, CAPACITIES[-1]), keys)
+    rows = get_backend(NAME).score(module, machine).ops
+    iteration = Planner(module).trace(read_options(machine).conventions).iteration
+    return Layers(tuple(row for row in rows if row.phase != "update"), iteration)
+
+
+def _ignore(_: str) -> None:
+    return None

@@ -1,0 +1,90 @@
+"""
+The roofline study, repeated: its claims beside ours, and the data of its figures.
+
+The model is that of the backend `roofline` (docs/roofline.md); everything here is computed by it, but for the
+published numbers in `published.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from npuc.compiler.core.errors import UsageError
+from npuc.studies.thesis.claims import Row, claim_rows, measure_rows
+from npuc.studies.thesis.measures import measured_points
+from npuc.studies.thesis.networks import Network, networks_of
+from npuc.studies.thesis.scores import Done, Point, Scores, score_points
+from npuc.studies.thesis.settings import PRESETS, VARIED
+
+
+@dataclass(frozen=True)
+class Study:
+    """
+    The rows of a study under a preset, and the scores that they and figures come from.
+
+    `theirs`: the networks are the study's own and the rows its claims; else rows are measures of the networks.
+    """
+
+    preset: str
+    networks: tuple[Network, ...]
+    theirs: bool
+    rows: tuple[Row, ...]
+    scores: Scores
+
+    @property
+    def warnings(self) -> list[str]:
+        """A line for each network that some cache is too small for: the points are left out."""
+        first: dict[str, str] = {}
+        for point, error in self.scores.failures.items():
+            first.setdefault(point.network.name, error.message)
+        return [f"{name}: points are left out: {message}" for name, message in first.items()]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study is to score: everything that can be wrong about its options is found before."""
+
+    preset: str
+    networks: tuple[Network, ...]
+    theirs: bool
+    keys: Mapping[str, object]
+    points: tuple[Point, ...]
+
+
+def plan_study(
+    preset: str = "thesis",
+    sources: Sequence[str] = (),
+    defines: Mapping[str, int | str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Plan:
+    """
+    The study's claims under a preset; with `sources` the same measures of those networks, with `defines` set for all.
+
+    `overrides` are keys of the hardware, which win over the preset. Raises `UsageError` for keys that the study varies,
+    for `defines` without sources, and as `networks_of`.
+    """
+    for key in overrides or {}:
+        if key in VARIED:
+            raise UsageError(f"--set {key}: the study varies this key itself")
+    if defines and not sources:
+        raise UsageError("-D sets parameters of the networks of --network, and there are none")
+    own = PRESETS[preset].own
+    networks = networks_of(list(sources), defines or {}, own=own)
+    keys = {**PRESETS[preset].keys, **(overrides or {})}
+    points = [point for network in networks for point in measured_points(network)]
+    return Plan(preset, networks, not sources, keys, tuple(points))
+
+
+def run_study(plan: Plan, points: Iterable[Point] = (), done: Done = lambda name, count: None) -> Study:
+    """
+    The study, with `points` of figures scored besides; `done` is told of each network's points as they are done.
+
+    Raises `NpucError`s of a network that is wrong.
+    """
+    scores = score_points([*plan.points, *points], plan.networks, plan.keys, done)
+    if plan.theirs:
+        rows = claim_rows(scores, {one.name: one for one in plan.networks}, plan.preset)
+    else:
+        rows = measure_rows(scores, plan.networks, plan.preset)
+    return Study(plan.preset, plan.networks, plan.theirs, tuple(rows), scores)
