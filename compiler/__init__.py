@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         SourceErrors,
         UsageError,
     )
-    from npuc.compiler.distributed.plan import plan_parallel
+    from npuc.compiler.distributed.chain import plan_parallel
     from npuc.compiler.driver.compile import compile_file, compile_source
     from npuc.compiler.driver.run import describe_file, describe_source, run_file, run_source
     from npuc.compiler.explore.sweep import SweepPoint, sweep_file, sweep_source
@@ -47,7 +47,7 @@ _HOMES = {
     "compile_source": "driver.compile",
     "describe_file": "driver.run",
     "describe_source": "driver.run",
-    "plan_parallel": "distributed.plan",
+    "plan_parallel": "distributed.chain",
     "run_file": "driver.run",
     "run_source": "driver.run",
     "sweep_file": "explore.sweep",

@@ -74,7 +74,6 @@ KNOWN_CYCLES = (
         "npuc.compiler.report.trace_events",
         "npuc.compiler.report.write",
     },
-    {"npuc.compiler.distributed.heterogeneous", "npuc.compiler.distributed.plan"},
     {
         "npuc.frontends",
         "npuc.frontends.dsl.blocks",
