@@ -1,1 +1,5 @@
-"""Cost backends: `base` says what one is and finds them, `hardware` describes machines, each model has its folder."""
+"""Cost backends: `base` says what one is and finds them; each model has its folder."""
+
+from npuc.compiler.core import former_names
+
+former_names.install()

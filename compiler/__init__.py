@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from npuc.compiler.core import former_names
+
 if TYPE_CHECKING:
     from npuc.compiler.core.errors import (
         CapacityError,
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from npuc.compiler.explore.sweep import SweepPoint, sweep_file, sweep_source
     from npuc.compiler.interpreter.execute import Run
     from npuc.compiler.report import Report
+
+former_names.install()
 
 _HOMES = {
     "CapacityError": "core.errors",
