@@ -36,8 +36,6 @@ LEVELS = get_args(Level)
 ENTRY_POINTS = "npuc.backends"
 DEFAULT = "cycle"
 DEFAULT_HARDWARE = "igo-large"
-_DEFAULTS = {"m": "maestro"}
-"""The backends of formats that are one's own."""
 
 
 class Backend(Protocol):
@@ -237,11 +235,6 @@ def settings_for(backend: Backend, format: str) -> Mapping[str, str]:
     """Keys of the hardware that a backend has for sources of a format, where the description does not write them."""
     known = cast("Mapping[str, Mapping[str, str]]", getattr(backend, "settings", {}))
     return known.get(format, known.get("", {}))
-
-
-def default_backend(format: str) -> str:
-    """The backend of sources of a format when nobody names one."""
-    return _DEFAULTS.get(format, DEFAULT)
 
 
 def default_hardware(backend: Backend) -> str:

@@ -1,40 +1,36 @@
-"""Where programs come from: files by suffix, networks that ship with npuc (`samples:NAME`), text."""
+"""Where programs come from: files by suffix, networks that ship with npuc (`samples:NAME`), text or bytes at hand."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
-from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.frontends.base import Frontend, Source
+from npuc.frontends.files import SAMPLES, read_bytes, read_text
+from npuc.frontends.registry import all_frontends, frontend_for, get_frontend, suffixes_of
 
-LISTS = ("csv", "m")
-"""Formats that list layers which do not feed each other: layer tables, mapping files."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A program's text, its format, the name that places in it carry, and the name that reports carry."""
-
-    text: str
-    format: str
-    filename: str
-    shown: str
-
-    def report_location(self, loc: str | None) -> str | None:
-        """A place as reports show it: without the folder of the source, when that is an absolute one."""
-        folder = os.path.dirname(self.filename)
-        if loc is None or not os.path.isabs(self.filename):
-            return loc
-        return loc.removeprefix(folder.rstrip(os.sep) + os.sep)
+__all__ = ["Source", "open_source", "text_source"]
+LANGUAGE = "dsl"
+"""The format of samples and of the standard input."""
 
 
-def text_source(text: str, format: str, filename: str) -> Source:
-    """A source that is a text. Raises `UsageError` for an unknown format."""
-    from npuc.frontends import FORMATS
+def text_source(content: str | bytes, format: str, filename: str) -> Source:
+    """
+    A source that is at hand: a text, or the bytes of a binary format.
 
-    if format not in FORMATS:
-        raise UsageError(f"unknown source format '{format}'", hint=did_you_mean(format, FORMATS))
-    return Source(text, format, filename, os.path.basename(filename) if os.path.isabs(filename) else filename)
+    Raises `UsageError` for an unknown format and for a text where the format wants bytes, `SourceError` for bytes that
+    are not UTF-8.
+    """
+    frontend = get_frontend(format)
+    if frontend.binary and isinstance(content, str):
+        raise UsageError(f"found a text, expected bytes: {frontend.title} is no text")
+    if isinstance(content, bytes) and not frontend.binary:
+        try:
+            content = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise SourceError(f"{filename}: found the byte 0x{content[error.start]:02x}, which is not UTF-8") from None
+    shown = os.path.basename(filename) if os.path.isabs(filename) else filename
+    return Source(content, frontend, filename, shown)
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
@@ -44,21 +40,18 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     Raises `UsageError` for a suffix nobody reads and a file that cannot be read, `SourceError` for text that is not
     UTF-8.
     """
-    from npuc.frontends import SAMPLES, read_text
-
     name = os.fspath(path)
     if name == "-":
-        return text_source(read_text(name), "dsl", "<stdin>")
-    suffix = "dsl" if name.startswith(SAMPLES) else os.path.splitext(name)[1].removeprefix(".")
-    known = _format(name, suffix)
-    return text_source(read_text(name), known, name)
+        return text_source(read_text(name), LANGUAGE, "<stdin>")
+    frontend = get_frontend(LANGUAGE) if name.startswith(SAMPLES) else _by_suffix(name)
+    return text_source(read_bytes(name) if frontend.binary else read_text(name), frontend.name, name)
 
 
-def _format(name: str, suffix: str) -> str:
-    """The format that a suffix means."""
-    from npuc.frontends import FORMATS, SAMPLES
-
-    if suffix not in FORMATS:
-        hint = f"sources end in {' or '.join(f'.{f}' for f in FORMATS)}, or are called {SAMPLES}NAME"
+def _by_suffix(name: str) -> Frontend:
+    """The frontend that the suffix of a file's name means. Raises `UsageError`."""
+    frontend = frontend_for(os.path.splitext(name)[1].removeprefix("."))
+    if frontend is None:
+        known = [suffix for each in all_frontends() for suffix in suffixes_of(each)]
+        hint = f"sources end in {' or '.join(f'.{suffix}' for suffix in known)}, or are called {SAMPLES}NAME"
         raise UsageError(f"cannot tell what '{name}' is by its suffix", hint=hint)
-    return suffix
+    return frontend

@@ -135,7 +135,7 @@ def command(
 ) -> None:
     """Compile a network and print what one training step costs, a line a layer."""
     with Verb(debug):
-        from npuc.backends.base import default_backend
+        from npuc.compiler.driver.score import backend_for
         from npuc.frontends.source import open_source
         from npuc.hardware import parse_setting
 
@@ -146,7 +146,7 @@ def command(
         if check and plan_objective == "time":
             raise UsageError("--check has no backend that says what work takes", hint="leave out --plan-objective time")
         opened = open_source(source)
-        backends = backend or [default_backend(opened.format)]
+        backends = backend or [backend_for(opened)]
         if backend is None and not quiet:
             print(f"npuc: backend {backends[0]}, the default", file=sys.stderr)
         outputs.check(backends)

@@ -76,10 +76,10 @@ def _rules(select: list[str] | None, ignore: list[str] | None) -> list[str]:
 
 def _lint(path: str, defines: dict[str, int | str], rules: Sequence[str], max_ops: int) -> Sequence[Finding]:
     from npuc.frontends.dsl.lint import lint_source
-    from npuc.frontends.source import open_source
+    from npuc.frontends.source import LANGUAGE, open_source
 
     source = open_source(path)
-    if source.format != "dsl":
+    if source.format != LANGUAGE:
         raise UsageError(f"cannot lint '{path}'", hint="only networks in .dsl have rules")
     return lint_source(source.text, source.filename, defines=defines, rules=rules, max_ops=max_ops)
 

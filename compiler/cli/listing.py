@@ -21,12 +21,12 @@ def register(app: typer.Typer) -> None:
 
 def command(
     what: Annotated[
-        str, typer.Argument(metavar="backends|hardware|passes|samples|layers|mappings", help="What to list.")
+        str, typer.Argument(metavar="backends|frontends|hardware|passes|samples|layers|mappings", help="What to list.")
     ],
     load: Load = None,
     debug: Debug = False,
 ) -> None:
-    """List the backends, hardware presets, passes, samples, layers or mappings, a line each."""
+    """List the backends, frontends, hardware presets, passes, samples, layers or mappings, a line each."""
     with Verb(debug):
         if what not in _LISTS:
             raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
@@ -52,6 +52,21 @@ def _backends(_: list[str]) -> Iterator[tuple[str, str]]:
             yield name, e.message.removeprefix(f"backend '{name}' ")
             continue
         yield name, f"{backend.level:<5}  {about(backend)}"
+
+
+def _frontends(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.frontends.registry import about, frontend_names, get_frontend, suffixes_of
+
+    found: list[tuple[str, str, str]] = []
+    for name in frontend_names():
+        try:
+            frontend = get_frontend(name)
+        except UsageError as e:
+            found.append((name, "", e.message.removeprefix(f"frontend '{name}' ")))
+        else:
+            found.append((name, " ".join(f".{suffix}" for suffix in suffixes_of(frontend)), about(frontend)))
+    width = max(len(endings) for _, endings, _ in found)
+    yield from ((name, f"{endings:<{width}}  {text}") for name, endings, text in found)
 
 
 def _hardware(_: list[str]) -> Iterator[tuple[str, str]]:
@@ -111,6 +126,7 @@ def _mappings(_: list[str]) -> Iterator[tuple[str, str]]:
 
 _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "backends": _backends,
+    "frontends": _frontends,
     "hardware": _hardware,
     "layers": _layers,
     "mappings": _mappings,

@@ -101,7 +101,7 @@ def command(
 ) -> None:
     """Score a network at every combination of values of hardware keys, parameters and options."""
     with Verb(debug):
-        from npuc.backends.base import default_backend
+        from npuc.compiler.driver.score import backend_for
         from npuc.compiler.explore.sweep.axes import read_vary
         from npuc.compiler.explore.sweep.sweep import Sweep
         from npuc.frontends.source import open_source
@@ -146,7 +146,7 @@ def command(
             options["objective"] = objective
         opened = open_source(source)
         if not quiet and not backend and "backend" not in varied:
-            print(f"npuc: backend {default_backend(opened.format)}, the default", file=sys.stderr)
+            print(f"npuc: backend {backend_for(opened)}, the default", file=sys.stderr)
         sweep = Sweep(opened, varied, backend, options)
         points = _run(sweep, csv, restart=restart, jobs=jobs, quiet=quiet)
         if plot is not None and kind is not None:

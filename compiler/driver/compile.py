@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, overload
 
 from typing_extensions import Unpack
 
-from npuc.backends.base import default_backend, get_backend
+from npuc.backends.base import get_backend
 from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -34,9 +34,9 @@ from npuc.compiler.core.options import (
 )
 from npuc.compiler.driver.mapping_file import asked_mapping, is_mapping_file
 from npuc.compiler.driver.read import read_program
-from npuc.compiler.driver.score import Request, lower_program, machine_for, score_program
+from npuc.compiler.driver.score import Request, backend_for, lower_program, machine_for, score_program
 from npuc.compiler.report import Report
-from npuc.frontends.source import LISTS, Source, open_source, text_source
+from npuc.frontends.source import Source, open_source, text_source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -105,7 +105,7 @@ def compile_file(
 
 @overload
 def compile_source(
-    text: str,
+    text: str | bytes,
     format: str = "dsl",
     filename: str = "<string>",
     *,
@@ -114,7 +114,7 @@ def compile_source(
 ) -> Report: ...
 @overload
 def compile_source(
-    text: str,
+    text: str | bytes,
     format: str = "dsl",
     filename: str = "<string>",
     *,
@@ -122,21 +122,21 @@ def compile_source(
     **options: Unpack[CompileOptions],
 ) -> list[Report]: ...
 def compile_source(
-    text: str,
+    text: str | bytes,
     format: str = "dsl",
     filename: str = "<string>",
     *,
     backend: str | list[str] | tuple[str, ...] | None = None,
     **options: Unpack[CompileOptions],
 ) -> Report | list[Report]:
-    """Score the program that a text holds; everything else as `compile_file`."""
+    """Score the program that a text holds, or the bytes of a binary format; everything else as `compile_file`."""
     return _reports(text_source(text, format, filename), backend, options)
 
 
 def _reports(
     source: Source, backend: str | list[str] | tuple[str, ...] | None, options: CompileOptions
 ) -> Report | list[Report]:
-    names = [backend] if isinstance(backend, str) else list(backend or [default_backend(source.format)])
+    names = [backend] if isinstance(backend, str) else list(backend or [backend_for(source)])
     result = compile_program(source, names, options)
     return result.reports[0] if backend is None or isinstance(backend, str) else result.reports
 
@@ -197,13 +197,13 @@ def read_for(
     machines: Sequence[Hardware], source: Source, options: CompileOptions, sources: SourceTexts, remarks: list[str]
 ) -> ModuleOp:
     """The module that a source holds for `machines`. Adds what its reader has to say to `remarks`."""
-    channels = any(machine.get("cycle.compat", str) == "scalesim3" for machine in machines)
-    return read_program(source, options, sources, remarks, channels=channels)
+    split_depthwise = any(machine.get("cycle.compat", str) == "scalesim3" for machine in machines)
+    return read_program(source, options, sources, remarks, split_depthwise=split_depthwise)
 
 
 def lowering_options(source: Source, options: CompileOptions) -> CompileOptions:
     """The options that are left once a source was read."""
-    if source.format in LISTS:
+    if source.frontend.lists_layers:
         # The reader has kept the layers that were asked for, with all products of theirs.
         return {**options, "only": None, "inference": True}
     return options

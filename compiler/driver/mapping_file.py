@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.mapping.coverage import coverage, enough
+from npuc.compiler.analysis.mapping.coverage import is_legal
 from npuc.compiler.core.errors import SourceError, did_you_mean
 from npuc.compiler.core.options import CompileOptions
 from npuc.dialects.mapping import Map, Mapping, shared_mapping
@@ -32,11 +32,6 @@ def asked_mapping(options: CompileOptions) -> str | None:
 def is_mapping_file(mapping: str | None) -> bool:
     """Whether an option `mapping` names a file."""
     return mapping is not None and mapping.lower().endswith(".m")
-
-
-def is_legal(mapping: Mapping) -> bool:
-    """Whether a mapping computes each point of its layer once on a machine that is large enough."""
-    return not coverage(mapping, enough(mapping))
 
 
 def _for_nest(mapping: Mapping, nest: Nest) -> Mapping | str:

@@ -67,9 +67,7 @@ def precision_of(passes: Sequence[ModulePass]) -> str:
 
 def check_tables(source: Source, precision: str | None) -> None:
     """Raise `UsageError` for mixed precision of a list of layers, which has no types and no network around them."""
-    from npuc.frontends.source import LISTS
-
-    if precision == MIXED and source.format in LISTS:
+    if precision == MIXED and source.frontend.lists_layers:
         raise UsageError(
             f"--precision mixed: {source.shown} lists products without types, each by itself",
             hint="--precision bf16 makes all of their floats 16 bits wide",

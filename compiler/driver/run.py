@@ -60,7 +60,9 @@ class RunOptions(TypedDict, total=False):
     max_ops: int
 
 
-def run_source(text: str, format: str = "dsl", filename: str = "<string>", **options: Unpack[RunOptions]) -> Run:
+def run_source(
+    text: str | bytes, format: str = "dsl", filename: str = "<string>", **options: Unpack[RunOptions]
+) -> Run:
     """
     Execute the program that a text holds.
 
@@ -180,7 +182,7 @@ def passes_to(module: ModuleOp, level: str, options: RunOptions) -> list[str]:
 
 
 def describe_source(
-    text: str, format: str = "dsl", filename: str = "<string>", **options: Unpack[RunOptions]
+    text: str | bytes, format: str = "dsl", filename: str = "<string>", **options: Unpack[RunOptions]
 ) -> Description:
     """
     The arguments and outputs of the program that a text holds.

@@ -13,12 +13,20 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from npuc.backends.base import default_hardware, derives_backward, forecast, needs_schedules, score_many, settings_for
+from npuc.backends.base import (
+    DEFAULT,
+    default_hardware,
+    derives_backward,
+    forecast,
+    needs_schedules,
+    score_many,
+    settings_for,
+)
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError
 from npuc.compiler.core.options import CompileOptions, Say
 from npuc.compiler.driver.read import plain_defines
 from npuc.compiler.report import Report, StepMemory, Totals
-from npuc.frontends.source import LISTS, Source
+from npuc.frontends.source import Source
 from npuc.hardware import Hardware, load_hardware, machine_target, mapping_target
 
 if TYPE_CHECKING:
@@ -30,6 +38,11 @@ if TYPE_CHECKING:
     from npuc.compiler.driver.lower import Lowered
 
 UNSUPPORTED_SHOWN = 20
+
+
+def backend_for(source: Source) -> str:
+    """The backend of a source when nobody names one."""
+    return source.frontend.backend or DEFAULT
 
 
 def machine_for(model: Backend, options: CompileOptions, say: Say, format: str) -> Hardware:
@@ -139,14 +152,14 @@ def lower_program(
         # A machine on which nothing is scheduled need not say what schedules depend on.
         stamp_target(module, machine, model.name, scheduled=needs_schedules(model, machine))
     lowered = lower(module, model, machine, options, sources, warnings, request.say)
-    # A layer table has very many operations, and npuc's own passes leave none of them wrong.
-    trusted = request.source.format == "csv" and options.get("pipeline") is None
+    # npuc's own passes leave no operation wrong that was right.
+    trusted = request.source.frontend.trusted and options.get("pipeline") is None
     if not options.get("verify_each") and not trusted:
         verify_module(module, sources)
     require_function(module)
     check_budgets(module, machine, sources)
     check_supported(module, model, sources)
-    return replace(lowered, peak=None) if request.source.format in LISTS else lowered
+    return replace(lowered, peak=None) if request.source.frontend.lists_layers else lowered
 
 
 def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled: bool = True) -> None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from npuc.compiler.core.errors import NpucError, SourceError
-from npuc.frontends import SAMPLES, read_text
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature
 from npuc.frontends.dsl.syntax import Definition, Expr, Import, ListOf, Literal, Unary
 from npuc.frontends.dsl.syntax.parser import parse
 from npuc.frontends.dsl.values import literal_text
+from npuc.frontends.files import SAMPLES, read_text
 from npuc.frontends.source_text import Diagnostics, Place, Source
 
 _MAX_IMPORT_DEPTH = 32

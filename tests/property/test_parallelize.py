@@ -78,7 +78,7 @@ def test_any_plan_of_a_network_with_norms_losses_and_tables(
     text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int
 ) -> None:
     source = text_source(text, "dsl", "net.dsl")
-    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [], channels=False)
+    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [])
     plan.draw(precisions(module))
     one = module.clone()
     differentiate(the_function(one))

@@ -170,5 +170,5 @@ def test_layers_that_are_frozen(module: ModuleOp, sizes: tuple[int, ...], plan: 
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
 def test_branches_without_a_loss(text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int) -> None:
     source = text_source(text, "dsl", "net.dsl")
-    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [], channels=False)
+    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [])
     check_plan(module, sizes, plan, seed)

@@ -99,6 +99,11 @@ def enough(mapping: Mapping) -> int:
     return inner * max(mapping.problem.sizes.values())
 
 
+def is_legal(mapping: Mapping) -> bool:
+    """Whether a mapping computes each point of its layer once on a machine that is large enough."""
+    return not coverage(mapping, enough(mapping))
+
+
 def _problems(sets: Sequence[Sequence[Group]], problem: Problem) -> Iterator[str]:
     for mine in sets:
         found = _first(mine)

@@ -50,7 +50,7 @@ def sweep_file(
 
 
 def sweep_source(
-    text: str,
+    text: str | bytes,
     format: str = "dsl",
     filename: str = "<string>",
     *,

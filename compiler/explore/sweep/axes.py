@@ -27,7 +27,7 @@ from npuc.hardware.kinds import Rows, Text, WrongValue
 from npuc.hardware.schema import KEYS
 
 if TYPE_CHECKING:
-    from npuc.frontends.dsl.elaborate import Parameters
+    from npuc.frontends.base import Parameters
 
 Vary = Mapping[str, "str | Iterable[object]"]
 """The values of each key: as the command line takes them (`1024:8192:1024`), or themselves."""
@@ -163,11 +163,7 @@ def make_grid(source: Source, vary: Vary, options: CompileOptions, backends: Seq
 
 def read_parameters(source: Source) -> Parameters | None:
     """The parameters of a network; None for a source that has none. Raises `SourceError`s."""
-    if source.format != "dsl":
-        return None
-    from npuc.frontends.dsl.elaborate import Parameters
-
-    return Parameters(source.text, source.filename)
+    return source.frontend.parameters(source)
 
 
 def _meaning(key: str, names: Sequence[str], source: Source) -> tuple[Place, str]:
@@ -183,7 +179,7 @@ def _meaning(key: str, names: Sequence[str], source: Source) -> tuple[Place, str
     own = f"parameters of the network ({', '.join(names)})" if names else "parameters of a network (.dsl)"
     known = f"known: hardware keys as --set takes them, {own}, {', '.join(OPTIONS)}"
     what = "hardware key" if "." in key else "key"
-    if "." not in key and source.format != "dsl" and close is None:
+    if "." not in key and not source.frontend.parametric and close is None:
         known = f"a .{source.format} source has no parameters; {known}"
     raise UsageError(f"--vary {key}: unknown {what} '{key}'", hint=f"did you mean '{close}'?" if close else known)
 

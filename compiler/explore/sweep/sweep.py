@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from npuc.backends.base import default_backend, get_backend
+from npuc.backends.base import get_backend
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileOptions
 from npuc.compiler.driver.compile import check_options
-from npuc.compiler.driver.score import machine_for, version
+from npuc.compiler.driver.score import backend_for, machine_for, version
 from npuc.compiler.explore.sweep.axes import Grid, Vary, make_grid, read_parameters
 from npuc.compiler.explore.sweep.compare import Comparison, compare
 from npuc.compiler.explore.sweep.points import Points, SweepPoint
@@ -47,7 +47,7 @@ class Sweep:
         self.grid: Grid = make_grid(source, vary, options, backends)
         if self.options.get("objective") is None:
             self.options["objective"] = "time"
-        self.backend = backends[0] if backends else default_backend(source.format)
+        self.backend = backends[0] if backends else backend_for(source)
         self._points = Points(source, self.grid, self.backend, self.options)
         machine_for(self._points.backend_of(0), self._points.options_of(0), _ignore, source.format)
 
@@ -90,7 +90,7 @@ class Sweep:
         said: dict[str, Any] = {name: value for name, value in self.options.items() if name not in _NO_RESULT}
         parameters = read_parameters(self.source)
         texts = () if parameters is None else parameters.texts
-        said["source"] = [self.source.shown, self.source.format, self.source.text, *texts]
+        said["source"] = [self.source.shown, self.source.format, self.source.text or self.source.data.hex(), *texts]
         said["backend"] = self.backend
         said["axes"] = [[axis.key, axis.target, [repr(v) for v in axis.values]] for axis in self.grid.axes]
         said["machines"] = [dict(load_hardware(name).values) for name in self._machines()]

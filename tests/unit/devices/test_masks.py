@@ -39,7 +39,9 @@ network tables(batch=8) {
 
 def read(text: str, **options: int) -> ModuleOp:
     source = text_source(text, "dsl", "net.dsl") if "\n" in text else open_source(text)
-    return read_program(source, {"defines": options}, SourceTexts({source.filename: source.text}), [], channels=False)
+    return read_program(
+        source, {"defines": options}, SourceTexts({source.filename: source.text}), [], split_depthwise=False
+    )
 
 
 def parallel(module: ModuleOp, devices: int, strategy: str = "dp") -> ModuleOp:

@@ -90,7 +90,7 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
     text: str, sizes: tuple[int, ...], data: st.DataObject
 ) -> None:
     source = text_source(text, "dsl", "net.dsl")
-    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [], channels=False)
+    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [])
     data.draw(precisions(module))
     width = data.draw(st.sampled_from((4, None)))
     times = Times(data.draw(networks_of(sizes)), width, ())
@@ -333,7 +333,7 @@ func.func @net(%x: tensor<4x4xf32> {{train.input = "x"}}, %w: tensor<4x4xf32> {{
 
     source = text_source(program, "mlir", "net.mlir")
     sources = SourceTexts({source.filename: source.text})
-    module = read_program(source, {}, sources, [], channels=False)
+    module = read_program(source, {}, sources, [])
     passes = read_pipeline("parallelize{strategy=joint devices=2 objective=time}", own_passes())
     with pytest.raises((SourceError, UsageError), match=message):
         run_pipeline(module, passes, make_context(), sources, verify_each=False, observe=None)

@@ -56,7 +56,7 @@ MESHES = ((2,), (3,), (4,))
 def program_of(name: str) -> ModuleOp:
     """A forward program."""
     source = text_source(TEMPLATE.format(layer=LAYERS[name]), "dsl", "net.dsl")
-    return read_program(source, {}, SourceTexts({source.filename: source.text}), [], channels=False)
+    return read_program(source, {}, SourceTexts({source.filename: source.text}), [])
 
 
 def values(run: Run) -> dict[str, Array]:

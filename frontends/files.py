@@ -1,0 +1,69 @@
+"""The content of source files: a path, the standard input, or a network that ships with npuc (`samples:NAME`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from npuc.compiler.core.errors import Location, SourceError, UsageError, did_you_mean
+
+SAMPLES = "samples:"
+
+
+def sample_names() -> list[str]:
+    """The networks that ship with npuc; files that begin with `_` hold blocks for them."""
+    return [name for name in _sample_files() if not name.startswith("_")]
+
+
+def _sample_files() -> list[str]:
+    names = (entry.name for entry in files("npuc.samples").iterdir())
+    return sorted(name.removesuffix(".dsl") for name in names if name.endswith(".dsl"))
+
+
+def read_text(path: str) -> str:
+    """
+    The text of a file; `-` is the standard input, `samples:NAME` a network that ships with npuc.
+
+    Raises `UsageError` if it cannot be read and `SourceError`, with the place, if it is not UTF-8.
+    """
+    return _decode(read_bytes(path), "<stdin>" if path == "-" else path)
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a file, named as for `read_text`. Raises `UsageError` if it cannot be read."""
+    if path == "-":
+        return sys.stdin.buffer.read()
+    if path.startswith(SAMPLES):
+        name = path.removeprefix(SAMPLES).removesuffix(".dsl")
+        if name not in _sample_files():
+            raise UsageError(f"unknown sample '{name}'", hint=did_you_mean(name, sample_names()))
+        return (files("npuc.samples") / f"{name}.dsl").read_bytes()
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"cannot read '{path}': {reason}", hint=_near_file(path)) from None
+
+
+def _near_file(path: str) -> str | None:
+    try:
+        beside = sorted(os.listdir(os.path.dirname(path) or "."))
+    except (OSError, ValueError):
+        return None
+    if os.path.basename(path) in beside:
+        return None
+    hint = did_you_mean(os.path.basename(path), beside)
+    return hint if hint.startswith("did you mean") else None
+
+
+def _decode(data: bytes, filename: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig")
+        line, col = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"found the byte 0x{data[error.start]:02x}, which is not UTF-8"
+        hint = "source files are UTF-8 text"
+        raise SourceError(message, location=Location(filename, line, col), hint=hint) from None
