@@ -115,7 +115,7 @@ def test_one_from_outside_is_read_by_every_verb(published: Path, capsys: pytest.
     for line in (["compile", "net.sqr"], ["check", "net.sqr"], ["explain", "net.sqr", "p1", "-b", "cycle"]):
         assert run_command(line) == 0, line
     assert run_command(["list", "frontends"]) == 0
-    assert "square  .sq .sqr  Square products." in capsys.readouterr().out
+    assert "square    .sq .sqr  Square products." in capsys.readouterr().out
     assert run_command(["sweep", "net.sqr", "--vary", "memory.spm_kib=64,128", "-b", "cycle", "--csv", "-"]) == 0
 
 
