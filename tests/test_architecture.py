@@ -68,14 +68,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 # Modules that import each other, functions counted. None is added; what is cut is taken out.
 KNOWN_CYCLES = (
     {
-        "npuc.compiler.report.heterogeneous",
-        "npuc.compiler.report.model",
-        "npuc.compiler.report.plan",
-        "npuc.compiler.report.totals",
-        "npuc.compiler.report.trace_events",
-        "npuc.compiler.report.write",
-    },
-    {
         "npuc.compiler.driver.lower",
         "npuc.compiler.driver.precision",
         "npuc.compiler.driver.run",

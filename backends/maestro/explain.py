@@ -8,7 +8,7 @@ from npuc.backends.maestro.backend import price_statement
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.backends.maestro.price import Columns, Price
 from npuc.compiler.analysis.mapping.columns import L1_ENERGY, L2_ENERGY, NAMES
-from npuc.compiler.report.model import OpRow
+from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.text.verdict import time_text
 from npuc.dialects.mapping import Clusters, Mapping, Role
 from npuc.dialects.npu import ContractOp

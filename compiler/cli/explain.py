@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from npuc.backends.cycle.explain import Explanation
     from npuc.compiler.core.options import CompileOptions, Say
     from npuc.compiler.report.layers import Line
-    from npuc.compiler.report.model import OpRow
+    from npuc.compiler.report.rows import OpRow
 
 BACKEND, MAPPED = "cycle", "maestro"
 PROGRAMS = (
@@ -143,7 +143,7 @@ def command(
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
         check_needless({"--json": json, "--rows": rows})
         from npuc.compiler.driver.mapping_file import is_mapping_file
-        from npuc.compiler.report.model import Phase
+        from npuc.compiler.report.rows import Phase
 
         if phase is not None and phase not in get_args(Phase):
             raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))

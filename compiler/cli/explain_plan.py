@@ -76,7 +76,7 @@ def show_plan(
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
     if shown is None:
         raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))
-    from npuc.compiler.report.write import to_json
+    from npuc.compiler.report.as_json import to_json
     from npuc.frontends.source import open_source
 
     check_target(json)

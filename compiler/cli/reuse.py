@@ -66,9 +66,9 @@ def command(
             "max_ops": max_ops,
         }
         report = _report(source, options, quiet=quiet)
+        from npuc.compiler.report.as_json import to_json
         from npuc.compiler.report.reuse import to_csv
         from npuc.compiler.report.text.reuse import print_reuse
-        from npuc.compiler.report.write import to_json
 
         for target, text in ((json, to_json), (csv, to_csv)):
             if target is not None:

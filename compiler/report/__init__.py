@@ -9,30 +9,15 @@ The fields and their units are those of `docs/report.md`, schema `npuc.report/1`
 is their JSON Schema. The table for people is `npuc.compiler.report.text.table`.
 """
 
-from npuc.compiler.report.model import (
-    SCHEMA,
-    CertifiedProducts,
-    HardwareDict,
-    Kind,
-    LayerCertificate,
-    OpRow,
-    Parallel,
-    ParallelLevel,
-    ParallelPair,
-    ParallelTotal,
-    Partition,
-    Phase,
-    PlanCost,
-    Report,
-    Scalar,
-    ScheduleRow,
-    StepMemory,
-    TensorBytes,
-    Totals,
-)
-from npuc.compiler.report.totals import make_report, total
-from npuc.compiler.report.trace_events import to_trace
-from npuc.compiler.report.write import Comparison, report_from_json, to_csv, to_json
+from npuc.compiler.report.as_csv import to_csv
+from npuc.compiler.report.as_json import to_json
+from npuc.compiler.report.as_trace import to_trace
+from npuc.compiler.report.certificates import CertifiedProducts, LayerCertificate
+from npuc.compiler.report.document import SCHEMA, StepMemory
+from npuc.compiler.report.parallel import Parallel, ParallelLevel, ParallelPair, ParallelTotal, PlanCost
+from npuc.compiler.report.report import Comparison, Report, make_report, report_from_json
+from npuc.compiler.report.rows import HardwareDict, Kind, OpRow, Partition, Phase, Scalar, ScheduleRow, TensorBytes
+from npuc.compiler.report.totals import Totals, total
 
 __all__ = [
     "SCHEMA",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from npuc.compiler.report.model import Define, Parallel
+from npuc.compiler.report.parallel import Parallel
+from npuc.compiler.report.rows import Define
 
 
 class DeviceGroup(msgspec.Struct, frozen=True, kw_only=True):

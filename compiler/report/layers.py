@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from npuc.compiler.report.model import OpRow
+from npuc.compiler.report.rows import OpRow
 
 MOST_LINES = 40
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from npuc.compiler.report.model import Define, ParallelTotal
+from npuc.compiler.report.parallel import ParallelTotal
+from npuc.compiler.report.rows import Define
 
 Count = int | str
 """A number that is not whole is an exact string (`"3/2"`)."""

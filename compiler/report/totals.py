@@ -5,26 +5,43 @@ A count's total is the sum of `repeat` x row over the rows that have a value. It
 none of them has one: then the backend does not model that quantity. Ratios are taken of sums.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import get_args
 
-from msgspec.structs import astuple
+import msgspec
 
-from npuc.compiler.core.errors import InternalError
-from npuc.compiler.report.model import (
-    HardwareDict,
-    Kind,
-    LayerCertificate,
-    OpRow,
-    Parallel,
-    Phase,
-    Report,
-    Scalar,
-    Totals,
-)
+from npuc.compiler.core.options import MEMORY_KINDS
+from npuc.compiler.report.rows import ByName, Kind, OpRow, Phase
 
 Number = int | float
+
+
+class Totals(ByName, frozen=True, kw_only=True):
+    """
+    Sums of `repeat` x row over all rows, and ratios of those sums. `totals["cycles"]` reads a field by its name.
+
+    `peak_bytes` is that of the report's `memory`; `memory` says what it is made of, and adds up to it: `weights`,
+    `gradients` of parameters, `optimizer` states, `activations` with inputs and their gradients, `buffers` (results of
+    collectives, parameters in another form, constants, running statistics).
+    """
+
+    cycles: int | float | None
+    seconds: float | None
+    macs: int | None
+    vector_ops: int | None
+    dram_read_bytes: int | None
+    dram_write_bytes: int | None
+    energy_j: float | None
+    utilization: float | None
+    lower_bound_seconds: float | None
+    lower_bound_bytes: int | None
+    seconds_by_phase: dict[str, float | None]
+    seconds_by_kind: dict[str, float | None]
+    peak_bytes: int | None = None
+    memory: dict[str, int | None] = msgspec.field(default_factory=lambda: dict.fromkeys(MEMORY_KINDS))
 
 
 def _sum(values: Iterable[tuple[int, Number | None]]) -> Number | None:
@@ -91,45 +108,4 @@ def total(rows: Sequence[OpRow]) -> Totals:
         lower_bound_bytes=_count(rows, "lower_bound_bytes"),
         seconds_by_phase=_seconds_by(rows, "phase", get_args(Phase)),
         seconds_by_kind=_seconds_by(rows, "kind", get_args(Kind)),
-    )
-
-
-def _check_finite(row: OpRow) -> None:
-    """A number that is not finite is a defect of the backend: JSON cannot say it and no total could use it."""
-    values = (*astuple(row), *row.native.values())
-    wrong = [n for n, value in enumerate(values) if isinstance(value, float) and not math.isfinite(value)]
-    if wrong:
-        name = (*row.__struct_fields__, *row.native)[wrong[0]]
-        raise InternalError(f"row {row.index} ({row.name}, {row.phase}) has {name} = {values[wrong[0]]}")
-
-
-def make_report(
-    backend: str,
-    hardware: HardwareDict,
-    rows: Sequence[OpRow],
-    *,
-    network: str = "",
-    warnings: Sequence[str] = (),
-    native: Mapping[str, Scalar] | None = None,
-    certificates: Sequence[LayerCertificate] | None = None,
-    parallel: Parallel | None = None,
-) -> Report:
-    """
-    The report of a backend's rows, with totals.
-
-    The driver fills in what a backend does not know: version, source, pipeline, defines. Raises `InternalError` for a
-    number that is NaN or infinite.
-    """
-    for row in rows:
-        _check_finite(row)
-    return Report(
-        network=network,
-        backend=backend,
-        hardware=hardware,
-        warnings=list(warnings),
-        totals=total(rows),
-        ops=list(rows),
-        native=dict(native or {}),
-        certificates=None if certificates is None else list(certificates),
-        parallel=parallel,
     )

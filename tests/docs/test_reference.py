@@ -10,7 +10,7 @@ from msgspec import Struct
 from npuc.backends.base import built_in
 from npuc.compiler.core.errors import CapacityError, CheckError, InternalError, SourceError, UsageError
 from npuc.compiler.report import OpRow, Report, ScheduleRow, StepMemory, Totals
-from npuc.compiler.report.model import Kind, Phase
+from npuc.compiler.report.rows import Kind, Phase
 from npuc.frontends.dsl.lint import RULES
 from tests.docs.pages import Command, read_page, section_of, table_of
 from tests.docs.shell import Shell

@@ -9,8 +9,8 @@ from functools import cached_property
 from npuc.compiler.explore.sweep.axes import Axis, Grid
 from npuc.compiler.explore.sweep.devices import FLAGS
 from npuc.compiler.explore.sweep.points import SweepPoint
-from npuc.compiler.report.model import Totals
 from npuc.compiler.report.text.verdict import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS
+from npuc.compiler.report.totals import Totals
 
 Units = tuple[tuple[float, str], ...]
 NEAR = 1.05

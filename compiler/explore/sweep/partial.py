@@ -28,7 +28,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED
 from npuc.compiler.explore.sweep.points import SweepPoint
-from npuc.compiler.report.write import cell, nested_totals, total_names
+from npuc.compiler.report.as_csv import cell, nested_totals, total_names
 
 HEAD = "# npuc sweep "
 _INTEGER = re.compile(r"-?\d+", re.ASCII)

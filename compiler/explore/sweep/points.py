@@ -26,7 +26,7 @@ from npuc.compiler.driver.score import Request, full_totals, lower_program, mach
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared
 from npuc.compiler.report import Report, Totals
-from npuc.compiler.report.write import cell, flat_totals, total_names
+from npuc.compiler.report.as_csv import cell, flat_totals, total_names
 from npuc.frontends.source import Source
 
 if TYPE_CHECKING:

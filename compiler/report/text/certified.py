@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from npuc.compiler.report.model import LayerCertificate, Report
+from npuc.compiler.report.certificates import LayerCertificate
+from npuc.compiler.report.report import Report
 
 
 def gap_text(certificates: Iterable[LayerCertificate]) -> str:

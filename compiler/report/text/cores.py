@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from npuc.compiler.report.model import OpRow, Report
+from npuc.compiler.report.report import Report
+from npuc.compiler.report.rows import OpRow
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from npuc.compiler.report.model import OpRow, Report
+from npuc.compiler.report.report import Report
+from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.text.verdict import bytes_unit, time_text
 
 

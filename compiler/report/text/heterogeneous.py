@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.report.heterogeneous import UnequalReport
 from npuc.compiler.report.layers import MOST_LINES
-from npuc.compiler.report.model import Parallel, ParallelPair
+from npuc.compiler.report.parallel import Parallel, ParallelPair
 from npuc.compiler.report.text.plan import aligned
 from npuc.compiler.report.text.plan_lines import PlanRows, name_of_all, template
 from npuc.compiler.report.text.sharding import short_amount

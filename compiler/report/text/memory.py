@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from npuc.compiler.report.model import StepMemory, Totals
+from npuc.compiler.report.document import StepMemory
 from npuc.compiler.report.text.verdict import bytes_unit
+from npuc.compiler.report.totals import Totals
 
 
 def memory_text(memory: StepMemory, totals: Totals) -> str:

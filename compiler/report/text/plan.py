@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from npuc.compiler.report.model import ParallelTotal
+from npuc.compiler.report.parallel import ParallelTotal
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanReport
 from npuc.compiler.report.text.plan_lines import PlanLine, PlanRows, largest_part, name_of_all, plan_lines, template
 from npuc.compiler.report.text.sharding import CUT_NOTE, bound_text, short_amount, type_text

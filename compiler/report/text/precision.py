@@ -1,6 +1,6 @@
 """What a report says of the program's float types."""
 
-from npuc.compiler.report.model import Report
+from npuc.compiler.report.report import Report
 
 _WORDS = {
     "f32": ", floats f32",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuc.compiler.report.model import Report
+from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.verdict import time_text
 
 

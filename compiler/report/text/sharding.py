@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from npuc.compiler.report.model import Parallel, ParallelLevel, Report
+from npuc.compiler.report.parallel import Parallel, ParallelLevel
+from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.verdict import bytes_unit, is_training, time_text
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from npuc.compiler.report.certificates import LayerCertificate
 from npuc.compiler.report.layers import Line, by_layer, costing, folded
-from npuc.compiler.report.model import LayerCertificate, Report
+from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.certified import certified_text, gap_text
 from npuc.compiler.report.text.cores import load_balance, print_cores
 from npuc.compiler.report.text.fused import fused_text

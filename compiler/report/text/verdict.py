@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from npuc.compiler.report.layers import time_by_limit
-from npuc.compiler.report.model import Report
+from npuc.compiler.report.report import Report
 
 TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 ENERGY_UNITS = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))

@@ -28,9 +28,9 @@ from npuc.compiler.report import (
     total,
 )
 from npuc.compiler.report.layers import by_layer, folded
+from npuc.compiler.report.report import report_schema
 from npuc.compiler.report.text.table import Rows, print_report
 from npuc.compiler.report.text.verdict import verdict
-from npuc.compiler.report.write import report_schema
 
 CONTRACT_REPORT = "schema npuc source network backend hardware pipeline defines warnings totals ops parallel".split()
 CONTRACT_TOTALS = (

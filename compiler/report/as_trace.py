@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.report.model import OpRow, Report, Scalar
+from npuc.compiler.report.document import ReportData
+from npuc.compiler.report.rows import OpRow, Scalar
 
 TRACKS = ("array", "vector unit", "DRAM in", "DRAM out")
 ARRAY, VECTOR, READS, WRITES = range(1, len(TRACKS) + 1)
@@ -35,7 +36,7 @@ class _Slice:
     core: int = 0
 
 
-def to_trace(report: Report) -> str:
+def to_trace(report: ReportData) -> str:
     """
     The timeline of a report as JSON text that ends in a newline; times in microseconds, one event a line.
 
@@ -52,7 +53,7 @@ def to_trace(report: Report) -> str:
     return head + events + "\n]}\n"
 
 
-def _events(report: Report, clock: float) -> Iterator[dict[str, object]]:
+def _events(report: ReportData, clock: float) -> Iterator[dict[str, object]]:
     """Names of the process and the tracks, then the slices in program order."""
     name = f"{report.network or report.source} ({report.backend})"
     yield {"ph": "M", "pid": PROCESS, "tid": 0, "ts": 0, "name": "process_name", "args": {"name": name}}
@@ -75,7 +76,7 @@ def _events(report: Report, clock: float) -> Iterator[dict[str, object]]:
         begin = end
 
 
-def _tracks(report: Report) -> list[tuple[int, str]]:
+def _tracks(report: ReportData) -> list[tuple[int, str]]:
     """The tracks with their numbers, from top to bottom."""
     cores = max((len(_work(row)) for row in report.ops), default=1)
     named: list[tuple[int, str]] = [*enumerate(TRACKS, 1)]
@@ -115,7 +116,7 @@ def _nanoseconds(cycles: float, clock: float) -> int:
     return round(cycles * 1000 / clock)
 
 
-def _double_buffer(report: Report) -> bool:
+def _double_buffer(report: ReportData) -> bool:
     memory = report.hardware.get("memory")
     return not isinstance(memory, dict) or memory.get("double_buffer") is not False
 

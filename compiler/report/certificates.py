@@ -1,0 +1,44 @@
+"""How far the products of layers are from what any program of them moves, as frozen data."""
+
+from __future__ import annotations
+
+import msgspec
+
+from npuc.compiler.report.rows import Phase
+
+
+class CertifiedProducts(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    How far products of a layer are from what any program of them moves; of one of their `repeat` runs, in bytes.
+
+    `rows` are the indices of their rows: one, or those of dX and dW where they run one after the other. `bound_bytes`
+    is the larger of both bounds.
+    """
+
+    phase: Phase
+    rows: list[int]
+    repeat: int
+    compulsory_bytes: int
+    capacity_bound_bytes: int
+    bound_bytes: int
+    reached_bytes: int
+    gap_bytes: int
+    optimal: bool
+
+
+class LayerCertificate(msgspec.Struct, frozen=True, kw_only=True):
+    """
+    How far a layer's products are from what they have to move: sums over all runs of its `products`, in bytes.
+
+    `gap` is `gap_bytes` over `bound_bytes`, None if that is 0. `optimal`: all of them move no more than their bounds.
+    """
+
+    layer: str
+    compulsory_bytes: int
+    capacity_bound_bytes: int
+    bound_bytes: int
+    reached_bytes: int
+    gap_bytes: int
+    gap: float | None
+    optimal: bool
+    products: list[CertifiedProducts]
