@@ -58,10 +58,11 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.backends": (*ANALYSIS, *REPORT, "npuc.hardware"),
     "npuc.compiler.distributed": (*ANALYSIS, *REPORT, "npuc.hardware"),
     "npuc.compiler.driver": DRIVER,
+    "npuc.compiler.emit": BACKENDS,
     "npuc.compiler.explore": DRIVER,
     "npuc.compiler.explain": DRIVER,
     "npuc.studies": EXPLORE,
-    "npuc.compiler.cli": (*EXPLORE, "npuc.studies"),
+    "npuc.compiler.cli": (*EXPLORE, "npuc.studies", "npuc.compiler.emit"),
     "npuc.compiler.universe": (*DIALECTS, "npuc.compiler.transforms"),
     "npuc.compiler.__init__": EXPLORE,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,11 +45,13 @@ if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileOptions, Say
     from npuc.compiler.driver.compile import Compilation
     from npuc.compiler.driver.run import RunOptions
+    from npuc.compiler.emit.base import Emitted, Emitter
     from npuc.compiler.report.text.table import Rows
     from npuc.frontends.source import Source as Program
 
 
-EMITTED = ("mlir", "trace", "scalesim")
+EMITTED = "mlir|trace|scalesim"
+SCALESIM = "SCALE-Sim's files come from the backend 'cycle' alone"
 ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
 
 
@@ -66,26 +67,34 @@ class Outputs:
     json: str | None
     csv: str | None
     program: str | None
+    emitter: Emitter
+    """What writes `program`."""
     rows: Rows
-    timeline: bool = False
-    """Whether `program` takes the timeline of the step in place of the IR."""
     reports: str | None = None
     """A folder for SCALE-Sim's reports."""
-    topology: str | None = None
-    """A folder for the program as SCALE-Sim's files."""
+
+    @property
+    def files(self) -> list[str | None]:
+        """Those that are one file each."""
+        return [self.json, self.csv, None if self.emitter.folder else self.program]
 
     def check(self, backends: Sequence[str]) -> None:
         """Raise `UsageError` for outputs that cannot be, before any work is done."""
-        for folder in (self.reports, self.topology):
+        emitted = self.program if self.emitter.folder else None
+        for folder in (self.reports, emitted):
             if folder is not None:
                 check_folder(folder)
-                if list(backends) != ["cycle"]:
-                    raise UsageError("SCALE-Sim's files come from the backend 'cycle' alone", hint="-b cycle")
-        if [self.json, self.csv, self.program].count("-") > 1:
+        only = {"cycle": SCALESIM} if self.reports is not None else {}
+        if self.program is not None and self.emitter.backend is not None:
+            only[self.emitter.backend] = self.emitter.refusal
+        for backend, refusal in only.items():
+            if list(backends) != [backend]:
+                raise UsageError(refusal, hint=f"-b {backend}")
+        if self.files.count("-") > 1:
             raise UsageError("only one of --json, --csv and -o can go to standard output")
         if self.program is not None and len(backends) > 1:
             raise UsageError("-o writes what one backend scored, and several are named")
-        for path in (self.json, self.csv, self.program):
+        for path in self.files:
             check_target(path)
 
 
@@ -121,7 +130,8 @@ def command(
     ] = "npuc",
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE|-", help="Write the program.")] = None,
     emit: Annotated[
-        str, typer.Option("--emit", metavar="|".join(EMITTED), help="What -o writes; SCALE-Sim's files go to a folder.")
+        str,
+        typer.Option("--emit", metavar=EMITTED, help="What -o writes; SCALE-Sim's files go to a folder."),
     ] = "mlir",
     rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
     print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None,
@@ -186,25 +196,21 @@ def _outputs(
     json: str | None, csv: str | None, csv_format: str, output: str | None, emit: str, *, rows: Rows
 ) -> Outputs:
     """Where results go. Raises `UsageError` for an unknown format."""
-    for option, value, known in (("--csv-format", csv_format, ("npuc", "scalesim")), ("--emit", emit, EMITTED)):
-        if value not in known:
-            raise UsageError(f"{option} {value}: expected {', '.join(known[:-1])} or {known[-1]}")
-    for option, value, target, needed in (("--csv-format", csv_format, csv, "--csv"), ("--emit", emit, output, "-o")):
-        if value == "scalesim" and target is None:
-            raise UsageError(f"{option} scalesim needs {needed} FOLDER")
-    reports = csv if csv_format == "scalesim" else None
-    topology = output if emit == "scalesim" else None
-    if emit == "trace" and output is None:
+    from npuc.compiler.emit.base import get_emitter
+
+    if csv_format not in ("npuc", "scalesim"):
+        raise UsageError(f"--csv-format {csv_format}: expected npuc or scalesim")
+    emitter = get_emitter(emit)
+    for option, in_folder, target, needed in (
+        (f"--csv-format {csv_format}", csv_format == "scalesim", csv, "--csv"),
+        (f"--emit {emit}", emitter.folder, output, "-o"),
+    ):
+        if in_folder and target is None:
+            raise UsageError(f"{option} needs {needed} FOLDER")
+    if emitter.printed and output is None:
         output = "-"
-    return Outputs(
-        json,
-        None if reports is not None else csv,
-        None if topology is not None else output,
-        rows,
-        emit == "trace",
-        reports,
-        topology,
-    )
+    reports = csv if csv_format == "scalesim" else None
+    return Outputs(json, None if reports is not None else csv, output, emitter, rows, reports)
 
 
 def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
@@ -234,28 +240,26 @@ def _compile(
     if verbose and not quiet:
         for report in result.reports:
             print(f"npuc: passes: {report.pipeline or '(none)'}", file=sys.stderr)
-    _write(result, outputs)
-    _write_scalesim(result, options, outputs, _say(quiet))
+    emitted = _emitted(result, outputs)
+    _write(result, outputs, emitted)
+    if outputs.reports is not None:
+        from npuc.backends.cycle.export import report_files
+
+        write_folder(outputs.reports, report_files(result.reports[0]))
+    if emitted is not None and not isinstance(emitted.content, str) and outputs.program is not None:
+        write_folder(outputs.program, emitted.content)
+    for warning in () if emitted is None else emitted.warnings:
+        _say(quiet)(f"warning: {warning}")
     return result
 
 
-def _write_scalesim(result: Compilation, options: CompileOptions, outputs: Outputs, say: Say) -> None:
-    """The files of SCALE-Sim that were asked for."""
-    from npuc.backends.base import DEFAULT_HARDWARE
+def _emitted(result: Compilation, outputs: Outputs) -> Emitted | None:
+    """What `-o` writes, made before anything is written."""
+    if outputs.program is None:
+        return None
+    from npuc.compiler.emit.base import Compiled
 
-    if outputs.reports is not None or outputs.topology is not None:
-        from npuc.backends.cycle.export import report_files, topology_files
-        from npuc.hardware import load_hardware
-
-        if outputs.reports is not None:
-            write_folder(outputs.reports, report_files(result.reports[0]))
-        if outputs.topology is not None:
-            named = options.get("hardware") or DEFAULT_HARDWARE
-            hardware = load_hardware(named, options.get("overrides"), options.get("precision"))
-            export = topology_files(result.modules[0], hardware)
-            write_folder(outputs.topology, export.files)
-            for warning in export.warnings:
-                say(f"warning: {warning}")
+    return outputs.emitter.emit(Compiled(result.modules[0], result.machines[0], result.reports[0]))
 
 
 def _say(quiet: bool) -> Say:
@@ -270,32 +274,21 @@ def _say(quiet: bool) -> Say:
     return say
 
 
-def _write(result: Compilation, outputs: Outputs) -> None:
+def _write(result: Compilation, outputs: Outputs, emitted: Emitted | None) -> None:
+    """Write the files that are one each, and the tables unless one of them goes to standard output."""
     from npuc.compiler.report import Comparison, to_csv
 
     reports = result.reports
-    program = None if outputs.program is None else _program(result, outputs)
     if outputs.json is not None:
         document = reports[0] if len(reports) == 1 else Comparison(reports=reports)
         write_result(outputs.json, document.to_json())
     if outputs.csv is not None:
         write_result(outputs.csv, to_csv(reports))
-    if outputs.program is not None and program is not None:
-        write_result(outputs.program, program)
-    if "-" not in (outputs.json, outputs.csv, outputs.program):
+    if outputs.program is not None and emitted is not None and isinstance(emitted.content, str):
+        write_result(outputs.program, emitted.content)
+    if "-" not in outputs.files:
         from npuc.compiler.report.text.table import print_report
 
         console = make_console()
         for report in reports:
             print_report(report, console, rows=outputs.rows)
-
-
-def _program(result: Compilation, outputs: Outputs) -> str:
-    """What `-o` writes: the program that was scored, or the timeline of its step."""
-    if outputs.timeline:
-        return result.reports[0].to_trace()
-    from xdsl.printer import Printer
-
-    text = io.StringIO()
-    Printer(text).print_op(result.modules[0])
-    return text.getvalue() + "\n"

@@ -68,9 +68,10 @@ PLAN_OPTIONS: Mapping[str, object] = {
 
 @dataclass
 class Compilation:
-    """What one run made: a report and the final module for each backend."""
+    """What one run made: a report, the machine and the final module for each backend."""
 
     reports: list[Report] = field(default_factory=list[Report])
+    machines: list[Hardware] = field(default_factory=list["Hardware"])
     modules: list[ModuleOp] = field(default_factory=list["ModuleOp"])
 
 
@@ -167,7 +168,7 @@ def _compile_program(source: Source, backends: Sequence[str], options: CompileOp
     remarks: list[str] = []
     module = read_for(machines, source, options, sources, remarks)
     options = lowering_options(source, options)
-    result = Compilation()
+    result = Compilation(machines=machines)
     for model, machine in zip(models, machines, strict=True):
         copy = module.clone() if len(models) > 1 else module
         request = Request(source, options, sources, say)

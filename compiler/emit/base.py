@@ -1,0 +1,123 @@
+"""
+What an emitter is, and how emitters are found: what `npuc compile --emit NAME -o FILE` writes.
+
+npuc's own are the modules beside this file with an `EMITTER`, under their module's name; others are published by any
+installed distribution through the entry point group `npuc.emitters`:
+
+    [project.entry-points."npuc.emitters"]
+    mine = "my_package:MyEmitter"          # a class, or a function without arguments that returns an emitter
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.core.foreign import Foreign, summary
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.compiler.report import Report
+    from npuc.hardware import Hardware
+
+ENTRY_POINTS = "npuc.emitters"
+DEFAULT = "mlir"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program as one backend scored it: the final module, the machine, the report."""
+
+    module: ModuleOp
+    machine: Hardware
+    report: Report
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """What an emitter made: one text, or files by name; and what is to be told of it."""
+
+    content: str | Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+class Emitter(ABC):
+    """
+    A form in which a compiled program is written.
+
+    One of a `folder` writes files by name into the folder of `-o`, any other a text. Where `-o` is left out, it goes to
+    standard output if it is `printed`, else nothing is written. `backend` is the one whose programs it takes (None:
+    all), `refusal` what is said of the others.
+    """
+
+    folder: bool = False
+    printed: bool = False
+    backend: str | None = None
+    refusal: str = ""
+
+    @abstractmethod
+    def emit(self, compiled: Compiled) -> Emitted:
+        """What is written. Raises `UsageError` for a program that has no such form."""
+
+
+@dataclass
+class _Outside(Emitter):
+    """An emitter that is not npuc's: what it raises is reported as its own, not as a defect of npuc."""
+
+    name: str
+    emitter: Emitter
+
+    def __post_init__(self) -> None:
+        own = self.emitter
+        self.folder, self.printed, self.backend, self.refusal = own.folder, own.printed, own.backend, own.refusal
+
+    def emit(self, compiled: Compiled) -> Emitted:
+        """See `Emitter`."""
+        hint = "--debug shows where"
+        with Foreign(lambda e: SourceError(f"emitter '{self.name}' failed: {summary(e)}", hint=hint)):
+            found = cast(object, self.emitter.emit(compiled))
+        if not isinstance(found, Emitted):
+            raise SourceError(f"emitter '{self.name}' returned {type(found).__name__}, expected Emitted")
+        return found
+
+
+def own_emitters() -> tuple[str, ...]:
+    """The names of npuc's emitters, the default first."""
+    places = (Path(place) for place in import_module("npuc.compiler.emit").__path__)
+    found = {file.stem for place in places for file in place.glob("*.py")} - {"__init__", "base"}
+    return (DEFAULT, *sorted(found - {DEFAULT}))
+
+
+def _published() -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    own = own_emitters()
+    return {point.name: point.value for point in sorted(entry_points(group=ENTRY_POINTS)) if point.name not in own}
+
+
+def emitter_names() -> tuple[str, ...]:
+    """The names of all emitters, npuc's own first."""
+    return (*own_emitters(), *_published())
+
+
+def get_emitter(name: str) -> Emitter:
+    """The emitter of that name. Raises `UsageError` with those that are known."""
+    if name in own_emitters():
+        return cast(Emitter, import_module(f"npuc.compiler.emit.{name}").EMITTER)
+    published = _published()
+    if name not in published:
+        known = emitter_names()
+        raise UsageError(f"--emit {name}: expected {', '.join(known[:-1])} or {known[-1]}")
+    path = published[name]
+    module, _, attribute = path.partition(":")
+    with Foreign(lambda e: UsageError(f"emitter '{name}' cannot be loaded from {path}: {summary(e)}")):
+        found = cast("Callable[[], object]", getattr(import_module(module), attribute))()
+    if not isinstance(found, Emitter):
+        raise UsageError(f"{path}: '{name}' is not an emitter", hint="an emitter is an npuc.compiler.emit.base.Emitter")
+    return _Outside(name, found)
