@@ -26,7 +26,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_LEVEL, MAX_OPS, Only
 
 if TYPE_CHECKING:
-    from npuc.compiler.driver.run import RunOptions
+    from npuc.compiler.driver.run import RunKeywords
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +61,7 @@ def command(
             raise UsageError("--limit nan: expected a number")
         from npuc.hardware import parse_setting
 
-        options: RunOptions = {
+        options: RunKeywords = {
             "defines": parse_defines(define),
             "precision": precision,
             "opt_level": opt_level,
@@ -76,7 +76,7 @@ def command(
         compare_passes(source, options, limit=int(limit), out=True, quiet=quiet)
 
 
-def compare_passes(source: str, options: RunOptions, *, only: Only = None, limit: int, out: bool, quiet: bool) -> None:
+def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limit: int, out: bool, quiet: bool) -> None:
     """
     Check every pass, a line each: on standard output if that is the result (`out`), else as messages.
 

@@ -42,9 +42,9 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import CompileOptions, Say
+    from npuc.compiler.core.options import CompileKeywords, Say
     from npuc.compiler.driver.compile import Compilation
-    from npuc.compiler.driver.run import RunOptions
+    from npuc.compiler.driver.run import RunKeywords
     from npuc.compiler.emit.base import Emitted, Emitter
     from npuc.compiler.report.text.table import Rows
     from npuc.frontends.source import Source as Program
@@ -170,7 +170,7 @@ def command(
             exact_plan=exact_plan,
             passes=pipeline is not None,
         )
-        options: CompileOptions = {
+        options: CompileKeywords = {
             "hardware": hw,
             "overrides": dict(parse_setting(item) for item in setting or []),
             "defines": parse_defines(define),
@@ -213,12 +213,12 @@ def _outputs(
     return Outputs(json, None if reports is not None else csv, output, emitter, rows, reports)
 
 
-def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
+def _check(source: str, options: CompileKeywords, *, quiet: bool) -> None:
     """Compare the program before and after each pass of a compilation, on its hardware."""
     from npuc.compiler.cli.check import compare_passes
     from npuc.compiler.driver.check import MAC_LIMIT
 
-    run: RunOptions = {
+    run: RunKeywords = {
         "defines": options.get("defines"),
         "precision": options.get("precision"),
         "pipeline": options.get("pipeline"),
@@ -232,7 +232,7 @@ def _check(source: str, options: CompileOptions, *, quiet: bool) -> None:
 
 
 def _compile(
-    source: Program, backends: Sequence[str], options: CompileOptions, outputs: Outputs, *, quiet: bool, verbose: bool
+    source: Program, backends: Sequence[str], options: CompileKeywords, outputs: Outputs, *, quiet: bool, verbose: bool
 ) -> Compilation:
     from npuc.compiler.driver.compile import compile_program
 

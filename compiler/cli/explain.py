@@ -36,11 +36,11 @@ from npuc.compiler.cli.shared import (
     write_result,
 )
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.options import MAX_OPS
+from npuc.compiler.core.options import MAX_OPS, objective_named
 
 if TYPE_CHECKING:
     from npuc.backends.cycle.explain import Explanation
-    from npuc.compiler.core.options import CompileOptions, Say
+    from npuc.compiler.core.options import CompileKeywords, Say
     from npuc.compiler.report.layers import Line
     from npuc.compiler.report.rows import OpRow
 
@@ -127,7 +127,7 @@ def command(
                     "--load": load,
                 }
             )
-            chosen: CompileOptions = {
+            chosen: CompileKeywords = {
                 "hardware": hw,
                 "overrides": dict(parse_setting(item) for item in setting or []),
                 "defines": parse_defines(define),
@@ -157,7 +157,7 @@ def command(
                 f"there is no picture of a layer on the backend '{MAPPED}'", hint=f"leave out --svg, or -b {BACKEND}"
             )
         check_target(svg)
-        options: CompileOptions = {
+        options: CompileKeywords = {
             "hardware": hw,
             "overrides": dict(parse_setting(item) for item in setting or []),
             "defines": parse_defines(define),
@@ -185,7 +185,7 @@ def command(
             print("\n".join(to_text(explanation, terminal_width()) for explanation in explanations), end="")
 
 
-def _mapped(source: str, layer: str, phase: str | None, options: CompileOptions, *, quiet: bool) -> list[str]:
+def _mapped(source: str, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool) -> list[str]:
     """What the backend maestro has to say of each product of a layer."""
     from npuc.backends.base import get_backend
     from npuc.backends.maestro.explain import explain_text
@@ -220,7 +220,7 @@ def _teller(quiet: bool) -> Say:
 
 
 def _explanations(
-    source: str, layer: str, phase: str | None, options: CompileOptions, *, quiet: bool
+    source: str, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool
 ) -> list[Explanation]:
     from npuc.backends.cycle.backend import priced_operations
     from npuc.backends.cycle.compat import COMPAT
@@ -248,16 +248,16 @@ def _explanations(
     return [compare(line.name, taken, others, options.get("objective", "time"), certified), *found]
 
 
-def _program(source: str, layer: str, passes: str, options: CompileOptions) -> tuple[OpRow, ...]:
+def _program(source: str, layer: str, passes: str, options: CompileKeywords) -> tuple[OpRow, ...]:
     """The products of a layer's backward pass, compiled by these passes after the lowering."""
     from npuc.backends.cycle.explain import backward_products
     from npuc.compiler.driver.compile import compile_program
     from npuc.frontends.source import open_source
 
-    objective = options.get("objective", "time").replace("latency", "time")
+    objective = objective_named(options.get("objective", "time"))
     text = f"autodiff,lower-to-npu,{passes}schedule{{objective=OBJECTIVE}}"
     pipeline = text.replace("OBJECTIVE", objective)
-    own: CompileOptions = {**options, "pipeline": pipeline, "opt_level": None, "only": layer}
+    own: CompileKeywords = {**options, "pipeline": pipeline, "opt_level": None, "only": layer}
     result = compile_program(open_source(source), [BACKEND], own, lambda _: None)
     return backward_products(result.reports[0].ops)
 

@@ -12,7 +12,7 @@ from npuc.compiler.cli.shared import check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.explain.plan import Choose
     from npuc.compiler.report.text.plan_lines import PlanRows
     from npuc.hardware import Hardware
@@ -39,7 +39,7 @@ def check_needless(given: Mapping[str, object]) -> None:
             raise UsageError(f"{name} is of a plan for many devices", hint="--devices 16")
 
 
-def _check_equal(options: CompileOptions) -> None:
+def _check_equal(options: CompileKeywords) -> None:
     """Raise `UsageError` for options of plans of equal parts."""
     given = {
         "--zero": options.get("zero"),
@@ -58,7 +58,7 @@ def _check_equal(options: CompileOptions) -> None:
 def show_plan(
     source: str,
     layer: str | None,
-    options: CompileOptions,
+    options: CompileKeywords,
     json: str | None,
     rows: str | None,
     *,

@@ -30,10 +30,10 @@ from npuc.compiler.cli.shared import (
     write_result,
 )
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
-from npuc.compiler.core.options import MAX_OPS
+from npuc.compiler.core.options import MAX_OPS, objective_named
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.explore.mapping.best import Objective
     from npuc.compiler.explore.mapping.result import Result, Settings
     from npuc.compiler.explore.mapping.search import Search
@@ -118,7 +118,7 @@ def command(
         overrides = dict(parse_setting(item) for item in setting or [])
         if mode is not None:
             overrides["maestro.mode"] = _chosen("--mode", mode, MODES)
-        options: CompileOptions = {
+        options: CompileKeywords = {
             "hardware": hw,
             "overrides": overrides,
             "defines": parse_defines(define),
@@ -150,7 +150,7 @@ def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, 
     from npuc.compiler.explore.mapping.result import Settings
     from npuc.compiler.explore.mapping.search import MAPPERS
 
-    wanted = "time" if objective == "latency" else objective
+    wanted = objective_named(objective)
     _chosen("--objective", wanted, OBJECTIVES)
     _chosen("--mapper", mapper, MAPPERS)
     _chosen("--tiles", tiles, TILES)
@@ -180,7 +180,7 @@ def _outputs(json: str | None, csv: str | None, program: str | None, plot: str |
     return Outputs(json, csv, program, plot, picture, all_rows)
 
 
-def _search(source: str, options: CompileOptions, settings: Settings, *, quiet: bool) -> tuple[Search, Result]:
+def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet: bool) -> tuple[Search, Result]:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.backends.base import get_backend
     from npuc.compiler.core.gc_pause import without_cycle_collection

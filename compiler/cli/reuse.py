@@ -25,7 +25,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.report.reuse import ReuseReport
 
 
@@ -57,7 +57,7 @@ def command(
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (json, csv):
             check_target(target)
-        options: CompileOptions = {
+        options: CompileKeywords = {
             "hardware": hw,
             "overrides": dict(parse_setting(item) for item in setting or []),
             "defines": parse_defines(define),
@@ -77,7 +77,7 @@ def command(
             print_reuse(report, make_console())
 
 
-def _report(source: str, options: CompileOptions, *, quiet: bool) -> ReuseReport:
+def _report(source: str, options: CompileKeywords, *, quiet: bool) -> ReuseReport:
     """Read the source as compiling does, and say what reuse saves in it."""
     from msgspec.structs import replace
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from npuc.compiler.driver.run import RunOptions
+    from npuc.compiler.driver.run import RunKeywords
     from npuc.compiler.interpreter.execute import Run
 
 
@@ -71,7 +71,7 @@ def command(
         from npuc.hardware import parse_setting
 
         check_target(outputs)
-        options: RunOptions = {
+        options: RunKeywords = {
             "inputs": {} if inputs is None else read_arrays(inputs),
             "defines": parse_defines(define),
             "precision": precision,

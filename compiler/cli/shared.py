@@ -22,7 +22,7 @@ from npuc.compiler.core.options import CONVENTIONS, PLAN_OBJECTIVES, PRECISIONS,
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.core.options import CompileKeywords
 
 Source = Annotated[
     str, typer.Argument(help="A .dsl, .mlir or .csv file, samples:NAME, or - for a .dsl on standard input.")
@@ -82,7 +82,7 @@ def plan_options(
     exact_plan: bool = False,
     passes: bool = False,
     varied: bool = False,
-) -> CompileOptions:
+) -> CompileKeywords:
     """
     The options that say how a step is shared, those alone that were given.
 
@@ -93,7 +93,7 @@ def plan_options(
     given: dict[str, object] = {name: value for name, value in chosen.items() if value is not None}
     given |= {name: True for name, value in (("exact_plan", exact_plan), ("zero", zero)) if value}
     if given and devices in (None, 1) and mesh is None and not varied:
-        from npuc.compiler.driver.compile import needs_devices
+        from npuc.compiler.driver.options import needs_devices
 
         raise needs_devices(*next(iter(given.items())), passes=passes)
     if devices == 1 and mesh is not None:
@@ -102,7 +102,7 @@ def plan_options(
         given["devices"] = devices
     if mesh is not None:
         given["mesh"] = mesh
-    return cast("CompileOptions", given)
+    return cast("CompileKeywords", given)
 
 
 def report_error(error: NpucError) -> int:

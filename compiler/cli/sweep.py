@@ -40,7 +40,7 @@ from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import CompileOptions
+    from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.explore.sweep.partial import Partial
     from npuc.compiler.explore.sweep.points import SweepPoint
     from npuc.compiler.explore.sweep.sweep import Sweep
@@ -116,7 +116,7 @@ def command(
         for target in (csv, plot):
             check_target(target)
         kind = None if plot is None else _picture_kind(plot)
-        options: CompileOptions = {
+        options: CompileKeywords = {
             "hardware": hw,
             "overrides": dict(parse_setting(item) for item in setting or []),
             "defines": parse_defines(define),

@@ -1,9 +1,14 @@
-"""The choices of a compilation, under the names that the public functions give them."""
+"""
+What can be asked of a compilation: the choices, the keywords of the public functions, and `Options`, all of them said.
+
+`npuc.compiler.driver.options` makes `Options` of keywords, once, at the border; behind it nobody asks for defaults.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, get_args
 
 MAX_OPS = 200_000
@@ -15,9 +20,11 @@ UNLIMITED = "unlimited"
 """The value of a hardware key that sets a limit, where there is none."""
 OBJECTIVES = ("time", "latency", "traffic", "energy", "edp")
 """What schedules may minimise; `latency` is another name of `time`."""
+ALIASES = {"latency": "time"}
 Strategy = Literal["dp", "mp", "owt", "hypar", "joint", "accpar", "accpar-joint"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-"""How a step may be shared among devices; `hypar` where several are asked for and nothing else is said."""
+"""How a step may be shared among devices."""
+DEFAULT_STRATEGY: Strategy = "hypar"
 Convention = Literal["table2", "published", "physical"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 """
@@ -41,8 +48,23 @@ Only = str | int | Sequence[str] | None
 Say = Callable[[str], None]
 
 
-class CompileOptions(TypedDict, total=False):
-    """The keywords of `compile_file` and `compile_source`; what is left out has the command line's default."""
+def objective_named(text: str) -> str:
+    """The objective that a text names, by its own name."""
+    return ALIASES.get(text, text)
+
+
+def names_three_types(strategy: str) -> bool:
+    """Whether a strategy's choices are the types I, II and III; those of the others are `dp` and `mp`."""
+    return strategy.startswith("accpar")
+
+
+def is_joint(strategy: str) -> bool:
+    """Whether a strategy chooses for all levels of devices together."""
+    return strategy.endswith("joint")
+
+
+class CompileKeywords(TypedDict, total=False):
+    """The keywords of `compile_file` and `compile_source`; what is left out has the default of `Options`."""
 
     hardware: HardwareLike | None
     overrides: Mapping[str, object] | None
@@ -65,6 +87,43 @@ class CompileOptions(TypedDict, total=False):
     max_ops: int
     verify_each: bool
     print_after: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """
+    What was asked for, each option in one form: `devices` counts those of `mesh`, `objective` has no other name.
+
+    `hardware` is a preset's name, a path or a mapping (None: the backend's default), `overrides` are keys of it.
+    `opt_level` None is the default level, `pipeline` replaces its passes. `inference` None leaves it to the program.
+    """
+
+    hardware: HardwareLike | None = None
+    overrides: Mapping[str, object] = field(default_factory=dict[str, object])
+    defines: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    precision: str | None = None
+    opt_level: int | None = None
+    pipeline: str | None = None
+    inference: bool | None = None
+    only: Only = None
+    objective: str = OBJECTIVES[0]
+    mapping: str | None = None
+    devices: int = 1
+    mesh: str | None = None
+    parallel: str | None = None
+    convention: str = CONVENTIONS[0]
+    plan_objective: str = PLAN_OBJECTIVES[0]
+    exact_plan: bool = False
+    zero: bool = False
+    load: Sequence[str] = ()
+    max_ops: int = MAX_OPS
+    verify_each: bool = False
+    print_after: str | None = None
+
+    @property
+    def strategy(self) -> str:
+        """How several devices share the step."""
+        return self.parallel or DEFAULT_STRATEGY
 
 
 def mesh_sizes(text: str) -> tuple[int, ...]:

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr
 from xdsl.utils.hints import isa
 
-from npuc.compiler.analysis.sharding.reference.strategies import has_cuts, names_three_types
+from npuc.compiler.analysis.sharding.reference.strategies import has_cuts
 from npuc.compiler.analysis.sharding.search.planning import PLAN, total_of
+from npuc.compiler.core.options import names_three_types
 from npuc.compiler.report import Parallel, ParallelLevel, ParallelTotal, PlanCost
 
 if TYPE_CHECKING:

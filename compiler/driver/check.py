@@ -10,7 +10,7 @@ The data are small integers, so that programs which keep integers must agree to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, ModuleOp
@@ -19,11 +19,11 @@ from xdsl.traits import IsTerminator
 
 from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, UsageError
 from npuc.compiler.core.options import Only
-from npuc.compiler.core.verify import SourceTexts, verify_module
+from npuc.compiler.core.verify import verify_module
 from npuc.compiler.driver.ir_trace import work_of
 from npuc.compiler.driver.passes import AUTODIFF, available_passes, read_pipeline, run_pipeline
-from npuc.compiler.driver.read import read_program
-from npuc.compiler.driver.run import RunOptions, compile_options, passes_to, stamp_default_target, types_of_run
+from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.run import RunKeywords, passes_to, run_options, stamp_default_target, types_of_run
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
@@ -51,7 +51,7 @@ class PassCheck:
 
 def check_program(
     source: Source,
-    options: RunOptions,
+    keywords: RunKeywords,
     *,
     only: Only = None,
     limit: int = MAC_LIMIT,
@@ -64,17 +64,17 @@ def check_program(
     names the first pass which breaks the program: its verifier, its execution or its values. Raises `UsageError` where
     a run would take more than `limit` multiply-accumulates, `CapacityError` where a pass refuses what does not fit.
     """
-    sources = SourceTexts({source.filename: source.text})
-    module = read_program(source, {**compile_options(options), "only": only}, sources)
-    stamp_default_target(module, options.get("hardware"), options.get("overrides"), options.get("precision"))
-    text = options.get("pipeline")
+    options, sources = replace(run_options(keywords), only=only), texts_of(source)
+    module = read_program(source, options, sources)
+    stamp_default_target(module, options)
+    text = options.pipeline
     if text is None:
-        text = ",".join(passes_to(module, options.get("level") or "npu", options))
-    passes = read_pipeline(text, available_passes(options.get("load", ())))
+        text = ",".join(passes_to(module, options.level or "npu", options))
+    passes = read_pipeline(text, available_passes(options.load))
     passes = [*types_of_run(source, module, passes, options), *passes]
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
     _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
-    data = random_data(module, options.get("seed", 0))
+    data = random_data(module, options.seed)
     before = run_results(module, data)
     done: list[PassCheck] = []
     for step in passes:

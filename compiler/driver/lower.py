@@ -8,9 +8,10 @@ soon as the whole step exists, so that they are neither scheduled nor scored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -20,10 +21,11 @@ from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.memory.liveness import largest_at_peak
 from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
+from npuc.compiler.core.options import is_joint
 from npuc.compiler.core.selection import keep_layers, patterns_of
 from npuc.compiler.core.verify import SourceTexts, location_of
 from npuc.compiler.driver.ir_trace import Trace, cost_of, work_of
-from npuc.compiler.driver.mapping_file import apply_mapping_file, asked_mapping, is_mapping_file
+from npuc.compiler.driver.mapping_file import apply_mapping_file, is_mapping_file
 from npuc.compiler.driver.passes import (
     AUTODIFF,
     LOWER,
@@ -38,6 +40,8 @@ from npuc.compiler.driver.passes import (
     write_pipeline,
 )
 from npuc.compiler.driver.precision import precision_of, precision_passes
+from npuc.compiler.driver.session import Session
+from npuc.compiler.driver.work_times import stamp_times
 from npuc.compiler.transforms.autodiff import whole_step
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
@@ -45,8 +49,8 @@ from npuc.dialects.train.signature import training_functions
 from npuc.frontends.mlir import make_context
 
 if TYPE_CHECKING:
-    from npuc.backends.base import Backend
-    from npuc.compiler.core.options import CompileOptions, Say
+    from npuc.compiler.core.options import Options
+    from npuc.compiler.report import Report
     from npuc.hardware import Hardware
 
 MIB = 1 << 20
@@ -69,63 +73,77 @@ class Lowered:
         return precision_of(self.passes)
 
 
-def lower(
-    module: ModuleOp,
-    model: Backend,
-    machine: Hardware,
-    options: CompileOptions,
-    sources: SourceTexts,
-    warnings: list[str],
-    say: Say,
-) -> Lowered:
-    """Run the passes that the options ask for, in place. Adds to `warnings`."""
-    objective = _objective(module, model, machine, options)
-    asked, load = options.get("pipeline"), options.get("load", ())
-    available = own_passes() if asked is None and not load else available_passes(load)
-    preset = [*parallel_passes(options, machine), *_preset(module, model, machine, options, objective, warnings)]
-    text = asked if asked is not None else ",".join(preset)
-    if options.get("exact_plan"):
-        say(EXACT)
-    passes = read_pipeline(text, available)
-    passes = [*precision_passes(module, passes, machine.get("precision", str), options, warnings), *passes]
-    mappers = _mapping_passes(model, machine, options, warnings)
+def lower(module: ModuleOp, session: Session) -> Lowered:
+    """Run the passes that the options ask for, in place. Adds to the session's warnings."""
+    options, model, machine = session.options, session.model, session.machine
+    _check_energies(module, session)
+    available = own_passes() if options.pipeline is None and not options.load else available_passes(options.load)
+    preset = [*parallel_passes(options, machine), *_preset(module, session)]
+    if options.exact_plan:
+        session.say(EXACT)
+    passes = read_pipeline(",".join(preset) if options.pipeline is None else options.pipeline, available)
+    types = precision_passes(module, passes, machine.get("precision", str), options.precision, session.warnings)
+    passes = [*types, *passes]
+    mappers = _mapping_passes(session)
     if any(p.name == PARALLELIZE for p in passes):
         _check_alike(machine)
-        if options.get("inference") and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
+        if options.inference and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
             without_loss(module)  # a plan is of what there will be
-        from npuc.compiler.driver.work_times import stamp_times
-
-        stamp_times(module, model, machine, passes, options, sources, say)
-    trace = _trace([*passes, *mappers], module, model, machine, options, say)
-    context = make_context()
-    verify_each = options.get("verify_each", False)
-    patterns = patterns_of(options.get("only"))
+        stamp_times(module, session, passes, _price)
+    run = _Runner(session, _trace([*passes, *mappers], module, session))
+    patterns = patterns_of(options.only)
     peak: Peak | None = None
     if patterns and not derives_backward(model):
         whole = _through_autodiff(passes)
-        run_pipeline(module, passes[:whole], context, sources, verify_each=verify_each, observe=trace)
+        run(module, passes[:whole])
         keep_layers(module, patterns)
-        run_pipeline(module, passes[whole:], context, sources, verify_each=verify_each, observe=trace)
+        run(module, passes[whole:])
     else:
         above = next((i for i, p in enumerate(passes) if p.name == LOWER), len(passes))
-        run_pipeline(module, passes[:above], context, sources, verify_each=verify_each, observe=trace)
+        run(module, passes[:above])
         peak = checked_peak(whole_step(module) if derives_backward(model) else module, machine)
-        run_pipeline(module, passes[above:], context, sources, verify_each=verify_each, observe=trace)
-    if asked is not None and _wants_schedules(model, machine) and state_of(module).unscheduled:
-        (schedule,) = read_pipeline(with_objective(SCHEDULE, objective), available)
-        say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
-        run_pipeline(module, [schedule], context, sources, verify_each=verify_each, observe=trace)
+        run(module, passes[above:])
+    if options.pipeline is not None and session.wants_schedules and state_of(module).unscheduled:
+        (schedule,) = read_pipeline(with_objective(SCHEDULE, options.objective), available)
+        session.say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
+        run(module, [schedule])
         passes.append(schedule)
-    if mappers:
-        file = asked_mapping(options)
-        contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
-        _warn_of_own(contracts, file, warnings)
-        if file is not None and is_mapping_file(file):
-            apply_mapping_file(module, file, warnings, write_pipeline(mappers))
-        if any(op.mapping_attr is None for op in contracts):
-            run_pipeline(module, mappers, context, sources, verify_each=verify_each, observe=trace)
-            passes += mappers
-    return Lowered(passes, peak)
+    return Lowered([*passes, *_map(module, mappers, run)], peak)
+
+
+@dataclass(frozen=True)
+class _Runner:
+    """Runs passes as the options of a session have it; `trace` sees what each did."""
+
+    session: Session
+    trace: Trace | None
+    context: Context = field(default_factory=make_context)
+
+    def __call__(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+        """Run passes on a module, in place."""
+        verify_each = self.session.options.verify_each
+        run_pipeline(module, passes, self.context, self.session.sources, verify_each=verify_each, observe=self.trace)
+
+
+def _price(module: ModuleOp, session: Session) -> Report:
+    """What a program costs, lowered in place for a session."""
+    lower(module, session)
+    return session.model.score(module, session.machine)
+
+
+def _map(module: ModuleOp, mappers: list[ModulePass], run: _Runner) -> list[ModulePass]:
+    """Give contractions mappings, by a file or by the passes `mappers`: those that ran."""
+    if not mappers:
+        return []
+    warnings, asked = run.session.warnings, run.session.options.mapping
+    contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
+    _warn_of_own(contracts, asked, warnings)
+    if asked is not None and is_mapping_file(asked):
+        apply_mapping_file(module, asked, warnings, write_pipeline(mappers))
+    if all(op.mapping_attr is not None for op in contracts):
+        return []
+    run(module, mappers)
+    return mappers
 
 
 def _check_alike(machine: Hardware) -> None:
@@ -137,30 +155,26 @@ def _check_alike(machine: Hardware) -> None:
         )
 
 
-def parallel_passes(options: CompileOptions, machine: Hardware) -> list[str]:
+def parallel_passes(options: Options, machine: Hardware) -> list[str]:
     """The pass that shares the step among several devices, if there are several."""
-    devices, mesh = options.get("devices", 1), options.get("mesh")
-    if devices == 1 and mesh is None:
+    if options.devices == 1:
         return []
-    strategy, capacity = options.get("parallel") or "hypar", machine.get("dram.capacity_mib", float)
-    size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
-    text = f"strategy={strategy} {size} convention={options.get('convention', 'table2')}"
-    objective = options.get("plan_objective", "bytes")
-    text += "" if objective == "bytes" else f" objective={objective}"
-    text += " zero=true" if options.get("zero") else ""
-    text += " exact=true" if options.get("exact_plan") else ""
-    text += "" if capacity is None or not strategy.endswith("joint") else f" memory_mib={capacity:g}"
+    strategy, capacity = options.strategy, machine.get("dram.capacity_mib", float)
+    size = f"devices={options.devices}" if options.mesh is None else f'mesh="{options.mesh}"'
+    text = f"strategy={strategy} {size} convention={options.convention}"
+    text += "" if options.plan_objective == "bytes" else f" objective={options.plan_objective}"
+    text += " zero=true" if options.zero else ""
+    text += " exact=true" if options.exact_plan else ""
+    text += "" if capacity is None or not is_joint(strategy) else f" memory_mib={capacity:g}"
     return [f"{PARALLELIZE}{{{text}}}"]
 
 
-def _mapping_passes(
-    model: Backend, machine: Hardware, options: CompileOptions, warnings: list[str]
-) -> list[ModulePass]:
+def _mapping_passes(session: Session) -> list[ModulePass]:
     """What gives contractions without a mapping one, for a backend that wants mappings."""
-    asked = asked_mapping(options)
-    text = mapping_pass(model, machine, None if is_mapping_file(asked) else asked)
+    asked, model = session.options.mapping, session.model
+    text = mapping_pass(model, session.machine, None if is_mapping_file(asked) else asked)
     if text is None and asked is not None:
-        warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
+        session.warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
     return [] if text is None else read_pipeline(text, own_passes())
 
 
@@ -191,38 +205,25 @@ def _through_autodiff(passes: Sequence[ModulePass]) -> int:
     return max((i + 1 for i, p in enumerate(passes) if p.name == AUTODIFF), default=0)
 
 
-def _wants_schedules(model: Backend, machine: Hardware) -> bool:
-    from npuc.backends.base import needs_schedules
-
-    return model.level == "npu" and needs_schedules(model, machine)
-
-
-def _objective(module: ModuleOp, model: Backend, machine: Hardware, options: CompileOptions) -> str:
-    """What schedules minimise. Raises `UsageError` for energies that the machine does not say."""
-    objective = options.get("objective", "time")
-    objective = "time" if objective == "latency" else objective
-    if objective in ("energy", "edp") and _wants_schedules(model, machine):
+def _check_energies(module: ModuleOp, session: Session) -> None:
+    """Raise `UsageError` for an objective whose energies the machine does not say."""
+    objective = session.options.objective
+    if objective in ("energy", "edp") and session.wants_schedules:
         facts = machine_of(module)
         if facts is not None and facts.energy is None:
             raise UsageError(
                 f"--objective {objective} needs energy.mac_pj, energy.spm_pj_per_byte and energy.dram_pj_per_byte",
                 hint="add them to the hardware file, or --set energy.mac_pj=N and so on",
             )
-    return objective
 
 
-def _preset(
-    module: ModuleOp,
-    model: Backend,
-    machine: Hardware,
-    options: CompileOptions,
-    objective: str,
-    warnings: list[str],
-) -> list[str]:
+def _preset(module: ModuleOp, session: Session) -> list[str]:
+    """The passes of -O that a program still needs."""
+    options, model, warnings = session.options, session.model, session.warnings
     state = state_of(module)
-    training = not options.get("inference")
+    training = not options.inference
     if state.has_train and training and not state.has_loss and not state.is_step:
-        if options.get("inference") is False:
+        if options.inference is False:
             raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
         warnings.append("the program has no loss: forward pass only")
         training = False
@@ -230,23 +231,17 @@ def _preset(
         if not training:
             without_loss(module)
         return []
-    if not _wants_schedules(model, machine):
+    if not session.wants_schedules:
         return [name for name in preset(state, model.level, training=training, opt_level=0) if name != SCHEDULE]
-    level = options.get("opt_level")
+    level = options.opt_level
     if state.scheduled and (level is not None or state.unscheduled):
         warnings.append("-O leaves the schedules that the source sets as they are")
-    return preset(state, model.level, training=training, opt_level=level, objective=objective)
+    return preset(state, model.level, training=training, opt_level=level, objective=options.objective)
 
 
-def _trace(
-    passes: Sequence[ModulePass],
-    module: ModuleOp,
-    model: Backend,
-    machine: Hardware,
-    options: CompileOptions,
-    say: Say,
-) -> Trace | None:
-    wanted = options.get("print_after")
+def _trace(passes: Sequence[ModulePass], module: ModuleOp, session: Session) -> Trace | None:
+    """What shows the program after the passes that were asked for. Raises `UsageError` for one that does not run."""
+    wanted = session.options.print_after
     if wanted is None:
         return None
     names = [p.name for p in passes]
@@ -254,7 +249,8 @@ def _trace(
         hint = did_you_mean(wanted, ["all", *names])
         text = write_pipeline(passes) or "(empty)"
         raise UsageError(f"--print-after {wanted}: the pipeline {text} has no such pass", hint=hint)
-    return Trace(model, machine, wanted, say, work_of(module) | cost_of(module, model, machine))
+    model, machine = session.model, session.machine
+    return Trace(model, machine, wanted, session.say, work_of(module) | cost_of(module, model, machine))
 
 
 def checked_peak(step: ModuleOp, machine: Hardware) -> Peak | None:

@@ -6,7 +6,6 @@ A layer of the program takes the mapping that the file has under its name, for i
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
 
@@ -14,19 +13,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.analysis.mapping.coverage import is_legal
 from npuc.compiler.core.errors import SourceError, did_you_mean
-from npuc.compiler.core.options import CompileOptions
 from npuc.dialects.mapping import Map, Mapping, shared_mapping
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.mapped import layout_of
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.frontends.maestro import MappedLayer, WrongLayer
-
-
-def asked_mapping(options: CompileOptions) -> str | None:
-    """The mapping that somebody asks for: a name or the path of a file."""
-    mapping = options.get("mapping")
-    return None if mapping is None else os.fspath(mapping)
 
 
 def is_mapping_file(mapping: str | None) -> bool:

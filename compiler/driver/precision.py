@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
-    from npuc.compiler.core.options import CompileOptions
-    from npuc.compiler.driver.run import RunOptions
     from npuc.frontends.source import Source
 
 AS_WRITTEN, MIXED = "as-written", "mixed"
@@ -27,18 +25,17 @@ def precision_passes(
     module: ModuleOp,
     passes: Sequence[ModulePass],
     machine: str | None,
-    options: CompileOptions | RunOptions,
+    asked: str | None,
     warnings: list[str],
 ) -> list[ModulePass]:
     """
-    What gives a program its float types in front of `passes`: the options' precision, else that of the `machine`.
+    What gives a program its float types in front of `passes`: the one that is `asked` for, else that of the `machine`.
 
     Nothing where `passes` say it themselves. Adds to `warnings`. Raises `UsageError` where they say something else than
-    the options.
+    what is asked for.
     """
     from npuc.compiler.transforms.set_precision import SetPrecisionPass, functions_of, too_low
 
-    asked = options.get("precision")
     precision = asked or machine or AS_WRITTEN
     own = [step.to for step in passes if isinstance(step, SetPrecisionPass)]
     if own:

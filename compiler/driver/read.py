@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import MAX_OPS, CompileOptions
+from npuc.compiler.core.options import Options
 from npuc.frontends.base import Request
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def read_program(
     source: Source,
-    options: CompileOptions,
+    options: Options,
     sources: SourceTexts,
     remarks: list[str] | None = None,
     *,
@@ -32,16 +32,16 @@ def read_program(
     """
     from npuc.compiler.core.verify import require_function, verify_module
 
-    frontend, defines = source.frontend, plain_defines(options.get("defines"))
+    frontend = source.frontend
     request = Request(
-        defines=defines,
-        inference=options.get("inference"),
-        max_ops=options.get("max_ops", MAX_OPS),
+        defines=options.defines,
+        inference=options.inference,
+        max_ops=options.max_ops,
         choose=_chooser(options) if frontend.lists_layers else None,
         split_depthwise=split_depthwise,
     )
     program = frontend.read(source, request)
-    for name in () if frontend.parametric else defines:
+    for name in () if frontend.parametric else options.defines:
         raise UsageError(f"-D {name}: {frontend.title} has no parameters")
     if remarks is not None:
         remarks += program.warnings
@@ -51,14 +51,16 @@ def read_program(
     return program.module
 
 
-def _chooser(options: CompileOptions) -> Callable[[Sequence[str]], set[int]] | None:
+def texts_of(source: Source) -> SourceTexts:
+    """The text of a source, for the lines that errors quote."""
+    from npuc.compiler.core.verify import SourceTexts
+
+    return SourceTexts({source.filename: source.text})
+
+
+def _chooser(options: Options) -> Callable[[Sequence[str]], set[int]] | None:
     """Which layers of a list of names are asked for; None for all."""
     from npuc.compiler.core.selection import patterns_of, select
 
-    patterns = patterns_of(options.get("only"))
+    patterns = patterns_of(options.only)
     return (lambda names: select(names, patterns)) if patterns else None
-
-
-def plain_defines(defines: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Network parameters with numpy's numbers as Python's."""
-    return {name: value.item() if hasattr(value, "item") else value for name, value in (defines or {}).items()}

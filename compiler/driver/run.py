@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -24,11 +25,11 @@ from npuc.backends.base import DEFAULT, default_hardware, get_backend
 from npuc.compiler.analysis.machine.facts import TARGET
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.compiler.core.options import MAX_OPS, PRECISIONS, CompileOptions, HardwareLike
-from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.core.options import PRECISIONS, HardwareLike, Options
+from npuc.compiler.driver.options import check_names, fields_of
 from npuc.compiler.driver.passes import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.driver.precision import check_tables, precision_passes
-from npuc.compiler.driver.read import read_program
+from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import stamp_target
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
 from npuc.compiler.interpreter.numbers import element_name
@@ -39,10 +40,11 @@ from npuc.hardware import load_hardware
 
 LEVELS = ("train", "npu", "tiles")
 DTYPES = ("float32", "float64")
+NOTHING_ASKED = Options()
 
 
-class RunOptions(TypedDict, total=False):
-    """The keywords of `run_file` and `run_source`; what is left out has its default."""
+class RunKeywords(TypedDict, total=False):
+    """The keywords of `run_file` and `run_source`; what is left out has the default of `RunOptions`."""
 
     inputs: Mapping[str, npt.ArrayLike] | None
     defines: Mapping[str, Any] | None
@@ -60,8 +62,40 @@ class RunOptions(TypedDict, total=False):
     max_ops: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Options):
+    """What was asked of a run: the options of a compilation that a run has, and its own."""
+
+    inputs: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict[str, npt.NDArray[Any]])
+    dtype: str | None = None
+    steps: int = 1
+    seed: int = 0
+    level: str | None = None
+
+
+def run_options(keywords: RunKeywords) -> RunOptions:
+    """The options that the keywords of a run mean. Raises `TypeError`, and `UsageError` for a choice that is none."""
+    check_names(keywords, RunKeywords.__annotations__)
+    fields = fields_of(keywords)
+    inputs = keywords.get("inputs") or {}
+    fields["inputs"] = {name: np.asarray(value) for name, value in inputs.items()}
+    options = RunOptions(**fields)
+    for name, value, known in (
+        ("dtype", options.dtype, DTYPES),
+        ("level", options.level, LEVELS),
+        ("precision", options.precision, PRECISIONS),
+    ):
+        if value is not None and value not in known:
+            raise UsageError(f"unknown {name} '{value}'", hint=did_you_mean(str(value), known))
+    if options.steps < 1:
+        raise UsageError(f"steps is {options.steps}, expected at least 1")
+    if options.seed < 0:
+        raise UsageError(f"seed is {options.seed}, expected at least 0")
+    return options
+
+
 def run_source(
-    text: str | bytes, format: str = "dsl", filename: str = "<string>", **options: Unpack[RunOptions]
+    text: str | bytes, format: str = "dsl", filename: str = "<string>", **keywords: Unpack[RunKeywords]
 ) -> Run:
     """
     Execute the program that a text holds.
@@ -74,32 +108,26 @@ def run_source(
     and not with `dtype="float64"`. By default the training step runs as it is derived. Raises `UsageError` for an
     unknown name, a wrong shape or a missing input.
     """
-    return run_program(text_source(text, format, filename), options)
+    return run_program(text_source(text, format, filename), keywords)
 
 
-def run_file(path: str | os.PathLike[str], **options: Unpack[RunOptions]) -> Run:
+def run_file(path: str | os.PathLike[str], **keywords: Unpack[RunKeywords]) -> Run:
     """Execute the program in a file (`.dsl`, `.mlir`, `samples:NAME`); everything else as `run_source`."""
-    return run_program(open_source(path), options)
+    return run_program(open_source(path), keywords)
 
 
-def run_program(source: Source, options: RunOptions) -> Run:
+def run_program(source: Source, keywords: RunKeywords) -> Run:
     """Execute a program; `run_file` and `run_source` are the public functions around it."""
-    dtype, steps = options.get("dtype"), options.get("steps", 1)
-    if dtype is not None and dtype not in DTYPES:
-        raise UsageError(f"unknown dtype '{dtype}'", hint=did_you_mean(str(dtype), DTYPES))
-    if steps < 1:
-        raise UsageError(f"steps is {steps}, expected at least 1")
-    if options.get("seed", 0) < 0:
-        raise UsageError(f"seed is {options.get('seed')}, expected at least 0")
-    inputs = {name: np.asarray(value) for name, value in (options.get("inputs") or {}).items()}
+    options = run_options(keywords)
+    inputs = dict(options.inputs)
     with without_cycle_collection():
         module = lowered_program(source, options)
-        if options.get("inference"):
+        if options.inference:
             for name in inputs.keys() - _names(module):
-                if name in _names(lowered_program(source, {**options, "inference": False, "pipeline": None})):
+                if name in _names(lowered_program(source, replace(options, inference=False, pipeline=None))):
                     del inputs[name]
     try:
-        return execute(module, inputs, steps=steps, seed=options.get("seed", 0), double=dtype == "float64")
+        return execute(module, inputs, steps=options.steps, seed=options.seed, double=options.dtype == "float64")
     except MemoryError as e:
         raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e
 
@@ -111,90 +139,70 @@ def _names(module: ModuleOp) -> set[str]:
 
 def lowered_program(source: Source, options: RunOptions) -> ModuleOp:
     """The program after the passes that `pipeline`, `level` and `opt_level` ask for."""
-    level, pipeline = options.get("level"), options.get("pipeline")
-    if level is not None and level not in LEVELS:
-        raise UsageError(f"unknown level '{level}'", hint=did_you_mean(level, LEVELS))
-    lowest = "train" if options.get("opt_level") is None else "npu"
-    sources = SourceTexts({source.filename: source.text})
-    module = read_program(source, compile_options(options), sources)
-    available = available_passes(options.get("load", ()))
-    stamp_default_target(module, options.get("hardware"), options.get("overrides"), options.get("precision"))
+    pipeline, lowest = options.pipeline, "train" if options.opt_level is None else "npu"
+    sources = texts_of(source)
+    module = read_program(source, options, sources)
+    available = available_passes(options.load)
+    stamp_default_target(module, options)
     asked = [] if pipeline is None else read_pipeline(pipeline, available)
     asked = [*types_of_run(source, module, asked, options), *asked]
     if asked:
         run_pipeline(module, asked, make_context(), sources)
-    if pipeline is None or level is not None:
-        rest = passes_to(module, level or lowest, options)
+    if pipeline is None or options.level is not None:
+        rest = passes_to(module, options.level or lowest, options)
         run_pipeline(module, read_pipeline(",".join(rest), available), make_context(), sources)
     return module
 
 
-def types_of_run(
-    source: Source, module: ModuleOp, passes: Sequence[ModulePass], options: RunOptions
-) -> list[ModulePass]:
+def types_of_run(source: Source, module: ModuleOp, passes: Sequence[ModulePass], options: Options) -> list[ModulePass]:
     """The pass that gives a program that is run its float types: those asked for, else those of a named machine."""
-    asked, hardware = options.get("precision"), options.get("hardware")
-    if asked is not None and asked not in PRECISIONS:
-        raise UsageError(f"unknown precision '{asked}'", hint=did_you_mean(asked, PRECISIONS))
-    overrides = options.get("overrides")
-    named = None if hardware is None and not overrides else load_hardware(hardware or {}, overrides, asked)
+    asked, named = options.precision, None
+    if options.hardware is not None or options.overrides:
+        named = load_hardware(options.hardware or {}, options.overrides, asked)
     found = asked if named is None else named.get("precision", str)
     check_tables(source, found)
-    return precision_passes(module, passes, found, options, [])
+    return precision_passes(module, passes, found, asked, [])
 
 
-def stamp_default_target(
-    module: ModuleOp,
-    hardware: HardwareLike | None = None,
-    overrides: Mapping[str, object] | None = None,
-    precision: str | None = None,
-) -> None:
+def stamp_default_target(module: ModuleOp, options: Options = NOTHING_ASKED) -> None:
     """
-    Write a machine into a module, for passes that schedule and for the accumulators of a run.
+    Write the machine of the options into a module, for passes that schedule and for the accumulators of a run.
 
     Without one that of the default backend, if the module names none. One that lacks facts for schedules is left out;
     raises `UsageError` if it says what its accumulators are.
     """
-    if TARGET in module.attributes and hardware is None and not overrides:
+    if TARGET in module.attributes and options.hardware is None and not options.overrides:
         return
     model = get_backend(DEFAULT)
-    machine = load_hardware(default_hardware(model) if hardware is None else hardware, overrides, precision)
+    hardware = default_hardware(model) if options.hardware is None else options.hardware
+    machine = load_hardware(hardware, options.overrides, options.precision)
     with nullcontext() if machine.written("array.accumulator_bits") else suppress(UsageError):
         stamp_target(module, machine, model.name)
 
 
-def compile_options(options: RunOptions) -> CompileOptions:
-    """What reading a program needs of the options of a run."""
-    return {
-        "defines": options.get("defines"),
-        "inference": options.get("inference"),
-        "max_ops": options.get("max_ops", MAX_OPS),
-    }
-
-
-def passes_to(module: ModuleOp, level: str, options: RunOptions) -> list[str]:
+def passes_to(module: ModuleOp, level: str, options: Options) -> list[str]:
     """The passes that a program still needs to be at a level: those of `opt_level`."""
     state = state_of(module)
-    training = not options.get("inference") and state.has_loss
+    training = not options.inference and state.has_loss
     above = "train" if level == "train" else "npu"
-    names = preset(state, above, training=training, opt_level=options.get("opt_level"))
-    return names + ["lower-tiles"] * (level == "tiles")
+    names = preset(state, above, training=training, opt_level=options.opt_level)
+    return [*names, "lower-tiles"] if level == "tiles" else names
 
 
 def describe_source(
-    text: str | bytes, format: str = "dsl", filename: str = "<string>", **options: Unpack[RunOptions]
+    text: str | bytes, format: str = "dsl", filename: str = "<string>", **keywords: Unpack[RunKeywords]
 ) -> Description:
     """
     The arguments and outputs of the program that a text holds.
 
     `inputs`, `labels`, `params`, `states`, `stats` and `outputs`, each {name: {"shape": [...], "dtype": "f32"}}.
     """
-    return describe_program(text_source(text, format, filename), options)
+    return describe_program(text_source(text, format, filename), keywords)
 
 
-def describe_file(path: str | os.PathLike[str], **options: Unpack[RunOptions]) -> Description:
+def describe_file(path: str | os.PathLike[str], **keywords: Unpack[RunKeywords]) -> Description:
     """The arguments and outputs of the program in a file; everything else as `describe_source`."""
-    return describe_program(open_source(path), options)
+    return describe_program(open_source(path), keywords)
 
 
 Description = dict[str, dict[str, dict[str, Any]]]
@@ -202,9 +210,9 @@ Description = dict[str, dict[str, dict[str, Any]]]
 _GROUPS = {ArgumentKind.PARAM: "params", ArgumentKind.STATE: "states", ArgumentKind.STAT: "stats"}
 
 
-def describe_program(source: Source, options: RunOptions) -> Description:
+def describe_program(source: Source, keywords: RunKeywords) -> Description:
     """The arguments and outputs of a program after the passes that the options ask for."""
-    func = the_function(lowered_program(source, options))
+    func = the_function(lowered_program(source, run_options(keywords)))
     found: Description = {name: {} for name in ("inputs", "labels", "params", "states", "stats", "outputs")}
     for argument in arguments_of(func):
         group = _GROUPS.get(argument.kind, "labels" if argument.labels else "inputs")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,8 @@ from npuc.backends.base import (
     settings_for,
 )
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError
-from npuc.compiler.core.options import CompileOptions, Say
-from npuc.compiler.driver.read import plain_defines
+from npuc.compiler.core.options import Options, Say
+from npuc.compiler.driver.session import Session
 from npuc.compiler.report import Report, StepMemory, Totals
 from npuc.frontends.source import Source
 from npuc.hardware import Hardware, load_hardware, machine_target, mapping_target
@@ -45,39 +45,30 @@ def backend_for(source: Source) -> str:
     return source.frontend.backend or DEFAULT
 
 
-def machine_for(model: Backend, options: CompileOptions, say: Say, format: str) -> Hardware:
+def machine_for(model: Backend, options: Options, say: Say, format: str) -> Hardware:
     """
     The hardware to score a source of a format on: what was asked for, else the backend's default, which is then said.
     """
-    hardware = options.get("hardware")
+    hardware = options.hardware
     if hardware is None:
         hardware = default_hardware(model)
         say(f"backend {model.name} on its default hardware, {hardware}")
-    machine = load_hardware(hardware, options.get("overrides"), options.get("precision"))
+    machine = load_hardware(hardware, options.overrides, options.precision)
     own = {key: value for key, value in settings_for(model, format).items() if not machine.written(key)}
     return load_hardware(machine.values, own) if own else machine
 
 
-@dataclass(frozen=True)
-class Request:
-    """What was asked for, besides backends and machines; `say` gets the lines that are for people and no result."""
-
-    source: Source
-    options: CompileOptions
-    sources: SourceTexts
-    say: Say
-
-
-def score_program(module: ModuleOp, model: Backend, machine: Hardware, request: Request, warnings: list[str]) -> Report:
-    """Lower `module` to what `model` scores, in place, and score it; the report has `warnings` and those found."""
-    lowered = lower_program(module, model, machine, request, warnings)
+def score_program(module: ModuleOp, session: Session) -> Report:
+    """Lower `module` to what the backend scores, in place, and score it; the report has the session's warnings."""
+    model, machine = session.model, session.machine
+    lowered = lower_program(module, session)
     if (remark := forecast(model, module, machine)) is not None:
-        request.say(remark)
-    with request.sources.quoted():
-        scored = _selected(score_lowered(module, model, machine), model, request, warnings)
-    report = complete(scored, module, request, lowered, warnings)
+        session.say(remark)
+    with session.sources.quoted():
+        scored = _selected(score_lowered(module, model, machine), session)
+    report = complete(scored, module, session, lowered)
     for warning in report.warnings:
-        request.say(f"warning: {warning}")
+        session.say(f"warning: {warning}")
     return report
 
 
@@ -113,7 +104,7 @@ def _whole_step(module: ModuleOp, model: Backend) -> ModuleOp:
     return whole_step(module) if shared and derives_backward(model) else module
 
 
-def _selected(report: Report, model: Backend, request: Request, warnings: list[str]) -> Report:
+def _selected(report: Report, session: Session) -> Report:
     """
     The rows of the layers that were asked for, where a backend takes the iteration as a whole.
 
@@ -122,44 +113,42 @@ def _selected(report: Report, model: Backend, request: Request, warnings: list[s
     from npuc.compiler.core.selection import patterns_of, select
     from npuc.compiler.report import total
 
-    patterns = patterns_of(request.options.get("only"))
-    if not patterns or not derives_backward(model):
+    patterns = patterns_of(session.options.only)
+    if not patterns or not derives_backward(session.model):
         return report
     import msgspec
 
     names = list(dict.fromkeys(row.name for row in report.ops if row.phase != "update"))
     chosen = {names[number] for number in select(names, patterns)}
     rows = [row for row in report.ops if row.name in chosen or row.name.rpartition(".")[0] in chosen]
-    warnings.append("--only: rows of these layers; the whole iteration runs, and `native` is said of all of it")
+    session.warnings.append("--only: rows of these layers; the whole iteration runs, and `native` is said of all of it")
     return msgspec.structs.replace(report, ops=rows, totals=total(rows))
 
 
-def lower_program(
-    module: ModuleOp, model: Backend, machine: Hardware, request: Request, warnings: list[str]
-) -> Lowered:
+def lower_program(module: ModuleOp, session: Session) -> Lowered:
     """
-    Lower `module` to what `model` scores on `machine`, in place, and check that it can.
+    Lower `module` to what the backend scores on the machine, in place, and check that it can.
 
-    Adds to `warnings`. What is lowered for a backend of level `train` is the same for every machine.
+    Adds to the session's warnings. What is lowered for a backend of level `train` is the same for every machine.
     """
     from npuc.compiler.core.verify import require_function, verify_module
     from npuc.compiler.driver.lower import check_budgets, lower
     from npuc.compiler.driver.precision import check_tables
 
-    options, sources = request.options, request.sources
-    check_tables(request.source, machine.get("precision", str))
+    model, machine, frontend = session.model, session.machine, session.source.frontend
+    check_tables(session.source, machine.get("precision", str))
     if model.level == "npu":
         # A machine on which nothing is scheduled need not say what schedules depend on.
         stamp_target(module, machine, model.name, scheduled=needs_schedules(model, machine))
-    lowered = lower(module, model, machine, options, sources, warnings, request.say)
+    lowered = lower(module, session)
     # npuc's own passes leave no operation wrong that was right.
-    trusted = request.source.frontend.trusted and options.get("pipeline") is None
-    if not options.get("verify_each") and not trusted:
-        verify_module(module, sources)
+    trusted = frontend.trusted and session.options.pipeline is None
+    if not session.options.verify_each and not trusted:
+        verify_module(module, session.sources)
     require_function(module)
-    check_budgets(module, machine, sources)
-    check_supported(module, model, sources)
-    return replace(lowered, peak=None) if request.source.frontend.lists_layers else lowered
+    check_budgets(module, machine, session.sources)
+    check_supported(module, model, session.sources)
+    return replace(lowered, peak=None) if frontend.lists_layers else lowered
 
 
 def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled: bool = True) -> None:
@@ -199,14 +188,14 @@ def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> N
     raise_all(errors)
 
 
-def complete(report: Report, module: ModuleOp, request: Request, lowered: Lowered, warnings: Sequence[str]) -> Report:
+def complete(report: Report, module: ModuleOp, session: Session, lowered: Lowered) -> Report:
     """A backend's report with what only the driver knows."""
     import msgspec
 
     from npuc.compiler.distributed.plan import plan_of_program
     from npuc.compiler.driver.passes import write_pipeline
 
-    source = request.source
+    source = session.source
     rows = [msgspec.structs.replace(row, loc=source.report_location(row.loc)) for row in report.ops]
     return msgspec.structs.replace(
         report,
@@ -217,8 +206,8 @@ def complete(report: Report, module: ModuleOp, request: Request, lowered: Lowere
         pipeline=write_pipeline(lowered.passes),
         totals=full_totals(report, lowered),
         memory=_step_memory(lowered.peak),
-        defines=_literals(request.options),
-        warnings=[*warnings, *report.warnings],
+        defines=_literals(session.options),
+        warnings=[*session.warnings, *report.warnings],
         ops=rows,
         parallel=plan_of_program(module),
     )
@@ -247,11 +236,11 @@ def _step_memory(peak: Peak | None) -> StepMemory | None:
     )
 
 
-def _literals(options: CompileOptions) -> dict[str, Any]:
+def _literals(options: Options) -> dict[str, Any]:
     """The network parameters that were set, as values: the command line gives texts."""
     from npuc.frontends.dsl.defines import literal
 
-    return {name: literal(value) for name, value in sorted(plain_defines(options.get("defines")).items())}
+    return {name: literal(value) for name, value in sorted(options.defines.items())}
 
 
 def network_name(module: ModuleOp) -> str:

@@ -9,7 +9,8 @@ of an operation depends on that operation; where it keeps tensors on the chip fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import fsum
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -22,9 +23,10 @@ from npuc.compiler.analysis.sharding.cost.times import TIMES, Times, key_of, tim
 from npuc.compiler.analysis.sharding.graph.nodes import Network
 from npuc.compiler.analysis.sharding.search.goals import patterns_for_time
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.driver.mapping_file import asked_mapping, is_mapping_file
+from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.passes import run_pipeline, write_pipeline
 from npuc.compiler.driver.precision import AS_WRITTEN
+from npuc.compiler.driver.session import Session
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import ParallelizePass
@@ -39,24 +41,19 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
-    from npuc.backends.base import Backend
-    from npuc.compiler.core.options import CompileOptions, Say
-    from npuc.compiler.core.verify import SourceTexts
+    from npuc.compiler.core.options import Say
+    from npuc.compiler.report import Report
 
 CAPACITY = "dram.capacity_mib"
 SLOW_SECONDS = 2.0
 """Where a plan takes longer, progress is told."""
 
 
-def stamp_times(
-    module: ModuleOp,
-    model: Backend,
-    machine: Hardware,
-    passes: Sequence[ModulePass],
-    options: CompileOptions,
-    sources: SourceTexts,
-    say: Say,
-) -> None:
+Price = Callable[["ModuleOp", Session], "Report"]
+"""Lowers a program in place, as a session has it, and says what it costs."""
+
+
+def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass], price: Price) -> None:
     """
     Write what work and messages take into the functions of `module`, if one of the passes will plan for time.
 
@@ -66,17 +63,17 @@ def stamp_times(
     if not found:
         return
     place, plan = found[0]
-    mapping = asked_mapping(options)
+    mapping = session.options.mapping
     if mapping is not None and is_mapping_file(mapping):
         raise UsageError(
             f"--mapping {mapping} maps layers by their names, which a plan for time does not know",
             hint="a dataflow's name (npuc list mappings), or --plan-objective bytes",
         )
-    measure = _Measure(model, machine, plan, passes[place + 1 :], options, sources)
+    measure = _Measure(session, plan, passes[place + 1 :], price)
     before = module.clone()
-    run_pipeline(before, passes[:place], make_context(), sources, verify_each=False, observe=None)
+    run_pipeline(before, passes[:place], make_context(), session.sources, verify_each=False, observe=None)
     for number, func in enumerate(training_functions(module)):
-        func.attributes[TIMES] = times_attr(measure.times(before, number, say))
+        func.attributes[TIMES] = times_attr(measure.times(before, number, session.say))
 
 
 def _name_by_nodes(func: FuncOp, network: Network) -> None:
@@ -90,36 +87,27 @@ def _name_by_nodes(func: FuncOp, network: Network) -> None:
 class _Measure:
     """Prices programs of plans by a backend."""
 
-    def __init__(
-        self,
-        model: Backend,
-        machine: Hardware,
-        plan: ParallelizePass,
-        after: Sequence[ModulePass],
-        options: CompileOptions,
-        sources: SourceTexts,
-    ):
-        self.model = model
-        self.network = network_of(machine, backend=model.name)
+    def __init__(self, session: Session, plan: ParallelizePass, after: Sequence[ModulePass], price: Price):
+        self.model = session.model
+        self.network = network_of(session.machine, backend=session.model.name)
         # programs that are only priced may be larger than a device
-        self.machine = Hardware({key: value for key, value in machine.values.items() if key != CAPACITY})
-        self.plan = plan
-        self.options = options.copy()
-        self.options.update(
-            {
-                "pipeline": write_pipeline(after),
-                "precision": AS_WRITTEN,
-                "devices": 1,
-                "mesh": None,
-                "parallel": None,
-                "plan_objective": "bytes",
-                "exact_plan": False,
-                "only": None,
-                "print_after": None,
-                "verify_each": False,
-            }
+        values = session.machine.values
+        self.machine = Hardware({key: value for key, value in values.items() if key != CAPACITY})
+        self.plan, self.price = plan, price
+        options = replace(
+            session.options,
+            pipeline=write_pipeline(after),
+            precision=AS_WRITTEN,
+            devices=1,
+            mesh=None,
+            parallel=None,
+            plan_objective="bytes",
+            exact_plan=False,
+            only=None,
+            print_after=None,
+            verify_each=False,
         )
-        self.sources = sources
+        self.session = session.aside(options, self.machine)
 
     def times(self, module: ModuleOp, number: int, say: Say) -> Times:
         """What the work of one of a module's functions takes."""
@@ -159,11 +147,8 @@ class _Measure:
 
     def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:
         """Seconds of a program's work by node; those of an update are its parameter's."""
-        from npuc.compiler.driver.lower import lower
-
-        lower(module, self.model, self.machine, self.options, self.sources, [], lambda _: None)
         found: dict[int | None, list[float]] = {}
-        rows = self.model.score(module, self.machine).ops
+        rows = self.price(module, self.session).ops
         if all(row.seconds is None for row in rows):
             raise UsageError(f"--plan-objective time: the backend '{self.model.name}' says no times here")
         for row in rows:

@@ -14,13 +14,12 @@ from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import plan_uneq
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.compiler.core.options import CompileOptions
-from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.core.options import CompileKeywords, Options
 from npuc.compiler.distributed.heterogeneous import OPS_PER_MAC, check_unequal, unequal_plan
-from npuc.compiler.driver.compile import check_options
+from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import run_pipeline
 from npuc.compiler.driver.precision import precision_passes
-from npuc.compiler.driver.read import plain_defines, read_program
+from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import network_name, version
 from npuc.compiler.explain.plan import Choose, forward_function
 from npuc.compiler.report.heterogeneous import DeviceGroup, UnequalReport
@@ -32,7 +31,7 @@ from npuc.hardware.network import groups_of
 
 
 def explain_unequal(
-    source: Source, options: CompileOptions, machine: Hardware, choose: Choose | None = None
+    source: Source, keywords: CompileKeywords, machine: Hardware, choose: Choose | None = None
 ) -> UnequalReport:
     """
     The plan of a network for `devices` in the groups of a machine: all layers, or that one. Raises `NpucError`s.
@@ -41,25 +40,22 @@ def explain_unequal(
     multiply-accumulate as many operations (`compute.ops_per_mac`).
     """
     with without_cycle_collection():
-        return _explain_unequal(source, options, machine, choose)
+        return _explain_unequal(source, options_of(keywords), machine, choose)
 
 
-def _explain_unequal(
-    source: Source, options: CompileOptions, machine: Hardware, choose: Choose | None
-) -> UnequalReport:
-    check_options(options)
-    if (mesh := options.get("mesh")) is not None:
+def _explain_unequal(source: Source, options: Options, machine: Hardware, choose: Choose | None) -> UnequalReport:
+    if (mesh := options.mesh) is not None:
         raise UsageError(
             f"--mesh {mesh}: found network.groups, expected --devices N: unlike devices are shared in two sides each",
             hint="leave out --mesh, or network.groups",
         )
-    check_unequal(options.get("parallel") or "hypar", options.get("convention", "table2"))
+    check_unequal(options.strategy, options.convention)
     rows = machine.require("network.groups", backend="explain")
     assert isinstance(rows, list), "network.groups is read as a list"
-    fleet = fleet_of(groups_of(rows), options.get("devices", 1))
-    sources = SourceTexts({source.filename: source.text})
+    fleet = fleet_of(groups_of(rows), options.devices)
+    sources = texts_of(source)
     module = read_program(source, options, sources)
-    types = precision_passes(module, [], machine.get("precision", str), options, [])
+    types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
     run_pipeline(module, types, make_context(), sources)
     network, flows = network_for(forward_function(module, sources))
     step = step_of_network(
@@ -76,7 +72,7 @@ def _explain_unequal(
         npuc=version(),
         source=source.shown,
         network=network_name(module),
-        defines=plain_defines(options.get("defines")),
+        defines=dict(options.defines),
         groups=[
             DeviceGroup(devices=fleet.each, tflops=float(row["tflops"]), gb_per_s=float(row["gb_per_s"]))
             for row in rows

@@ -19,19 +19,19 @@ from npuc.backends.base import DEFAULT, get_backend
 from npuc.compiler.analysis.sharding.cost.terms import Pattern
 from npuc.compiler.analysis.sharding.graph.flows import Flows
 from npuc.compiler.analysis.sharding.graph.nodes import Network
-from npuc.compiler.analysis.sharding.reference.strategies import has_cuts, names_three_types
+from npuc.compiler.analysis.sharding.reference.strategies import has_cuts
 from npuc.compiler.analysis.sharding.search.explained import Explainer, Other, Part
 from npuc.compiler.analysis.sharding.search.planning import Planned, unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords, Options, names_three_types
 from npuc.compiler.core.verify import SourceTexts, error_at
 from npuc.compiler.distributed.plan import CUTS_SHOWN, TYPES_SHOWN, exact_number, movement
-from npuc.compiler.driver.compile import check_options
 from npuc.compiler.driver.lower import parallel_passes, without_loss
+from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import own_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.precision import precision_passes
-from npuc.compiler.driver.read import plain_defines, read_program
+from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.run import stamp_default_target
 from npuc.compiler.driver.score import machine_for, network_name, version
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
@@ -49,7 +49,7 @@ Choose = Callable[[Sequence[str]], int]
 """The number of the layer that is meant, of the names of all."""
 
 
-def explain_plan(source: Source, options: CompileOptions, choose: Choose | None = None) -> PlanReport:
+def explain_plan(source: Source, keywords: CompileKeywords, choose: Choose | None = None) -> PlanReport:
     """
     The plan of a network for `devices` by the strategy `parallel` under a `convention`: all layers, or that one.
 
@@ -57,24 +57,23 @@ def explain_plan(source: Source, options: CompileOptions, choose: Choose | None 
     adapts is said of a single layer, and of all where it is found exactly. Raises `NpucError`s.
     """
     with without_cycle_collection():
-        return _explain_plan(source, options, choose)
+        return _explain_plan(source, options_of(keywords), choose)
 
 
-def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None) -> PlanReport:
-    check_options(options)
-    if options.get("plan_objective") == "time":
+def _explain_plan(source: Source, options: Options, choose: Choose | None) -> PlanReport:
+    if options.plan_objective == "time":
         raise UsageError(
             "a plan for time is searched by npuc compile: explained are plans for bytes and for memory",
             hint="--plan-objective bytes",
         )
-    sources = SourceTexts({source.filename: source.text})
+    sources = texts_of(source)
     module = read_program(source, options, sources)
     machine = machine_for(get_backend(DEFAULT), options, lambda _: None, source.format)
-    stamp_default_target(module, options.get("hardware"), options.get("overrides"), options.get("precision"))
-    types = precision_passes(module, [], machine.get("precision", str), options, [])
+    stamp_default_target(module, options)
+    types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
     run_pipeline(module, types, make_context(), sources)
     func = forward_function(module, sources)
-    if options.get("inference"):
+    if options.inference:
         without_loss(module)
     width = float_bytes_of(module)
     network, flows, planned = _planned(func, width, options, machine, sources)
@@ -87,7 +86,7 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
         npuc=version(),
         source=source.shown,
         network=network_name(module),
-        defines=plain_defines(options.get("defines")),
+        defines=dict(options.defines),
         strategy=planned.strategy,
         convention=planned.convention,
         devices=prod(planned.sizes),
@@ -100,7 +99,7 @@ def _explain_plan(source: Source, options: CompileOptions, choose: Choose | None
 
 
 def _planned(
-    func: FuncOp, width: int | None, options: CompileOptions, machine: Hardware, sources: SourceTexts
+    func: FuncOp, width: int | None, options: Options, machine: Hardware, sources: SourceTexts
 ) -> tuple[Network, Flows, Planned]:
     """The plan that compiling with these options takes, by the pass that takes it. Raises what it raises."""
     (step,) = read_pipeline(",".join(parallel_passes(options, machine)), own_passes())

@@ -23,7 +23,7 @@ from npuc.backends.base import get_backend
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.mapping.systolic import MappedTime, mapped_time
-from npuc.compiler.core.options import CompileOptions, HardwareLike
+from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp
@@ -116,7 +116,7 @@ def run_crosscheck(
     rows: list[Row] = []
     name, width = "", 0
     for dataflow in dataflows:
-        options: CompileOptions = {
+        options: CompileKeywords = {
             "hardware": hardware,
             "overrides": {**(overrides or {}), "array.dataflow": dataflow},
             "defines": defines,

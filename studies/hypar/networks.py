@@ -12,10 +12,9 @@ from npuc.compiler.analysis.sharding.graph.flows import Flows
 from npuc.compiler.analysis.sharding.graph.nodes import Network as Nodes
 from npuc.compiler.analysis.sharding.search.planning import Planned, amounts_of, plan_network, terms_of, total_of
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import Convention, Strategy
-from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.core.options import Convention, Options, Strategy
 from npuc.compiler.distributed.plan import DIRECTIONS, ELEMENT_BYTES
-from npuc.compiler.driver.read import read_program
+from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends.source import open_source
@@ -46,7 +45,7 @@ class Network:
     @cached_property
     def _graph(self) -> tuple[Nodes, Flows]:
         source = open_source(self.source)
-        module = read_program(source, {}, SourceTexts({source.filename: source.text}), [])
+        module = read_program(source, Options(), texts_of(source))
         return network_for(the_function(module))
 
     @cached_property

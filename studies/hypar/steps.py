@@ -13,7 +13,7 @@ from fractions import Fraction
 from npuc.backends.base import get_backend
 from npuc.backends.communication import with_communication
 from npuc.compiler.core.errors import CapacityError, InternalError
-from npuc.compiler.core.options import CompileOptions, Convention, Strategy
+from npuc.compiler.core.options import CompileKeywords, Convention, Strategy
 from npuc.compiler.distributed.plan import plan_of_program
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.report import Report
@@ -58,7 +58,7 @@ class Step:
 def step_of(network: Network, strategy: Strategy, convention: Convention, devices: int) -> Step:
     """The step of a network under a strategy. Raises `NpucError`s but for tensors that cannot be cut evenly."""
     machine = machine_of(TREE, devices)
-    options: CompileOptions = {"hardware": machine.values}
+    options: CompileKeywords = {"hardware": machine.values}
     if devices > 1:
         options |= {"devices": devices, "parallel": strategy, "convention": convention}
     model = get_backend(BACKEND)

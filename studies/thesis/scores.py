@@ -18,10 +18,10 @@ from npuc.backends.roofline.options import NAME, read_options
 from npuc.backends.roofline.planning import Planner
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.compiler.core.options import CompileOptions
-from npuc.compiler.core.verify import SourceTexts
-from npuc.compiler.driver.read import read_program
-from npuc.compiler.driver.score import Request, lower_program
+from npuc.compiler.core.options import Options
+from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.score import lower_program
+from npuc.compiler.driver.session import Session
 from npuc.compiler.report import OpRow, Report
 from npuc.hardware import Hardware, load_hardware
 from npuc.studies.thesis.networks import BATCH, Network
@@ -134,11 +134,10 @@ def _module(network: Network, batch: int | None, keys: Mapping[str, object]) -> 
     """The forward program, as the backend takes it."""
     source = network.open()
     defines = {**dict(network.defines), **({} if batch is None else {BATCH: batch})}
-    options: CompileOptions = {"defines": defines}
-    sources = SourceTexts({source.filename: source.text})
+    options, sources = Options(defines=defines), texts_of(source)
     module = read_program(source, options, sources)
     machine = _machine(Point(network, CAPACITIES[-1]), keys)
-    lower_program(module, get_backend(NAME), machine, Request(source, options, sources, _ignore), [])
+    lower_program(module, Session(source, options, get_backend(NAME), machine, sources))
     return module
 
 
@@ -148,7 +147,3 @@ def _layers(module: ModuleOp, network: Network, keys: Mapping[str, object]) -> L
     rows = get_backend(NAME).score(module, machine).ops
     iteration = Planner(module).trace(read_options(machine).conventions).iteration
     return Layers(tuple(row for row in rows if row.phase != "update"), iteration)
-
-
-def _ignore(_: str) -> None:
-    return None

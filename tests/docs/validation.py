@@ -15,7 +15,7 @@ from statistics import median
 
 from npuc.backends.cycle.export import topology_files
 from npuc.compiler import compile_source
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.report import OpRow
 from npuc.frontends.source import open_source
@@ -137,7 +137,12 @@ def network(name: str) -> Network:
     others: list[OpRow] = []
     for model, overrides in MODELS.items():
         # The products one after another, as SCALE-Sim runs them.
-        options: CompileOptions = {"hardware": MACHINE, "defines": {"batch": 1}, "overrides": overrides, "opt_level": 0}
+        options: CompileKeywords = {
+            "hardware": MACHINE,
+            "defines": {"batch": 1},
+            "overrides": overrides,
+            "opt_level": 0,
+        }
         result = compile_program(open_source(f"samples:{name}"), ["cycle"], options)
         rows[model] = [row for row in result.reports[0].ops if row.kind == "matrix"]
         others = [row for row in result.reports[0].ops if row.kind != "matrix"]

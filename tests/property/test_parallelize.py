@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
+from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.check import random_data
 from npuc.compiler.driver.read import read_program
@@ -78,7 +79,7 @@ def test_any_plan_of_a_network_with_norms_losses_and_tables(
     text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int
 ) -> None:
     source = text_source(text, "dsl", "net.dsl")
-    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [])
+    module = read_program(source, Options(), SourceTexts({source.filename: source.text}), [])
     plan.draw(precisions(module))
     one = module.clone()
     differentiate(the_function(one))

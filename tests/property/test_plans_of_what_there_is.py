@@ -18,6 +18,7 @@ from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
 from npuc.compiler.analysis.sharding.search.movement import elements_of
 from npuc.compiler.analysis.sharding.search.planning import bytes_of
+from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.check import random_data
 from npuc.compiler.driver.lower import without_loss
@@ -170,5 +171,5 @@ def test_layers_that_are_frozen(module: ModuleOp, sizes: tuple[int, ...], plan: 
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
 def test_branches_without_a_loss(text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int) -> None:
     source = text_source(text, "dsl", "net.dsl")
-    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [])
+    module = read_program(source, Options(), SourceTexts({source.filename: source.text}), [])
     check_plan(module, sizes, plan, seed)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.programs.reported_costs import nest_price, pool_price, together_price
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import Compilation, compile_program
 from npuc.compiler.report import OpRow, Report
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -60,7 +60,7 @@ def machines(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def compiled(text: str, options: CompileOptions) -> Compilation:
+def compiled(text: str, options: CompileKeywords) -> Compilation:
     return compile_program(text_source(text, "dsl", "net.dsl"), ["cycle"], options)
 
 
@@ -83,7 +83,7 @@ def backward(report: Report) -> dict[str, list[OpRow]]:
 @settings(max_examples=8, deadline=None)
 @given(text=networks(), machine=machines(), objective=st.sampled_from(OBJECTIVES))
 def test_level_3_costs_no_more_than_any(text: str, machine: dict[str, Any], objective: str) -> None:
-    asked: CompileOptions = {"hardware": machine, "objective": objective}
+    asked: CompileKeywords = {"hardware": machine, "objective": objective}
     best = compiled(text, {**asked, "opt_level": 3}).reports[0]
     taken = backward(best)
     for level in (0, 1, 2):
@@ -148,7 +148,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "hardware", "objective"), CASES)
 def test_level_3_costs_no_more_than_any_on_samples(name: str, hardware: str, objective: str) -> None:
     defines, overrides = SAMPLES[name], CHIPS[hardware]
-    asked: CompileOptions = {
+    asked: CompileKeywords = {
         "hardware": hardware,
         "overrides": overrides,
         "objective": objective,

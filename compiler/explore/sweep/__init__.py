@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from typing_extensions import Unpack
 
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.sweep.axes import Vary
 from npuc.compiler.explore.sweep.points import SweepPoint
 from npuc.compiler.explore.sweep.sweep import Sweep
@@ -31,7 +31,7 @@ def sweep_file(
     vary: Vary,
     backend: str | list[str] | tuple[str, ...] | None = None,
     jobs: int = 1,
-    **options: Unpack[CompileOptions],
+    **options: Unpack[CompileKeywords],
 ) -> Iterator[SweepPoint]:
     """
     Score the program in a file at every combination of the values in `vary`, of which the last key varies fastest.
@@ -57,7 +57,7 @@ def sweep_source(
     vary: Vary,
     backend: str | list[str] | tuple[str, ...] | None = None,
     jobs: int = 1,
-    **options: Unpack[CompileOptions],
+    **options: Unpack[CompileKeywords],
 ) -> Iterator[SweepPoint]:
     """Score the program that a text holds at many points; everything else as `sweep_file`."""
     return Sweep(text_source(text, format, filename), vary, backend, options).points(jobs=jobs)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from npuc.backends.base import get_backend
 from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.core.errors import UsageError, did_you_mean, nearest
-from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileOptions
-from npuc.compiler.driver.compile import PLAN_OPTIONS, needs_devices
-from npuc.compiler.driver.mapping_file import asked_mapping, is_mapping_file
+from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords
+from npuc.compiler.driver.mapping_file import is_mapping_file
+from npuc.compiler.driver.options import PLAN_OPTIONS, needs_devices
 from npuc.compiler.explore.sweep.devices import FLAGS, check_shared, devices_of
 from npuc.compiler.explore.sweep.values import MOST_POINTS, read_values, too_many
 from npuc.frontends.source import Source
@@ -133,7 +133,7 @@ def read_vary(items: Sequence[str]) -> dict[str, str]:
     return result
 
 
-def make_grid(source: Source, vary: Vary, options: CompileOptions, backends: Sequence[str]) -> Grid:
+def make_grid(source: Source, vary: Vary, options: CompileKeywords, backends: Sequence[str]) -> Grid:
     """
     The points that `vary` means for a source, given the other options.
 
@@ -242,13 +242,13 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
         raise UsageError(f"--vary {key}: found {value}, expected the name of a preset or a file")
 
 
-def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -> None:
+def _check_unset(axis: Axis, options: CompileKeywords, backends: Sequence[str]) -> None:
     """Raise `UsageError` where an option says one value for what is varied."""
     match axis.place:
         case "hardware":
             said = f"--set {axis.target}" if axis.target in (options.get("overrides") or {}) else None
-            named = asked_mapping(options)
-            if axis.target == "maestro.mapping" and named is not None and not is_mapping_file(named):
+            named = options.get("mapping")
+            if axis.target == "maestro.mapping" and named is not None and not is_mapping_file(os.fspath(named)):
                 said = "--mapping"
         case "define":
             said = f"-D {axis.target}" if axis.target in (options.get("defines") or {}) else None
@@ -268,7 +268,7 @@ def _check_unset(axis: Axis, options: CompileOptions, backends: Sequence[str]) -
         raise UsageError(f"--vary {axis.key}: -p replaces the passes of -O", hint="leave out -p")
 
 
-def _check_options(axes: Sequence[Axis], options: CompileOptions) -> None:
+def _check_options(axes: Sequence[Axis], options: CompileKeywords) -> None:
     """Raise `UsageError` for a machine that cannot be read, or for how a step is shared that is not."""
     counts = next((axis.values for axis in axes if axis.target == "devices"), (devices_of(options),))
     several = max(counts) > 1
@@ -287,7 +287,7 @@ def _check_options(axes: Sequence[Axis], options: CompileOptions) -> None:
             load_hardware(machine, {**(options.get("overrides") or {}), **first}, precisions[0])
 
 
-def _check_defines(axes: Sequence[Axis], options: CompileOptions, parameters: Parameters) -> None:
+def _check_defines(axes: Sequence[Axis], options: CompileKeywords, parameters: Parameters) -> None:
     """Raise `UsageError` for values that a parameter of the network does not take."""
     varied = [axis for axis in axes if axis.place == "define"]
     first = {**(options.get("defines") or {}), **{axis.target: axis.values[0] for axis in varied}}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from npuc.compiler.core.options import objective_named
 from npuc.compiler.explore.sweep.axes import Axis, Grid
 from npuc.compiler.explore.sweep.devices import FLAGS
 from npuc.compiler.explore.sweep.points import SweepPoint
@@ -59,7 +60,7 @@ MEMORY = Quantity("memory", "peak memory", BYTE_UNITS)
 EDP = Quantity("edp", "energy x delay", _EDP_UNITS)
 SUMMED = (TRAFFIC, ENERGY, EDP)
 """What all devices of a point cost together; totals are of one."""
-BY_OBJECTIVE = {"time": TIME, "latency": TIME, "traffic": TRAFFIC, "energy": ENERGY, "edp": EDP}
+BY_OBJECTIVE = {"time": TIME, "traffic": TRAFFIC, "energy": ENERGY, "edp": EDP}
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _place(grid: Grid, point: int, axis: int) -> int:
 
 def compare(grid: Grid, points: Sequence[SweepPoint], objective: str) -> Comparison:
     """All points of a grid, compared by what is minimised."""
-    quantity, works = BY_OBJECTIVE[objective], _works(grid, points)
+    quantity, works = BY_OBJECTIVE[objective_named(objective)], _works(grid, points)
     known = {work for work in works if work is not None}
     unknown = any(p.totals is not None and work is None for p, work in zip(points, works, strict=True))
     by_mac = len(known) > 1 and 0 not in known and not unknown

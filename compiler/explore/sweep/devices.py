@@ -13,8 +13,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import CompileOptions, mesh_sizes
-from npuc.compiler.driver.compile import PLAN_OPTIONS, check_options
+from npuc.compiler.core.options import CompileKeywords, is_joint, mesh_sizes
+from npuc.compiler.driver.options import PLAN_OPTIONS, check_options
 from npuc.compiler.report import Report
 
 if TYPE_CHECKING:
@@ -55,19 +55,19 @@ def check_shared(target: str, value: object) -> None:
         check_options({"devices": 2, "plan_objective": str(value)})
 
 
-def devices_of(options: CompileOptions) -> int:
+def devices_of(options: CompileKeywords) -> int:
     """How many devices share a step."""
     mesh = options.get("mesh")
     return options.get("devices", 1) if mesh is None else prod(mesh_sizes(mesh))
 
 
-def shared(options: CompileOptions, *, strategies: bool) -> CompileOptions:
+def shared(options: CompileKeywords, *, strategies: bool) -> CompileKeywords:
     """The options of a point, without those that mean nothing there; whether `strategies` are varied."""
     kept = options.copy()
     if devices_of(options) == 1:
         for name in PLAN_OPTIONS:
             kept.pop(name, None)
-    elif strategies and not str(kept.get("parallel")).endswith("joint"):
+    elif strategies and not is_joint(str(kept.get("parallel"))):
         kept.pop("plan_objective", None)
     return kept
 

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, cast
 from npuc.backends.base import Backend, forecast, get_backend
 from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.compiler.core.options import CompileOptions
-from npuc.compiler.core.verify import SourceTexts
+from npuc.compiler.core.options import CompileKeywords, Options
 from npuc.compiler.driver.compile import lowering_options, read_for
-from npuc.compiler.driver.read import read_program
-from npuc.compiler.driver.score import Request, full_totals, lower_program, machine_for, score_lowered, score_on_many
+from npuc.compiler.driver.options import fields_of
+from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.score import full_totals, lower_program, machine_for, score_lowered, score_on_many
+from npuc.compiler.driver.session import Session
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared
 from npuc.compiler.report import Report, Totals
@@ -98,7 +99,7 @@ class Points:
     source: Source
     grid: Grid
     backend: str
-    options: CompileOptions
+    options: CompileKeywords
     _programs: dict[tuple[object, ...], _Program] = field(default_factory=dict[tuple[object, ...], _Program])
     _backends: dict[str, Backend] = field(default_factory=dict[str, Backend])
     _single: dict[str, SweepPoint] = field(default_factory=dict[str, SweepPoint])
@@ -129,7 +130,7 @@ class Points:
         values = self.grid.values(index)
         return {axis.target: values[axis.key] for axis in self.grid.axes if axis.place == "option"}
 
-    def options_of(self, index: int) -> CompileOptions:
+    def options_of(self, index: int) -> Options:
         """The options of a point."""
         values = self.grid.values(index)
         overrides: dict[str, object] = dict(self.options.get("overrides") or {})
@@ -139,9 +140,9 @@ class Points:
                 (overrides if axis.place == "hardware" else defines)[axis.target] = values[axis.key]
         chosen = self._chosen(index)
         chosen.pop("backend", None)
-        own = cast("CompileOptions", chosen)
-        options: CompileOptions = {**self.options, **own, "overrides": overrides, "defines": defines}
-        return shared(options, strategies="parallel" in chosen)
+        own = cast("CompileKeywords", chosen)
+        options: CompileKeywords = {**self.options, **own, "overrides": overrides, "defines": defines}
+        return Options(**fields_of(shared(options, strategies="parallel" in chosen)))
 
     def _score_run(self, indices: range) -> Iterator[SweepPoint]:
         """Points that differ in the machine alone."""
@@ -168,13 +169,12 @@ class Points:
                 options = self.options_of(index)
                 machine = machine_for(model, options, messages.add, self.source.format)
                 program = self._program(machine, options, index)
-                request = self._request(options, messages)
-                module, warnings = program.module.clone(), list(program.remarks)
-                lowered = lower_program(module, model, machine, request, warnings)
+                module, session = program.module.clone(), self._session(options, model, machine, program, messages)
+                lowered = lower_program(module, session)
                 if (remark := forecast(model, module, machine)) is not None:
                     messages.add(remark)
                 report = score_lowered(module, model, machine)
-                return self._point(index, report, lowered, module, (*messages, *_warned(warnings, report)))
+                return self._point(index, report, lowered, module, (*messages, *_warned(session.warnings, report)))
         except NpucError as error:
             return self._failed(index, error, messages)
 
@@ -195,19 +195,19 @@ class Points:
             with without_cycle_collection():
                 options = self.options_of(indices.start)
                 program = self._program(machines[0], options, indices.start)
-                request = self._request(options, messages)
-                module, warnings = program.module.clone(), list(program.remarks)
-                lowered = lower_program(module, model, machines[0], request, warnings)
+                session = self._session(options, model, machines[0], program, messages)
+                module = program.module.clone()
+                lowered = lower_program(module, session)
         except NpucError as error:
             yield from (self._failed(index, error, messages) for index in indices)
             return
         for index, found in zip(indices, score_on_many(module, model, machines), strict=True):
             if isinstance(found, Report):
-                yield self._point(index, found, lowered, module, (*messages, *_warned(warnings, found)))
+                yield self._point(index, found, lowered, module, (*messages, *_warned(session.warnings, found)))
             else:
                 yield self._failed(index, found, messages)
 
-    def _program(self, machine: Hardware, options: CompileOptions, index: int) -> _Program:
+    def _program(self, machine: Hardware, options: Options, index: int) -> _Program:
         """The program of a point, from those that are kept."""
         values = self.grid.values(index)
         varied = (repr(values[axis.key]) for axis in self.grid.axes if axis.place == "define")
@@ -215,23 +215,26 @@ class Points:
         program = self._programs.pop(key, None)
         if program is None:
             remarks: list[str] = []
-            sources = SourceTexts({self.source.filename: self.source.text})
-            program = _Program(read_for([machine], self.source, options, sources, remarks), remarks)
+            program = _Program(read_for([machine], self.source, options, texts_of(self.source), remarks), remarks)
         while len(self._programs) >= PROGRAMS_KEPT:
             self._programs.pop(next(iter(self._programs)))
         self._programs[key] = program
         return program
 
-    def _request(self, options: CompileOptions, messages: _Said) -> Request:
-        texts = SourceTexts({self.source.filename: self.source.text})
-        return Request(self.source, lowering_options(self.source, options), texts, messages.add)
+    def _session(
+        self, options: Options, model: Backend, machine: Hardware, program: _Program, messages: _Said
+    ) -> Session:
+        """The compilation of a point, whose warnings begin with those of its reader."""
+        source, remarks = self.source, list(program.remarks)
+        left = lowering_options(source, options)
+        return Session(source, left, model, machine, texts_of(source), messages.add, remarks)
 
     def _is_lowered_for_machines(self, index: int, machines: Iterable[Hardware]) -> bool:
         """
         Whether what is lowered depends on the machine: types where machines have others, plans for time, and the memory
         that it takes.
         """
-        if self.options_of(index).get("plan_objective") == "time":
+        if self.options_of(index).plan_objective == "time":
             return True
         machines = list(machines)
         limited = any(machine.get("dram.capacity_mib", float) is not None for machine in machines)
@@ -260,9 +263,8 @@ class Points:
         if not any(axis.place == "define" for axis in self.grid.axes):
             return False
         if self._right is None:
-            sources = SourceTexts({self.source.filename: self.source.text})
             try:
-                read_program(self.source, self.options, sources)
+                read_program(self.source, Options(**fields_of(self.options)), texts_of(self.source))
                 self._right = True
             except SourceError:
                 self._right = False

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from npuc.backends.base import get_backend
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import CompileOptions
-from npuc.compiler.driver.compile import check_options
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.options import check_options
 from npuc.compiler.driver.score import backend_for, machine_for, version
 from npuc.compiler.explore.sweep.axes import Grid, Vary, make_grid, read_parameters
 from npuc.compiler.explore.sweep.compare import Comparison, compare
@@ -32,7 +33,7 @@ class Sweep:
         source: Source,
         vary: Vary,
         backend: str | Sequence[str] | None,
-        options: CompileOptions,
+        options: CompileKeywords,
     ):
         backends = [backend] if isinstance(backend, str) else list(backend or [])
         check_options(_of_some_point({**options, "objective": options.get("objective") or "time"}, vary))
@@ -43,7 +44,7 @@ class Sweep:
         for name in backends:
             get_backend(name)
         self.source = source
-        self.options: CompileOptions = options.copy()
+        self.options: CompileKeywords = options.copy()
         self.grid: Grid = make_grid(source, vary, options, backends)
         if self.options.get("objective") is None:
             self.options["objective"] = "time"
@@ -61,7 +62,7 @@ class Sweep:
         """The source and what scores it, as far as that is the same at all points."""
         varied = {axis.target for axis in self.grid.axes if axis.place == "option"}
         options, backend = self._points.options_of(0), self._points.backend_of(0)
-        chosen: CompileOptions = {**options, "overrides": self.options.get("overrides")}
+        chosen = replace(options, overrides=self.options.get("overrides") or {})
         machine = machine_for(backend, chosen, _ignore, self.source.format)
         parts = [] if varied & {"hardware", "backend"} else [f"on {machine.name}"]
         parts += [] if "backend" in varied else [f"backend {self.backend}"]
@@ -119,7 +120,7 @@ def _text(path: str) -> str:
         return ""
 
 
-def _of_some_point(options: CompileOptions, vary: Vary) -> CompileOptions:
+def _of_some_point(options: CompileKeywords, vary: Vary) -> CompileKeywords:
     """The options, of two devices where their number is varied."""
     return {**options, "devices": 2} if "devices" in vary and options.get("mesh") is None else options
 

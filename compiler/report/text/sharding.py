@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from npuc.compiler.core.options import is_joint
 from npuc.compiler.report.parallel import Parallel, ParallelLevel
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.verdict import bytes_unit, is_training, time_text
@@ -116,7 +117,7 @@ def bound_text(total: Fraction, bound: Fraction, strategy: str, convention: str)
     types = "types dp and mp" if strategy in ("dp", "mp", "owt") else "these types"
     if total <= bound:
         even = " of channels" if convention == "physical" and strategy in ("mp", "owt", "hypar") else ""
-        kind = f" whose cuts{even} go even" if even or strategy.endswith("joint") else ""
+        kind = f" whose cuts{even} go even" if even or is_joint(strategy) else ""
         return f": no plan of {types}{kind} moves fewer elements"
     if not bound:
         return "; no more than 0 is proved to be needed"

@@ -29,7 +29,7 @@ from npuc.compiler.analysis.sharding.cost.times import TIMES, Times, key_of, tim
 from npuc.compiler.analysis.sharding.graph.flows import Flows, flows_of
 from npuc.compiler.analysis.sharding.graph.nodes import Network, network_of
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
-from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts, is_joint
+from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
 from npuc.compiler.analysis.sharding.search.goals import patterns_for_time
 from npuc.compiler.analysis.sharding.search.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
 from npuc.compiler.core.options import (
@@ -39,6 +39,7 @@ from npuc.compiler.core.options import (
     Convention,
     PlanObjective,
     Strategy,
+    is_joint,
     mesh_sizes,
 )
 from npuc.compiler.transforms.autodiff import differentiate

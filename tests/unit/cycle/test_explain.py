@@ -12,7 +12,7 @@ from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.machine.overlap import OVERLAPS
 from npuc.compiler.analysis.timing.timeline import STATES
 from npuc.compiler.cli import run_command
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.report import OpRow
 from npuc.frontends.source import open_source
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def explained(**overrides: object) -> list[tuple[OpRow, Explanation]]:
     """All rows of the network, one product after another, explained."""
-    options: CompileOptions = {"overrides": {**TINY, **overrides}, "opt_level": 0}
+    options: CompileKeywords = {"overrides": {**TINY, **overrides}, "opt_level": 0}
     result = compile_program(open_source("net.dsl"), ["cycle"], options)
     module = result.modules[0]
     machine = machine_of(module)
@@ -241,7 +241,7 @@ def test_scalesim_has_products_and_no_schedule(folder: Path, capsys: pytest.Capt
 @pytest.mark.parametrize("mode", ["zip", "fused"])
 def test_contractions_that_run_together(folder: Path, mode: str) -> None:
     """In turn: all products and schedules, what is held once, no picture; fused: a nest like others."""
-    options: CompileOptions = {"hardware": "igo-large", "pipeline": f"autodiff,lower-to-npu,interleave{{mode={mode}}}"}
+    options: CompileKeywords = {"hardware": "igo-large", "pipeline": f"autodiff,lower-to-npu,interleave{{mode={mode}}}"}
     result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options, lambda _: None)
     module, machine = result.modules[0], machine_of(result.modules[0])
     ops = priced_operations(module)
@@ -260,7 +260,7 @@ def test_contractions_that_run_together(folder: Path, mode: str) -> None:
 def test_work_on_finished_blocks(folder: Path) -> None:
     """The product's loops end with the work, its picture with its own time; the work does not run by itself."""
     passes = "autodiff,lower-to-npu,schedule,fuse-vector"
-    options: CompileOptions = {"hardware": "igo-large", "pipeline": passes}
+    options: CompileKeywords = {"hardware": "igo-large", "pipeline": passes}
     result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options, lambda _: None)
     module, machine, rows = result.modules[0], machine_of(result.modules[0]), result.reports[0].ops
     ops = priced_operations(module)

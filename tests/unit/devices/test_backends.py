@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from npuc.compiler import compile_file, compile_source
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.sweep import sweep_file
 from npuc.compiler.report import Report
 
@@ -146,10 +146,10 @@ def test_energy_without_that_of_the_network_is_said_to_be_so() -> None:
 def test_a_sweep_counts_the_time_on_the_network(backend: str) -> None:
     """Also where a backend scores many machines together, which has no rows."""
     passes = "parallelize{devices=4}" + (",autodiff,lower-to-npu,schedule" if backend == "cycle" else "")
-    options: CompileOptions = {"defines": {"batch": 16}, "pipeline": passes, "overrides": PAIRS}
+    options: CompileKeywords = {"defines": {"batch": 16}, "pipeline": passes, "overrides": PAIRS}
     swept = sweep_file(LENET, vary={"memory.spm_kib": [2048, 4096]}, backend=backend, jobs=1, **options)
     for point, size in zip(swept, (2048, 4096), strict=True):
-        own: CompileOptions = {**options, "overrides": {**PAIRS, "memory.spm_kib": size}}
+        own: CompileKeywords = {**options, "overrides": {**PAIRS, "memory.spm_kib": size}}
         assert point.totals == compile_file(LENET, backend=backend, **own).totals
         assert point.totals is not None
         assert (point.totals.seconds_by_kind["comm"] or 0) > 0

@@ -7,6 +7,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.check import random_data
 from npuc.compiler.driver.read import read_program
@@ -39,9 +40,7 @@ network tables(batch=8) {
 
 def read(text: str, **options: int) -> ModuleOp:
     source = text_source(text, "dsl", "net.dsl") if "\n" in text else open_source(text)
-    return read_program(
-        source, {"defines": options}, SourceTexts({source.filename: source.text}), [], split_depthwise=False
-    )
+    return read_program(source, Options(defines=options), SourceTexts({source.filename: source.text}), [])
 
 
 def parallel(module: ModuleOp, devices: int, strategy: str = "dp") -> ModuleOp:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from npuc.compiler import CapacityError, NpucError, SourceError, UsageError, compile_file, compile_source
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import compile_program
 from npuc.frontends.source import text_source
 
@@ -132,26 +132,26 @@ def test_print_after_needs_a_pass_of_the_pipeline(mlp: str, outside: Path) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (CompileOptions(opt_level=4), "unknown optimisation level 4"),
-        (CompileOptions(mapping="kcp_w"), "unknown mapping 'kcp_w'"),
-        (CompileOptions(devices=3), "--devices 3: expected a power of two"),
-        (CompileOptions(devices=1 << 20), "--devices 1,048,576: expected up to 4,096"),
-        (CompileOptions(parallel="dq", devices=2), "unknown strategy of parallelism 'dq'"),
-        (CompileOptions(parallel="dp"), "--parallel dp needs --devices N"),
-        (CompileOptions(convention="physical"), "--convention physical needs --devices N"),
-        (CompileOptions(plan_objective="memory"), "--plan-objective memory needs --devices N"),
-        (CompileOptions(zero=True), "--zero needs --devices N"),
-        (CompileOptions(exact_plan=True), "--exact-plan needs --devices N"),
-        (CompileOptions(devices=2, pipeline="autodiff"), "--devices has no meaning beside -p"),
-        (CompileOptions(convention="other"), "unknown convention"),
-        (CompileOptions(objective="joy"), "unknown objective"),
-        (CompileOptions(hardware="igo-larg"), "unknown hardware"),
-        (CompileOptions(overrides={"array.rwos": 3}), "unknown key"),
-        (CompileOptions(defines={"bach": 3}), "bach"),
-        (CompileOptions(pipeline="nothing"), "unknown pass"),
+        (CompileKeywords(opt_level=4), "unknown optimisation level 4"),
+        (CompileKeywords(mapping="kcp_w"), "unknown mapping 'kcp_w'"),
+        (CompileKeywords(devices=3), "--devices 3: expected a power of two"),
+        (CompileKeywords(devices=1 << 20), "--devices 1,048,576: expected up to 4,096"),
+        (CompileKeywords(parallel="dq", devices=2), "unknown strategy of parallelism 'dq'"),
+        (CompileKeywords(parallel="dp"), "--parallel dp needs --devices N"),
+        (CompileKeywords(convention="physical"), "--convention physical needs --devices N"),
+        (CompileKeywords(plan_objective="memory"), "--plan-objective memory needs --devices N"),
+        (CompileKeywords(zero=True), "--zero needs --devices N"),
+        (CompileKeywords(exact_plan=True), "--exact-plan needs --devices N"),
+        (CompileKeywords(devices=2, pipeline="autodiff"), "--devices has no meaning beside -p"),
+        (CompileKeywords(convention="other"), "unknown convention"),
+        (CompileKeywords(objective="joy"), "unknown objective"),
+        (CompileKeywords(hardware="igo-larg"), "unknown hardware"),
+        (CompileKeywords(overrides={"array.rwos": 3}), "unknown key"),
+        (CompileKeywords(defines={"bach": 3}), "bach"),
+        (CompileKeywords(pipeline="nothing"), "unknown pass"),
     ],
 )
-def test_wrong_choices_are_wrong_usage(mlp: str, outside: Path, options: CompileOptions, message: str) -> None:
+def test_wrong_choices_are_wrong_usage(mlp: str, outside: Path, options: CompileKeywords, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         compile_source(mlp, backend="tick", **options)
 

@@ -8,7 +8,7 @@ from typing_extensions import Unpack
 from npuc.compiler import Report, compile_source
 from npuc.compiler.analysis.mapping.named.templates import TEMPLATES, Template
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 
 NETWORK = """network net(batch=2) {
   input x: f32[batch, 4, 8, 8]
@@ -36,8 +36,8 @@ def mapping_file(*names: str, k: int = 8, more: str = "") -> str:
     return "Network net {\n" + more + "".join(LAYER.format(name=name, k=k) for name in names) + "}\n"
 
 
-def score(text: str, format: str = "m", **options: Unpack[CompileOptions]) -> Report:
-    own: CompileOptions = {"hardware": MACHINE, **options}
+def score(text: str, format: str = "m", **options: Unpack[CompileKeywords]) -> Report:
+    own: CompileKeywords = {"hardware": MACHINE, **options}
     return compile_source(text, format, f"net.{format}", backend="maestro", **own)
 
 

@@ -13,7 +13,7 @@ from npuc.backends.maestro import evaluate
 from npuc.backends.maestro.machine import OFFCHIP_BW, array_of, mapped_machine
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, contraction_of_statement
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.explore.mapping.best import Objective
 from npuc.compiler.explore.mapping.result import Settings
@@ -57,7 +57,7 @@ def test_presets_have_their_published_sizes(name: str) -> None:
 
 
 def best_mappings(network: str, preset: str, objective: Objective) -> Iterator[tuple[ContractOp, Clusters]]:
-    keys: CompileOptions = {"hardware": preset}
+    keys: CompileKeywords = {"hardware": preset}
     module, hardware = lowered_module(open_source(network), get_backend("maestro"), keys, lambda text: None, [])
     settings = Settings(objective, "random", 60, 0, 2, 1, "divisors")
     found = Search(module, hardware, settings)
@@ -162,7 +162,7 @@ def test_a_bandwidth_that_is_not_whole_lies_between_its_neighbours(mode: str) ->
 
 @pytest.mark.parametrize(("mode", "elements"), [("exact", 4), ("parity", 1)])
 def test_mode_parity_counts_an_element_for_a_partial_sum(mode: str, elements: int) -> None:
-    keys: CompileOptions = {"hardware": "nvdla", "overrides": {"maestro.mode": mode}}
+    keys: CompileKeywords = {"hardware": "nvdla", "overrides": {"maestro.mode": mode}}
     module, hardware = lowered_module(open_source("samples:lenet"), get_backend("maestro"), keys, lambda text: None, [])
     ops = [op for op in module.walk() if isinstance(op, ContractOp)]
     assert ops

@@ -12,7 +12,7 @@ from npuc.compiler.analysis.sharding.graph.nodes import Network
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.movement import search_all
 from npuc.compiler.analysis.sharding.search.planning import plan_network, terms_of
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.report import Report
 from npuc.compiler.transforms.parallelize import network_for
@@ -34,8 +34,8 @@ def planned_from(text: str) -> tuple[Network, Flows]:
     return network_for(the_function(read_source(text, defines={})))
 
 
-def compiled(**more: Unpack[CompileOptions]) -> Report:
-    options: CompileOptions = {"hardware": "hypar16", "devices": 4, "opt_level": 0, **more}
+def compiled(**more: Unpack[CompileKeywords]) -> Report:
+    options: CompileKeywords = {"hardware": "hypar16", "devices": 4, "opt_level": 0, **more}
     return compile_source(MLP, **options)
 
 
@@ -62,7 +62,7 @@ def test_the_report_says_which_channels_are_cut(strategy: str) -> None:
 
 
 def test_where_nothing_is_left_open_nothing_is_said() -> None:
-    options: list[CompileOptions] = [
+    options: list[CompileKeywords] = [
         {"parallel": "joint"},
         {"parallel": "joint", "convention": "published"},
         {"parallel": "accpar-joint", "convention": "physical"},

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from npuc.compiler import UsageError, compile_file
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explain.plan import explain_plan
 from npuc.compiler.report import Parallel
 from npuc.frontends.source import open_source
@@ -49,7 +49,7 @@ def test_the_bound_of_another_strategy_is_that_of_the_exact_plan() -> None:
 
 def test_what_is_explained_is_the_exact_plan() -> None:
     exact, _ = planned("joint", exact=True)
-    options: CompileOptions = {
+    options: CompileKeywords = {
         "devices": 8,
         "parallel": "joint",
         "defines": SMALL,

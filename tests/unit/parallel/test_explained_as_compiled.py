@@ -5,7 +5,7 @@ from typing_extensions import Unpack
 
 from npuc.compiler import compile_source
 from npuc.compiler.core.errors import CapacityError
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explain.plan import explain_plan
 from npuc.compiler.report import Report
 from npuc.frontends.source import text_source
@@ -15,11 +15,11 @@ UNEVEN = NET.replace("c = relu(linear(b, 1024))", "c = relu(linear(b, 1020)) + r
 """1,020 divides among 4 devices, not among 8."""
 
 
-def compiled(text: str, **options: Unpack[CompileOptions]) -> Report:
+def compiled(text: str, **options: Unpack[CompileKeywords]) -> Report:
     return compile_source(text, **{"opt_level": 0, **options})
 
 
-def check_explained(text: str, report: Report, **options: Unpack[CompileOptions]) -> None:
+def check_explained(text: str, report: Report, **options: Unpack[CompileKeywords]) -> None:
     """That the plan of a report is explained."""
     plan = report.parallel
     assert plan is not None
@@ -34,19 +34,19 @@ def check_explained(text: str, report: Report, **options: Unpack[CompileOptions]
 @pytest.mark.parametrize("zero", [False, True])
 @pytest.mark.parametrize("strategy", ["hypar", "joint", "dp"])
 def test_explained_as_compiled(strategy: str, zero: bool) -> None:
-    options: CompileOptions = {"devices": 4, "parallel": strategy, "convention": "physical", "zero": zero}
+    options: CompileKeywords = {"devices": 4, "parallel": strategy, "convention": "physical", "zero": zero}
     check_explained(UNEVEN, compiled(UNEVEN, **options), **options)
 
 
 def test_a_joint_plan_takes_only_what_goes_even() -> None:
-    options: CompileOptions = {"devices": 8, "parallel": "joint"}
+    options: CompileKeywords = {"devices": 8, "parallel": "joint"}
     report = compiled(UNEVEN, **options)
     check_explained(UNEVEN, report, **options)
 
 
 def test_what_is_not_compiled_is_not_explained() -> None:
     """The same message, the same exit status, of a plan whose cuts do not go even."""
-    options: CompileOptions = {"devices": 8, "parallel": "hypar"}
+    options: CompileKeywords = {"devices": 8, "parallel": "hypar"}
     with pytest.raises(CapacityError) as by_compile:
         compiled(UNEVEN, **options)
     with pytest.raises(CapacityError) as by_explain:
@@ -56,7 +56,7 @@ def test_what_is_not_compiled_is_not_explained() -> None:
 
 
 def test_a_plan_within_the_memory_of_a_device() -> None:
-    options: CompileOptions = {
+    options: CompileKeywords = {
         "devices": 4,
         "parallel": "joint",
         "convention": "physical",
@@ -73,5 +73,5 @@ def test_a_plan_within_the_memory_of_a_device() -> None:
 
 
 def test_a_plan_for_the_least_memory() -> None:
-    options: CompileOptions = {"devices": 4, "parallel": "joint", "plan_objective": "memory"}
+    options: CompileKeywords = {"devices": 4, "parallel": "joint", "plan_objective": "memory"}
     check_explained(NET, compiled(NET, **options), **options)

@@ -7,7 +7,7 @@ from typing_extensions import Unpack
 
 from npuc.compiler import compile_source
 from npuc.compiler.core.errors import CapacityError, UsageError
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.report import Report
 
 NET = """
@@ -25,9 +25,9 @@ network net(batch=16) {
 MIB = 1 << 20
 
 
-def compiled(capacity: float | None = None, **more: Unpack[CompileOptions]) -> Report:
+def compiled(capacity: float | None = None, **more: Unpack[CompileKeywords]) -> Report:
     overrides = {} if capacity is None else {"dram.capacity_mib": capacity}
-    options: CompileOptions = {"hardware": "hypar16", "overrides": overrides, "devices": 4, "opt_level": 0, **more}
+    options: CompileKeywords = {"hardware": "hypar16", "overrides": overrides, "devices": 4, "opt_level": 0, **more}
     return compile_source(NET, **options)
 
 
@@ -42,7 +42,7 @@ def moved(report: Report) -> int:
 
 
 def test_less_memory_takes_more_movement_and_is_kept() -> None:
-    options: CompileOptions = {"parallel": "joint", "convention": "physical", "defines": {"batch": 1024}}
+    options: CompileKeywords = {"parallel": "joint", "convention": "physical", "defines": {"batch": 1024}}
     free = compiled(**options)
     tight = compiled(peak(free) - 3, **options)
     assert peak(tight) < peak(free) - 3
@@ -52,8 +52,8 @@ def test_less_memory_takes_more_movement_and_is_kept() -> None:
 @pytest.mark.parametrize("batch", [512, 2048])
 def test_what_fits_with_the_plan_for_memory_fits_with_that_for_movement(batch: int) -> None:
     """A layer that is split along its output reads its input whole: its peak is well above what it keeps."""
-    options: CompileOptions = {"parallel": "joint", "convention": "physical", "defines": {"batch": batch}}
-    keeping: CompileOptions = {**options, "plan_objective": "memory"}
+    options: CompileKeywords = {"parallel": "joint", "convention": "physical", "defines": {"batch": batch}}
+    keeping: CompileKeywords = {**options, "plan_objective": "memory"}
     free, least = compiled(**options), compiled(**keeping)
     assert peak(least) < peak(free)
     for limit in (peak(free) - 0.1, peak(least)):

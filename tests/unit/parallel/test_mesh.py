@@ -7,7 +7,7 @@ import pytest
 
 from npuc.compiler import compile_source, run_source
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 
 NET = """
 network net(batch=12) {
@@ -31,7 +31,7 @@ def traffic(text: str, pipeline: str) -> Any:
 @pytest.mark.parametrize("mesh", ["3", "6", "3x2", "2x3", "4x3", "2x2x3"])
 @pytest.mark.parametrize("strategy", ["dp", "mp", "hypar", "joint", "accpar-joint"])
 def test_devices_compute_what_one_does_and_move_what_is_said(mesh: str, strategy: str) -> None:
-    options: CompileOptions = {
+    options: CompileKeywords = {
         "hardware": "igo-large",
         "mesh": mesh,
         "parallel": strategy,
@@ -81,7 +81,7 @@ def test_time_is_planned_on_a_mesh() -> None:
         ({"mesh": "3x2", "pipeline": "autodiff"}, "no meaning beside -p"),
     ],
 )
-def test_wrong_meshes_are_said(options: CompileOptions, message: str) -> None:
+def test_wrong_meshes_are_said(options: CompileKeywords, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         compile_source(NET, **{"hardware": "igo-large", **options})
 

@@ -29,6 +29,7 @@ from npuc.compiler.analysis.sharding.search.goals import fastest, sequences, sma
 from npuc.compiler.analysis.sharding.search.movement import pattern, ways_of
 from npuc.compiler.analysis.sharding.search.planning import Goal, plan_network, terms_of
 from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.execute import the_function
@@ -90,7 +91,7 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
     text: str, sizes: tuple[int, ...], data: st.DataObject
 ) -> None:
     source = text_source(text, "dsl", "net.dsl")
-    module = read_program(source, {}, SourceTexts({source.filename: source.text}), [])
+    module = read_program(source, Options(), SourceTexts({source.filename: source.text}), [])
     data.draw(precisions(module))
     width = data.draw(st.sampled_from((4, None)))
     times = Times(data.draw(networks_of(sizes)), width, ())
@@ -333,7 +334,7 @@ func.func @net(%x: tensor<4x4xf32> {{train.input = "x"}}, %w: tensor<4x4xf32> {{
 
     source = text_source(program, "mlir", "net.mlir")
     sources = SourceTexts({source.filename: source.text})
-    module = read_program(source, {}, sources, [])
+    module = read_program(source, Options(), sources, [])
     passes = read_pipeline("parallelize{strategy=joint devices=2 objective=time}", own_passes())
     with pytest.raises((SourceError, UsageError), match=message):
         run_pipeline(module, passes, make_context(), sources, verify_each=False, observe=None)

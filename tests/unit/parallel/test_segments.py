@@ -16,6 +16,7 @@ from npuc.compiler.analysis.sharding.graph.segments import with_segments
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.check import random_data
 from npuc.compiler.driver.read import read_program
@@ -56,7 +57,7 @@ MESHES = ((2,), (3,), (4,))
 def program_of(name: str) -> ModuleOp:
     """A forward program."""
     source = text_source(TEMPLATE.format(layer=LAYERS[name]), "dsl", "net.dsl")
-    return read_program(source, {}, SourceTexts({source.filename: source.text}), [])
+    return read_program(source, Options(), SourceTexts({source.filename: source.text}), [])
 
 
 def values(run: Run) -> dict[str, Array]:

@@ -8,10 +8,10 @@ from typing_extensions import Unpack
 
 from npuc.compiler import UsageError, compile_source, run_source
 from npuc.compiler.cli import run_command
-from npuc.compiler.core.options import CompileOptions, HardwareLike
+from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.check import check_program
 from npuc.compiler.driver.precision import precision_passes
-from npuc.compiler.driver.run import lowered_program
+from npuc.compiler.driver.run import lowered_program, run_options
 from npuc.compiler.explore.sweep import sweep_source
 from npuc.frontends.source import text_source
 from npuc.hardware import load_hardware, preset_names
@@ -29,7 +29,7 @@ TABLE = "layer,M,N,K\nfc,8,8,8\n"
 WIDTH = "memory.element_bytes"
 
 
-def moved(text: str = NET, **options: Unpack[CompileOptions]) -> int:
+def moved(text: str = NET, **options: Unpack[CompileKeywords]) -> int:
     """Bytes that the forward product of the first layer moves."""
     report = compile_source(text, backend="cycle", **options)
     row = next(row for row in report.ops if row.name == "h.linear" and row.phase == "forward" and row.kind == "matrix")
@@ -198,12 +198,12 @@ def test_a_sweep_varies_it() -> None:
 def test_a_machine_leaves_what_is_lowered_too_far_as_it_is() -> None:
     target = "set-target{rows=4 cols=4 spm_bytes=4096 clock_mhz=1000 gb_per_s=4 lanes=8}"
     source = text_source(NET, "dsl", "<string>")
-    module = lowered_program(source, {"pipeline": f"{target},autodiff,lower-to-npu,schedule,lower-tiles"})
+    module = lowered_program(source, run_options({"pipeline": f"{target},autodiff,lower-to-npu,schedule,lower-tiles"}))
     warnings: list[str] = []
-    assert precision_passes(module, [], "bf16", {}, warnings) == []
+    assert precision_passes(module, [], "bf16", None, warnings) == []
     (warning,) = warnings
     assert "whose types stay as written: not bf16, the hardware's precision" in warning
-    assert len(precision_passes(module, [], "bf16", {"precision": "bf16"}, warnings)) == 1
+    assert len(precision_passes(module, [], "bf16", "bf16", warnings)) == 1
 
 
 @pytest.mark.parametrize("devices", [2, 4])

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler import SourceError
+from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.check import check_program
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline, write_pipeline
@@ -51,7 +52,7 @@ network net(batch=2) {
 def read(text: str, passes: str = "", format: str = "dsl") -> ModuleOp:
     source = text_source(text, format, "<string>")
     sources = SourceTexts({source.filename: source.text})
-    module = read_program(source, {"inference": "loss " not in text}, sources)
+    module = read_program(source, Options(inference="loss " not in text), sources)
     run_pipeline(module, read_pipeline(passes, available_passes()), make_context(), sources)
     module.verify()
     return module

@@ -3,6 +3,7 @@
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.check import check_program
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
@@ -35,7 +36,7 @@ def step(text: str, *passes: str) -> ModuleOp:
     """The training step of a network in mixed precision."""
     source = text_source(text, "dsl", "<string>")
     sources = SourceTexts({source.filename: source.text})
-    module = read_program(source, {}, sources)
+    module = read_program(source, Options(), sources)
     names = ",".join(["set-precision{to=mixed}", *passes, "autodiff"])
     run_pipeline(module, read_pipeline(names, available_passes()), make_context(), sources)
     module.verify()

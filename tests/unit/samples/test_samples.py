@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 from xdsl.dialects.builtin import IntegerType
 
 from npuc.compiler.core.errors import SourceError
-from npuc.compiler.driver.run import RunOptions, lowered_program, run_file
+from npuc.compiler.driver.run import RunKeywords, lowered_program, run_file, run_options
 from npuc.compiler.interpreter.execute import Run, argument_type, the_function
 from npuc.compiler.layers.base import Array
 from npuc.dialects.npu import ContractOp
@@ -112,9 +112,9 @@ def data(name: str, defines: dict[str, Value]) -> dict[str, Array]:
     return found
 
 
-def run(name: str, sizes: dict[str, Value], **options: Unpack[RunOptions]) -> Run:
+def run(name: str, sizes: dict[str, Value], **options: Unpack[RunKeywords]) -> Run:
     """Training steps of a network on random data."""
-    complete: RunOptions = {"inputs": data(name, sizes), **options, "defines": sizes}
+    complete: RunKeywords = {"inputs": data(name, sizes), **options, "defines": sizes}
     return run_file(f"samples:{name}", **complete)
 
 
@@ -178,7 +178,7 @@ def test_names_of_layers(name: str, expected: set[str]) -> None:
 
 @ALL
 def test_whole_network_differentiates_and_lowers(name: str) -> None:
-    module = lowered_program(open_source(f"samples:{name}"), {"pipeline": "autodiff,lower-to-npu"})
+    module = lowered_program(open_source(f"samples:{name}"), run_options({"pipeline": "autodiff,lower-to-npu"}))
     module.verify()
     func = the_function(module)
     parameters = {a.index for a in arguments_of(func) if a.kind is ArgumentKind.PARAM}

@@ -8,7 +8,7 @@ from typing_extensions import Unpack
 
 from npuc.compiler import SweepPoint, compile_source, sweep_source
 from npuc.compiler.core.errors import CapacityError, UsageError
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.sweep.devices import MOVED
 from npuc.compiler.explore.sweep.partial import Partial, header
 from npuc.compiler.explore.sweep.sweep import Sweep
@@ -26,7 +26,7 @@ def sweep(vary: Any, **options: Any) -> list[SweepPoint]:
     return list(sweep_source(EVEN, vary=vary, hardware="hypar16", **options))
 
 
-def whole(vary: Any, **options: Unpack[CompileOptions]) -> Sweep:
+def whole(vary: Any, **options: Unpack[CompileKeywords]) -> Sweep:
     return Sweep(text_source(EVEN, "dsl", "net.dsl"), vary, None, {"hardware": "hypar16", **options})
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from typing_extensions import Unpack
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import CompileOptions
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.sweep.partial import HEAD, Partial
 from npuc.compiler.explore.sweep.points import SweepPoint
 from npuc.compiler.explore.sweep.sweep import Sweep
@@ -135,8 +135,8 @@ def test_what_depends_on_rows_is_hashed(tmp_path: Path) -> None:
     machine = tmp_path / "machine.toml"
     machine.write_text("clock_mhz = 100\n")
 
-    def digest(text: str = NET, vary: dict[str, str] | None = None, **more: Unpack[CompileOptions]) -> str:
-        options: CompileOptions = {"hardware": str(machine), "overrides": {"array.rows": 8}, **more}
+    def digest(text: str = NET, vary: dict[str, str] | None = None, **more: Unpack[CompileKeywords]) -> str:
+        options: CompileKeywords = {"hardware": str(machine), "overrides": {"array.rows": 8}, **more}
         return Sweep(text_source(text, "dsl", "net.dsl"), vary or {"batch": "1,2"}, None, options).digest()
 
     same = digest()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Kind, Layer, Type
 from npuc.compiler.analysis.sharding.reference.joint import joint
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices, greedy
-from npuc.compiler.core.options import Convention, Strategy
+from npuc.compiler.core.options import Convention, Strategy, is_joint, names_three_types
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,6 @@ def rule_of(strategy: Strategy, convention: Convention) -> Rule:
 def has_cuts(strategy: str, convention: str, objective: str = "bytes") -> bool:
     """Whether `mp` leaves open along which channels, so that a plan says so beside it."""
     return (convention == "physical" or objective == "time") and strategy in ("mp", "owt", "hypar", "joint")
-
-
-def names_three_types(strategy: str) -> bool:
-    """Whether plans name the types I, II and III, instead of dp and mp."""
-    return strategy.startswith("accpar")
-
-
-def is_joint(strategy: Strategy) -> bool:
-    """Whether all levels are chosen together."""
-    return strategy.endswith("joint")
 
 
 def types_of(strategy: Strategy) -> tuple[Type, ...]:

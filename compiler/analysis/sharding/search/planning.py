@@ -26,8 +26,6 @@ from npuc.compiler.analysis.sharding.reference.strategies import (
     Rule,
     best_of_chain,
     choices_of_chain,
-    is_joint,
-    names_three_types,
     rule_of,
 )
 from npuc.compiler.analysis.sharding.search.adding import with_addends
@@ -39,7 +37,7 @@ from npuc.compiler.analysis.sharding.search.movement import (
     search_within,
 )
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import STRATEGIES, Convention, PlanObjective, Strategy
+from npuc.compiler.core.options import STRATEGIES, Convention, PlanObjective, Strategy, is_joint, names_three_types
 
 PLAN = "dist.plan"
 """The attribute of a function that says by which plan it was shared among devices."""

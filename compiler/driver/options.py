@@ -1,0 +1,129 @@
+"""
+From the keywords of a call to `Options`: what they are checked for, and the form that each then has.
+
+    options = options_of({"objective": "latency", "mesh": "2x2"})     # objective "time", devices 4
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from math import prod
+from typing import Any
+
+from npuc.compiler.analysis.mapping.named.templates import template_named
+from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.options import (
+    CONVENTIONS,
+    LEVELS,
+    MAX_DEVICES,
+    OBJECTIVES,
+    PLAN_OBJECTIVES,
+    PRECISIONS,
+    STRATEGIES,
+    CompileKeywords,
+    Options,
+    mesh_sizes,
+    objective_named,
+)
+from npuc.compiler.driver.mapping_file import is_mapping_file
+
+# The choices that exist, the default first: keyword, what it is, values.
+CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
+    ("opt_level", "optimisation level", (None, *LEVELS)),
+    ("precision", "precision", (None, *PRECISIONS)),
+    ("objective", "objective", OBJECTIVES),
+    ("parallel", "strategy of parallelism", (None, *STRATEGIES)),
+    ("convention", "convention", CONVENTIONS),
+    ("plan_objective", "objective of a plan", PLAN_OBJECTIVES),
+)
+
+
+# How a step is shared, which says nothing of one device: keyword and default.
+PLAN_OPTIONS: Mapping[str, object] = {
+    "parallel": None,
+    "convention": CONVENTIONS[0],
+    "plan_objective": PLAN_OBJECTIVES[0],
+    "exact_plan": False,
+    "zero": False,
+}
+
+
+def options_of(keywords: CompileKeywords) -> Options:
+    """The options that the keywords of a compilation mean. Raises as `check_options` does."""
+    check_options(keywords)
+    return Options(**fields_of(keywords))
+
+
+def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords as the fields of `Options`, or of a dataclass with more of them."""
+    fields = dict(keywords)
+    fields["defines"] = plain_defines(fields.get("defines"))
+    fields["overrides"] = dict(fields.get("overrides") or {})
+    fields["load"] = tuple(fields.get("load") or ())
+    if fields.get("mapping") is not None:
+        fields["mapping"] = os.fspath(fields["mapping"])
+    if "objective" in fields:
+        fields["objective"] = objective_named(fields["objective"])
+    if fields.get("mesh") is not None:
+        fields["devices"] = prod(mesh_sizes(fields["mesh"]))
+    return fields
+
+
+def plain_defines(defines: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Network parameters with numpy's numbers as Python's."""
+    return {name: value.item() if hasattr(value, "item") else value for name, value in (defines or {}).items()}
+
+
+def check_names(keywords: Iterable[str], known: Iterable[str]) -> None:
+    """Raise `TypeError` for a keyword that does not exist."""
+    for name in keywords:
+        if name not in known:
+            raise TypeError(f"unexpected keyword argument '{name}'; {did_you_mean(name, list(known))}")
+
+
+def check_options(options: CompileKeywords) -> None:
+    """Raise `TypeError` for a keyword that does not exist, `UsageError` for a choice that does not."""
+    check_names(options, CompileKeywords.__annotations__)
+    for name, label, known in CHOICES:
+        value = options.get(name, known[0])
+        if value not in known:
+            shown = ", ".join(str(choice) for choice in known if choice is not None) or "none"
+            raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
+    _check_devices(options)
+    mapping = options.get("mapping")
+    if mapping is not None and not is_mapping_file(os.fspath(mapping)):
+        template_named(os.fspath(mapping))
+
+
+def _check_devices(options: CompileKeywords) -> None:
+    """Raise `UsageError` for devices that no tree or mesh has, or for what goes unused."""
+    devices, mesh = options.get("devices", 1), options.get("mesh")
+    if mesh is not None:
+        try:
+            count = prod(mesh_sizes(mesh))
+        except ValueError as error:
+            raise UsageError(f"--mesh: {error}", hint="--mesh 4x2: four groups of two devices") from None
+        if devices not in (1, count):
+            raise UsageError(f"--devices {devices}: a mesh of {mesh} has {count:,}", hint="leave out --devices")
+        devices = count
+    elif isinstance(devices, bool) or devices < 1 or devices & (devices - 1):
+        hint = "halves of halves: 2, 4, 8, 16 …; others by their levels, as --mesh 3x2"
+        raise UsageError(f"--devices {devices}: expected a power of two", hint=hint)
+    if devices > MAX_DEVICES:
+        raise UsageError(f"--devices {devices:,}: expected up to {MAX_DEVICES:,}")
+    for name, default in PLAN_OPTIONS.items() if devices == 1 else ():
+        value = options.get(name, default)
+        if value != default:
+            raise needs_devices(name, value, passes=options.get("pipeline") is not None)
+    if devices > 1 and options.get("pipeline") is not None:
+        size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
+        hint = f"parallelize{{strategy=hypar {size}}} in front of autodiff"
+        raise UsageError("--devices has no meaning beside -p, which says all passes", hint=hint)
+
+
+def needs_devices(name: str, value: object, *, passes: bool) -> UsageError:
+    """The error of an option of `PLAN_OPTIONS` where there is one device; `passes`: -p says all passes."""
+    shown = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+    hint = "the pass parallelize{…} among those of -p" if passes else "--devices 16"
+    return UsageError(f"{shown} needs --devices N", hint=hint)

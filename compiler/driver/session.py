@@ -1,0 +1,46 @@
+"""One compilation under way: what was asked for, of what, for which backend on which machine, and who is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from npuc.backends.base import needs_schedules
+from npuc.compiler.core.options import Options, Say
+from npuc.hardware import Hardware
+
+if TYPE_CHECKING:
+    from npuc.backends.base import Backend
+    from npuc.compiler.core.verify import SourceTexts
+    from npuc.frontends.base import Source
+
+
+def silent(_: str) -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """
+    A source on its way to a report of one backend on one machine.
+
+    `sources` has the texts that errors quote, `say` gets the lines that are for people and no result, `warnings`
+    collects those of the report.
+    """
+
+    source: Source
+    options: Options
+    model: Backend
+    machine: Hardware
+    sources: SourceTexts
+    say: Say = silent
+    warnings: list[str] = field(default_factory=list[str])
+
+    @property
+    def wants_schedules(self) -> bool:
+        """Whether the backend scores contractions by their schedules on this machine."""
+        return self.model.level == "npu" and needs_schedules(self.model, self.machine)
+
+    def aside(self, options: Options, machine: Hardware) -> Session:
+        """The same for a program that is only priced: of other options, for another machine, silently."""
+        return replace(self, options=options, machine=machine, say=silent, warnings=[])
