@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from npuc.backends.roofline import RooflineBackend
+from npuc.backends.roofline.backend import RooflineBackend
 from npuc.frontends import read_source, read_text
 from npuc.hardware import load_hardware
 

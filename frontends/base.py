@@ -110,8 +110,8 @@ class Frontend(ABC):
     messages what such a source is. A source of a `binary` format is read as bytes, any other as UTF-8.
     `lists_layers`: its layers do not feed each other, so that nothing is said of memory over time, and `--only` picks
     layers while it is read. `parametric`: it has parameters, which `parameters` tells. `trusted`: its reader makes no
-    wrong operation, so that none is verified. `backend` is the one that scores it when nobody names one (None: npuc's
-    default).
+    wrong operation, so that none is verified. `is_ir`: it is a program of any level, whose passes may have run.
+    `backend` is the one that scores it when nobody names one (None: npuc's default).
     """
 
     name: str
@@ -121,6 +121,7 @@ class Frontend(ABC):
     lists_layers: bool = False
     parametric: bool = False
     trusted: bool = False
+    is_ir: bool = False
     backend: str | None = None
 
     @abstractmethod

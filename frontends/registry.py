@@ -36,7 +36,7 @@ class _Outside(Frontend):
         self.name, self.title = own.name, own.title
         self.suffixes = own.suffixes or (own.name,)
         self.binary, self.lists_layers, self.backend = own.binary, own.lists_layers, own.backend
-        self.parametric = own.parametric
+        self.parametric, self.is_ir = own.parametric, own.is_ir
         # `trusted` stays False: what comes from outside is verified
 
     def read(self, source: Source, request: Request) -> Program:

@@ -6,8 +6,9 @@ Hardware descriptions: the keys a file may have, presets, and how one is read.
 """
 
 from npuc.hardware.description import Hardware, machine_target, mapping_target
+from npuc.hardware.kinds import Key
 from npuc.hardware.load import PRESETS, load_hardware, parse_setting, preset_names
-from npuc.hardware.schema import KEYS, Key
+from npuc.hardware.schema import KEYS
 
 __all__ = [
     "KEYS",

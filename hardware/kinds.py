@@ -174,6 +174,22 @@ class Rows:
         return result
 
 
+@dataclass(frozen=True)
+class Key:
+    """One key, dotted: its meaning with its unit, what it may be, and its default (None: it has none)."""
+
+    path: str
+    kind: Integer | OneOf | Real | Flag | Text | Limit | Rows
+    meaning: str
+    default: Scalar | None = None
+
+
+COUNT = Integer(1, 1 << 20)
+"""Of parts of a machine."""
+BANDWIDTH = Real(1e7)
+"""In 10^9 bytes, or in words, whatever the key says."""
+
+
 def _found(value: object) -> str:
     """The TOML type and the value that was found."""
     match value:

@@ -22,7 +22,7 @@ from npuc.hardware.kinds import Rows, Text, Value, WrongValue
 from npuc.hardware.readers.maestro import read_maestro_file
 from npuc.hardware.readers.scalesim import read_cfg
 from npuc.hardware.readers.toml_places import find_key
-from npuc.hardware.schema import KEYS, TABLES
+from npuc.hardware.schema import KEYS, TABLES, key_named
 
 PRESETS = Path(__file__).parent / "presets"
 SIZE_LIMIT = 1 << 20
@@ -94,7 +94,8 @@ def parse_setting(text: str) -> tuple[str, object]:
     key = key.strip()
     if not equals or not key or not value.strip():
         raise UsageError(f"--set {text}: expected KEY=VALUE", hint="for example --set array.rows=64")
-    if key in KEYS and isinstance(KEYS[key].kind, Text):
+    known = key_named(key)
+    if known is not None and isinstance(known.kind, Text):
         return key, value.strip().strip('"')
     try:
         parsed = tomllib.loads(f"value = {value}")
@@ -188,8 +189,11 @@ def _checked(data: Mapping[str, object], origin: _Origin) -> dict[str, Value]:
     """The values that `data` gives, by dotted key, each checked by its kind."""
     result: dict[str, Value] = {}
     for path, value in _flat(data, origin):
-        key = KEYS.get(path)
+        key = key_named(path)
         if key is None:
+            if path in TABLES:  # a table of a backend that is known just now
+                result |= _checked({path: value}, origin)
+                continue
             raise origin.error(f"unknown key '{path}'", path, _hint(path))
         try:
             result[path] = key.kind.read(value)

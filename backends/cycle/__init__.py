@@ -5,9 +5,3 @@ The `cycle` backend: a systolic array with a double-buffered SPM and a finite DR
     stream.py     everything else that moves data: vector work, moves, windows as matrices
     backend.py    the backend itself
 """
-
-from npuc.backends.cycle.backend import CycleBackend
-
-BACKEND = CycleBackend
-
-__all__ = ["BACKEND", "CycleBackend"]

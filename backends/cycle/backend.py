@@ -7,12 +7,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
+from npuc.backends.base import Answer, Backend, Question
 from npuc.backends.cycle.certificates import layer_certificates
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
+from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
+from npuc.backends.cycle.priced import STREAMED, priced_operations
 from npuc.backends.cycle.resident_values import stays_of, with_stay
 from npuc.backends.cycle.stationary import held_tiles
 from npuc.backends.cycle.stream import stream_row
@@ -21,13 +24,9 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.alike import likeness
 from npuc.dialects.npu import (
-    Col2ImOp,
     ConstantOp,
     ContractOp,
-    Im2ColOp,
     InterleaveOp,
-    MoveOp,
-    VectorOp,
     ViewOp,
     YieldOp,
 )
@@ -37,14 +36,15 @@ from npuc.hardware import Hardware, machine_target
 EDGE = "array.edge_elements"
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without work: no row."""
-STREAMED = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
 
 
-class CycleBackend:
+class CycleBackend(Backend):
     """Cycles of systolic arrays with double-buffered SPMs and vector units, and of a DRAM channel that they share."""
 
     name = "cycle"
     level = "npu"
+    keys = KEYS
+    draws_layers = True
     default_hardware = "igo-large"
 
     def supports(self, op: Operation) -> str | None:
@@ -77,6 +77,12 @@ class CycleBackend:
             return None
         return forecast_walks(priced_operations(module), cycle_machine(hardware))
 
+    def explain(self, question: Question) -> Answer:
+        """The operations of a layer over time, and the programs of its backward pass."""
+        from npuc.backends.cycle.explain.answer import answer
+
+        return answer(question)
+
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""
         return not is_compat(hardware)
@@ -93,12 +99,6 @@ def edge_warnings(hardware: Hardware) -> list[str]:
     if hardware.get("array.fill") == "per-fold":
         return [f"{EDGE} has no effect: with array.fill = 'per-fold' nothing crosses the edge beside a fold"]
     return []
-
-
-def priced_operations(module: ModuleOp) -> list[Operation]:
-    """The operations that have a row, in the order of the rows."""
-    priced = (ContractOp, InterleaveOp, *STREAMED)
-    return [op for op in module.walk() if isinstance(op, priced) and not isinstance(op.parent_op(), InterleaveOp)]
 
 
 def _rows(
@@ -184,3 +184,6 @@ def cycle_machine(hardware: Hardware) -> Machine:
     if machine.policy == "lru" and machine.cores > 1:
         raise UsageError("memory.policy = 'lru' knows one core (array.cores)", hint="--set array.cores=1")
     return machine
+
+
+BACKEND = CycleBackend

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from collections.abc import Mapping as Table
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeVar
+from types import MappingProxyType
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
+from npuc.backends.base import Answer, Backend, Question
+from npuc.backends.maestro.keys import KEYS
 from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_machine, mode_of
-from npuc.backends.maestro.price import Price, price_clusters, price_directives
+from npuc.backends.maestro.price import Price
 from npuc.backends.maestro.rows import buffer_need, contract_row, other_row
-from npuc.compiler.analysis.mapping.convert import to_clusters, to_maestro
-from npuc.compiler.analysis.mapping.levels import Unmappable, resolve
+from npuc.backends.maestro.statements import price_statement
+from npuc.backends.maestro.words import WORDS
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
-from npuc.compiler.core.errors import CapacityError, SourceError
-from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, Report, make_report
-from npuc.dialects.mapping import Clusters, Mapping, MappingAttr
+from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu import (
     Col2ImOp,
     ConstantOp,
@@ -41,16 +41,20 @@ FREE = (ViewOp, ConstantOp, YieldOp, InterleaveOp, FuncOp, ReturnOp, ModuleOp)
 OTHERS = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
 
 
-class MaestroBackend:
+class MaestroBackend(Backend):
     """Processing elements in clusters under data-centric mappings: reuse, buffers, network, energy; after MAESTRO."""
 
     name = NAME
     level = "npu"
+    keys = KEYS
+    words = WORDS
     default_hardware = "nvdla"
-    settings: ClassVar[Table[str, Table[str, str]]] = {
-        "m": {"maestro.mode": "parity"},
-        "": {"maestro.mode": "exact"},
-    }
+    settings = MappingProxyType(
+        {
+            "m": {"maestro.mode": "parity"},
+            "": {"maestro.mode": "exact"},
+        }
+    )
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the npu level."""
@@ -68,6 +72,16 @@ class MaestroBackend:
         template = template_named(name or hardware.get("maestro.mapping", str) or DEFAULT)
         form = "directives" if mode_of(hardware, "exact") == "parity" else "clusters"
         return f"map{{mapping={template.name} form={form}}}"
+
+    def explained_rows(self, report: Report) -> list[OpRow]:
+        """Those of contractions."""
+        return [row for row in report.ops if row.kind == "matrix"]
+
+    def explain(self, question: Question) -> Answer:
+        """The contractions of a layer under their mappings."""
+        from npuc.backends.maestro.explain import answer
+
+        return answer(question)
 
     def score(self, module: ModuleOp, hardware: Hardware) -> Report:
         """
@@ -122,50 +136,6 @@ class _Scorer:
         if others:
             found.append(f"MAESTRO models contractions alone: {others:,} rows of other work have no cost in the totals")
         return found
-
-
-def price_statement(op: ContractOp, number: int, machine: MappedMachine) -> Price:
-    """
-    The price of a statement of a contraction, by its number, on a machine that is told in its elements.
-
-    Raises `SourceError` without a mapping and for one that cannot be analysed, `CapacityError` for a machine that is
-    too small.
-    """
-    attr = op.mapping_attr
-    location, layer = location_of(op), layer_of(op) or "a contraction"
-    if attr is None:
-        hint = "the pass map writes one: map{mapping=kcp_ws}"
-        raise SourceError(f"{layer} has no mapping, which the backend '{NAME}' needs", location=location, hint=hint)
-    try:
-        return _priced(op, number, attr, machine)
-    except Unmappable as e:
-        if e.fits:
-            hint = None
-            if machine.mode == "exact" and isinstance(attr.data, Mapping):
-                hint = "maestro.mode=parity scores directives as MAESTRO takes them"
-            raise SourceError(f"{layer} cannot be mapped: {e}", location=location, hint=hint) from None
-        hint = "smaller clusters, or a larger maestro.num_pes"
-        raise CapacityError(f"{layer} does not fit: {e}", location=location, hint=hint) from None
-
-
-def _priced(op: ContractOp, number: int, attr: MappingAttr, machine: MappedMachine) -> Price:
-    """The price in the mode of the machine, of the mapping in the form of that mode."""
-    nest, mapping = op.nest, attr.data
-    if machine.mode == "parity":
-        if isinstance(mapping, Clusters):
-            mapping = _said(to_maestro(mapping, nest), "directives")
-        return price_directives(mapping, machine)
-    if isinstance(mapping, Mapping):
-        resolve(mapping, machine.array.num_pes)  # whether the machine is large enough, first of all
-        mapping = _said(to_clusters(mapping, nest, machine.array.num_pes), "cluster form")
-    return price_clusters(nest, nest.statements[number], mapping, machine)
-
-
-def _said(mapping: FormT | str, form: str) -> FormT:
-    """A mapping that was brought in another form. Raises `Unmappable` for the sentence why it has none."""
-    if isinstance(mapping, str):
-        raise Unmappable(f"its mapping has no {form}: {mapping}")
-    return mapping
 
 
 def _rest(remark: str) -> str:

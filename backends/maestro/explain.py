@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from npuc.backends.maestro.backend import price_statement
-from npuc.backends.maestro.machine import MappedMachine
+from npuc.backends.base import Answer, Question
+from npuc.backends.maestro.machine import MappedMachine, mapped_machine
 from npuc.backends.maestro.price import Columns, Price
+from npuc.backends.maestro.statements import price_statement
 from npuc.compiler.analysis.mapping.columns import L1_ENERGY, L2_ENERGY, NAMES
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.text.verdict import time_text
 from npuc.dialects.mapping import Clusters, Mapping, Role
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Statement
+
+
+def answer(question: Question) -> Answer:
+    """Text of the statements that were asked for."""
+    machine = mapped_machine(question.hardware)
+    contractions = (op for op in question.module.walk() if isinstance(op, ContractOp))
+    statements = [(op, number) for op in contractions for number in range(len(op.nest.statements))]
+    priced = [row for row in question.report.ops if row.kind == "matrix"]
+    places = {row.index: place for row, place in zip(priced, statements, strict=True)}
+    rows = [row for row in question.rows if question.phase in (None, row.phase)]
+    return Answer(text=lambda _: "\n".join(explain_text(*places[row.index], row, machine) for row in rows))
 
 
 def explain_text(op: ContractOp, number: int, row: OpRow, machine: MappedMachine) -> str:

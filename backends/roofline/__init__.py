@@ -3,7 +3,3 @@ The backend `roofline`: a whole training iteration under a near-optimal software
 
 The model, its sources and its limits are in docs/roofline.md.
 """
-
-from npuc.backends.roofline.backend import BACKEND, RooflineBackend
-
-__all__ = ["BACKEND", "RooflineBackend"]

@@ -8,22 +8,27 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
+from npuc.backends.base import Backend
 from npuc.backends.roofline.iteration.steps import least_rows
+from npuc.backends.roofline.keys import KEYS
 from npuc.backends.roofline.options import NAME, Options, check_rows, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import plan_rows
 from npuc.backends.roofline.summary import lane_totals, native_totals
+from npuc.backends.roofline.words import WORDS
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.report import Report, make_report
 from npuc.dialects.train.base import TrainOp
 from npuc.hardware import Hardware
 
 
-class RooflineBackend:
+class RooflineBackend(Backend):
     """A whole iteration under a near-optimal software-managed cache: Belady plan, prefetch, one bus to memory."""
 
     name = NAME
     level = "train"
+    keys = KEYS
+    words = WORDS
     default_hardware = "rtx2080ti"
     derives_backward = True
 

@@ -287,8 +287,9 @@ def _write(result: Compilation, outputs: Outputs, emitted: Emitted | None) -> No
     if outputs.program is not None and emitted is not None and isinstance(emitted.content, str):
         write_result(outputs.program, emitted.content)
     if "-" not in outputs.files:
+        from npuc.backends.registry import get_backend
         from npuc.compiler.report.text.table import print_report
 
         console = make_console()
         for report in reports:
-            print_report(report, console, rows=outputs.rows)
+            print_report(report, console, rows=outputs.rows, words=get_backend(report.backend).words)

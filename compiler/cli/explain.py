@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
@@ -39,19 +40,13 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import MAX_OPS, objective_named
 
 if TYPE_CHECKING:
-    from npuc.backends.cycle.explain import Explanation
+    from npuc.backends.base import Answer, Backend
     from npuc.compiler.core.options import CompileKeywords, Say
+    from npuc.compiler.report import Report
     from npuc.compiler.report.layers import Line
-    from npuc.compiler.report.rows import OpRow
+    from npuc.frontends.source import Source as Program
 
-BACKEND, MAPPED = "cycle", "maestro"
-PROGRAMS = (
-    ("one after another", ""),
-    ("in turn", "interleave{mode=zip objective=OBJECTIVE},"),
-    ("one nest, published order", "interleave{mode=fused},rearrange{rule=published objective=OBJECTIVE},"),
-    ("one nest, best order", "interleave{mode=fused objective=OBJECTIVE},"),
-)
-"""What the products of a layer's backward pass are compared with: the passes between lowering and schedules."""
+DEFAULT = "cycle"
 
 
 def register(app: typer.Typer) -> None:
@@ -142,19 +137,18 @@ def command(
         if layer is None:
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
         check_needless({"--json": json, "--rows": rows})
-        from npuc.compiler.driver.mapping_file import is_mapping_file
+        from npuc.compiler.driver.score import backend_for
         from npuc.compiler.report.rows import Phase
+        from npuc.frontends.source import open_source
 
         if phase is not None and phase not in get_args(Phase):
             raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
-        if backend is None:
-            backend = MAPPED if is_mapping_file(source) else BACKEND
-        if backend not in (BACKEND, MAPPED):
-            known = f"'{BACKEND}' and '{MAPPED}'"
-            raise UsageError(f"explain knows the backends {known}, not '{backend}'", hint=f"-b {BACKEND}")
-        if backend == MAPPED and svg is not None:
+        opened = open_source(source)
+        model = _explaining(backend or backend_for(opened))
+        if svg is not None and not model.draws_layers:
             raise UsageError(
-                f"there is no picture of a layer on the backend '{MAPPED}'", hint=f"leave out --svg, or -b {BACKEND}"
+                f"there is no picture of a layer on the backend '{model.name}'",
+                hint=f"leave out --svg, or -b {DEFAULT}",
             )
         check_target(svg)
         options: CompileKeywords = {
@@ -171,42 +165,62 @@ def command(
             "load": load or [],
             "max_ops": max_ops,
         }
-        if backend == MAPPED:
-            print("\n".join(_mapped(source, layer, phase, options, quiet=quiet)), end="")
-            return
-        explanations = _explanations(source, layer, phase, options, quiet=quiet)
-        if svg is not None:
-            from npuc.backends.cycle.explain import to_svg
-
-            write_result(svg, to_svg(explanations))
+        answer = _answer(opened, model, layer, phase, options, quiet=quiet)
+        if svg is not None and answer.picture is not None:
+            write_result(svg, answer.picture())
         if svg != "-":
-            from npuc.backends.cycle.explain import to_text
-
-            print("\n".join(to_text(explanation, terminal_width()) for explanation in explanations), end="")
+            print(answer.text(terminal_width()), end="")
 
 
-def _mapped(source: str, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool) -> list[str]:
-    """What the backend maestro has to say of each product of a layer."""
-    from npuc.backends.base import get_backend
-    from npuc.backends.maestro.explain import explain_text
-    from npuc.backends.maestro.machine import mapped_machine
-    from npuc.compiler.driver.compile import lowered_module
+def _explaining(name: str) -> Backend:
+    """A backend that explains layers. Raises `UsageError` for any other."""
+    from npuc.backends.registry import get_all_backends, get_backend
+
+    if (model := get_backend(name)).explains:
+        return model
+    known: list[str] = []
+    for other, factory in get_all_backends().items():
+        with suppress(UsageError):  # one that cannot be loaded
+            known += [f"'{other}'"] if factory().explains else []
+    raise UsageError(
+        f"explain knows the backends {', '.join(known[:-1])} and {known[-1]}, not '{name}'", hint=f"-b {DEFAULT}"
+    )
+
+
+def _answer(
+    source: Program, model: Backend, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool
+) -> Answer:
+    """What a backend has to say of a layer, compiled as the options have it."""
+    from npuc.backends.base import Question
+    from npuc.compiler.driver.compile import compile_program
     from npuc.compiler.report.layers import by_layer
-    from npuc.dialects.npu import ContractOp
-    from npuc.frontends.source import open_source
 
-    model, warnings = get_backend(MAPPED), list[str]()
-    module, hardware = lowered_module(open_source(source), model, options, _teller(quiet), warnings)
-    report, machine = model.score(module, hardware), mapped_machine(hardware)
-    for warning in warnings:
-        _teller(quiet)(f"warning: {warning}")
-    statements = [
-        (op, number) for op in module.walk() if isinstance(op, ContractOp) for number in range(len(op.nest.statements))
-    ]
-    priced = [row for row in report.ops if row.kind == "matrix"]
-    places = {row.index: place for row, place in zip(priced, statements, strict=True)}
-    rows = [row for row in _rows(_line(by_layer(priced), layer), phase) if row.index in places]
-    return [explain_text(*places[row.index], row, machine) for row in rows]
+    result = compile_program(source, [model.name], options, _teller(quiet))
+    report = result.reports[0]
+    line = _line(by_layer(model.explained_rows(report)), layer)
+    if not any(phase in (None, row.phase) for row in line.rows):
+        phases = ", ".join(dict.fromkeys(row.phase for row in line.rows))
+        raise UsageError(f"layer '{line.name}' has no operation in phase {phase}", hint=f"it has {phases}")
+
+    def others(passes: str) -> Report:
+        own: CompileKeywords = {**options, "pipeline": passes, "opt_level": None, "only": line.name}
+        return compile_program(source, [model.name], own).reports[0]
+
+    answer = model.explain(
+        Question(
+            layer=line.name,
+            phase=phase,
+            rows=line.rows,
+            module=result.modules[0],
+            hardware=result.machines[0],
+            report=report,
+            objective=objective_named(options.get("objective", "time")),
+            others=None if source.frontend.is_ir else others,
+        )
+    )
+    if answer is None:
+        raise UsageError(f"the backend '{model.name}' has nothing to say of layer '{line.name}'")
+    return answer
 
 
 def _teller(quiet: bool) -> Say:
@@ -219,57 +233,6 @@ def _teller(quiet: bool) -> Say:
     return say
 
 
-def _explanations(
-    source: str, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool
-) -> list[Explanation]:
-    from npuc.backends.cycle.backend import priced_operations
-    from npuc.backends.cycle.compat import COMPAT
-    from npuc.backends.cycle.explain import BACKWARD, Candidate, backward_products, certified_pair, compare, explain
-    from npuc.compiler.analysis.machine.facts import machine_of
-    from npuc.compiler.driver.compile import compile_program
-    from npuc.compiler.report.layers import by_layer
-    from npuc.frontends.source import open_source
-
-    result = compile_program(open_source(source), [BACKEND], options, _teller(quiet))
-    report, module = result.reports[0], result.modules[0]
-    line = _line(by_layer([row for row in report.ops if row.kind != "comm"]), layer)
-    rows = _rows(line, phase)
-    cycle = report.hardware.get("cycle")
-    compat = isinstance(cycle, dict) and cycle.get("compat") == COMPAT
-    machine = None if compat else machine_of(module)
-    ops = priced_operations(module)
-    found = [explain(ops[row.index], row, machine) for row in rows]
-    products = backward_products(line.rows)
-    if machine is None or source.endswith(".mlir") or not products or phase not in (None, *BACKWARD):
-        return found
-    taken = Candidate("as compiled", products)
-    others = [Candidate(name, _program(source, line.name, passes, options)) for name, passes in PROGRAMS]
-    certified = certified_pair(report, products, machine)
-    return [compare(line.name, taken, others, options.get("objective", "time"), certified), *found]
-
-
-def _program(source: str, layer: str, passes: str, options: CompileKeywords) -> tuple[OpRow, ...]:
-    """The products of a layer's backward pass, compiled by these passes after the lowering."""
-    from npuc.backends.cycle.explain import backward_products
-    from npuc.compiler.driver.compile import compile_program
-    from npuc.frontends.source import open_source
-
-    objective = objective_named(options.get("objective", "time"))
-    text = f"autodiff,lower-to-npu,{passes}schedule{{objective=OBJECTIVE}}"
-    pipeline = text.replace("OBJECTIVE", objective)
-    own: CompileKeywords = {**options, "pipeline": pipeline, "opt_level": None, "only": layer}
-    result = compile_program(open_source(source), [BACKEND], own, lambda _: None)
-    return backward_products(result.reports[0].ops)
-
-
 def _line(lines: Sequence[Line], layer: str) -> Line:
     """The one layer that a name, glob or number means. Raises `UsageError` for none and for several."""
     return lines[number_of([line.name for line in lines], layer)]
-
-
-def _rows(line: Line, phase: str | None) -> list[OpRow]:
-    rows = [row for row in line.rows if phase in (None, row.phase)]
-    if not rows:
-        phases = ", ".join(dict.fromkeys(row.phase for row in line.rows))
-        raise UsageError(f"layer '{line.name}' has no operation in phase {phase}", hint=f"it has {phases}")
-    return rows

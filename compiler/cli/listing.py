@@ -43,7 +43,7 @@ def _first_line(thing: object) -> str:
 
 
 def _backends(_: list[str]) -> Iterator[tuple[str, str]]:
-    from npuc.backends.base import about, get_all_backends
+    from npuc.backends.registry import about, get_all_backends
 
     for name, factory in get_all_backends().items():
         try:

@@ -182,7 +182,7 @@ def _outputs(json: str | None, csv: str | None, program: str | None, plot: str |
 
 def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet: bool) -> tuple[Search, Result]:
     """Lower the source and search. What is to be told goes to standard error."""
-    from npuc.backends.base import get_backend
+    from npuc.backends.registry import get_backend
     from npuc.compiler.core.gc_pause import without_cycle_collection
     from npuc.compiler.driver.compile import lowered_module
     from npuc.compiler.driver.score import network_name

@@ -81,8 +81,8 @@ def _report(source: str, options: CompileKeywords, *, quiet: bool) -> ReuseRepor
     """Read the source as compiling does, and say what reuse saves in it."""
     from msgspec.structs import replace
 
-    from npuc.backends.base import get_backend
-    from npuc.backends.roofline import BACKEND
+    from npuc.backends.registry import get_backend
+    from npuc.backends.roofline.backend import BACKEND
     from npuc.backends.roofline.reuse import reuse_report
     from npuc.compiler.driver.compile import lowered_module
     from npuc.compiler.driver.score import network_name, version

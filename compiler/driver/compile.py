@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, overload
 
 from typing_extensions import Unpack
 
-from npuc.backends.base import get_backend
+from npuc.backends.registry import get_backend
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options, Say
 from npuc.compiler.driver.options import options_of

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from npuc.backends.base import derives_backward, mapping_pass
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.memory.liveness import largest_at_peak
 from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
@@ -93,7 +92,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     run = _Runner(session, _trace([*passes, *mappers], module, session))
     patterns = patterns_of(options.only)
     peak: Peak | None = None
-    if patterns and not derives_backward(model):
+    if patterns and not model.derives_backward:
         whole = _through_autodiff(passes)
         run(module, passes[:whole])
         keep_layers(module, patterns)
@@ -101,7 +100,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     else:
         above = next((i for i, p in enumerate(passes) if p.name == LOWER), len(passes))
         run(module, passes[:above])
-        peak = checked_peak(whole_step(module) if derives_backward(model) else module, machine)
+        peak = checked_peak(whole_step(module) if model.derives_backward else module, machine)
         run(module, passes[above:])
     if options.pipeline is not None and session.wants_schedules and state_of(module).unscheduled:
         (schedule,) = read_pipeline(with_objective(SCHEDULE, options.objective), available)
@@ -172,7 +171,7 @@ def parallel_passes(options: Options, machine: Hardware) -> list[str]:
 def _mapping_passes(session: Session) -> list[ModulePass]:
     """What gives contractions without a mapping one, for a backend that wants mappings."""
     asked, model = session.options.mapping, session.model
-    text = mapping_pass(model, session.machine, None if is_mapping_file(asked) else asked)
+    text = model.mapping_pass(session.machine, None if is_mapping_file(asked) else asked)
     if text is None and asked is not None:
         session.warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
     return [] if text is None else read_pipeline(text, own_passes())
@@ -227,7 +226,7 @@ def _preset(module: ModuleOp, session: Session) -> list[str]:
             raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
         warnings.append("the program has no loss: forward pass only")
         training = False
-    if derives_backward(model):
+    if model.derives_backward:
         if not training:
             without_loss(module)
         return []

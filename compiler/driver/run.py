@@ -21,7 +21,8 @@ from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from npuc.backends.base import DEFAULT, default_hardware, get_backend
+from npuc.backends.base import DEFAULT
+from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.machine.facts import TARGET
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -174,7 +175,7 @@ def stamp_default_target(module: ModuleOp, options: Options = NOTHING_ASKED) -> 
     if TARGET in module.attributes and options.hardware is None and not options.overrides:
         return
     model = get_backend(DEFAULT)
-    hardware = default_hardware(model) if options.hardware is None else options.hardware
+    hardware = model.default_hardware if options.hardware is None else options.hardware
     machine = load_hardware(hardware, options.overrides, options.precision)
     with nullcontext() if machine.written("array.accumulator_bits") else suppress(UsageError):
         stamp_target(module, machine, model.name)

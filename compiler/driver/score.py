@@ -13,15 +13,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from npuc.backends.base import (
-    DEFAULT,
-    default_hardware,
-    derives_backward,
-    forecast,
-    needs_schedules,
-    score_many,
-    settings_for,
-)
+from npuc.backends.base import DEFAULT
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError
 from npuc.compiler.core.options import Options, Say
 from npuc.compiler.driver.session import Session
@@ -51,10 +43,10 @@ def machine_for(model: Backend, options: Options, say: Say, format: str) -> Hard
     """
     hardware = options.hardware
     if hardware is None:
-        hardware = default_hardware(model)
+        hardware = model.default_hardware
         say(f"backend {model.name} on its default hardware, {hardware}")
     machine = load_hardware(hardware, options.overrides, options.precision)
-    own = {key: value for key, value in settings_for(model, format).items() if not machine.written(key)}
+    own = {key: value for key, value in model.settings_for(format).items() if not machine.written(key)}
     return load_hardware(machine.values, own) if own else machine
 
 
@@ -62,7 +54,7 @@ def score_program(module: ModuleOp, session: Session) -> Report:
     """Lower `module` to what the backend scores, in place, and score it; the report has the session's warnings."""
     model, machine = session.model, session.machine
     lowered = lower_program(module, session)
-    if (remark := forecast(model, module, machine)) is not None:
+    if (remark := model.forecast(module, machine)) is not None:
         session.say(remark)
     with session.sources.quoted():
         scored = _selected(score_lowered(module, model, machine), session)
@@ -85,7 +77,7 @@ def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]
     from npuc.dialects.train.signature import training_functions
 
     if all(mesh_of(func) is None for func in training_functions(module)):
-        yield from score_many(model, module, machines)
+        yield from model.score_many(module, machines)
         return
     for machine in machines:
         try:
@@ -101,7 +93,7 @@ def _whole_step(module: ModuleOp, model: Backend) -> ModuleOp:
     from npuc.dialects.train.signature import training_functions
 
     shared = any(mesh_of(func) is not None for func in training_functions(module))
-    return whole_step(module) if shared and derives_backward(model) else module
+    return whole_step(module) if shared and model.derives_backward else module
 
 
 def _selected(report: Report, session: Session) -> Report:
@@ -114,7 +106,7 @@ def _selected(report: Report, session: Session) -> Report:
     from npuc.compiler.report import total
 
     patterns = patterns_of(session.options.only)
-    if not patterns or not derives_backward(session.model):
+    if not patterns or not session.model.derives_backward:
         return report
     import msgspec
 
@@ -139,7 +131,7 @@ def lower_program(module: ModuleOp, session: Session) -> Lowered:
     check_tables(session.source, machine.get("precision", str))
     if model.level == "npu":
         # A machine on which nothing is scheduled need not say what schedules depend on.
-        stamp_target(module, machine, model.name, scheduled=needs_schedules(model, machine))
+        stamp_target(module, machine, model.name, scheduled=model.needs_schedules(machine))
     lowered = lower(module, session)
     # npuc's own passes leave no operation wrong that was right.
     trusted = frontend.trusted and session.options.pipeline is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from npuc.backends.base import needs_schedules
 from npuc.compiler.core.options import Options, Say
 from npuc.hardware import Hardware
 
@@ -39,7 +38,7 @@ class Session:
     @property
     def wants_schedules(self) -> bool:
         """Whether the backend scores contractions by their schedules on this machine."""
-        return self.model.level == "npu" and needs_schedules(self.model, self.machine)
+        return self.model.level == "npu" and self.model.needs_schedules(self.machine)
 
     def aside(self, options: Options, machine: Hardware) -> Session:
         """The same for a program that is only priced: of other options, for another machine, silently."""

@@ -15,7 +15,8 @@ from math import prod
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from npuc.backends.base import DEFAULT, get_backend
+from npuc.backends.base import DEFAULT
+from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.sharding.cost.terms import Pattern
 from npuc.compiler.analysis.sharding.graph.flows import Flows
 from npuc.compiler.analysis.sharding.graph.nodes import Network

@@ -8,6 +8,7 @@ class IrText(Frontend):
 
     name = "mlir"
     title = "a program in IR"
+    is_ir = True
 
     def read(self, source: Source, request: Request) -> Program:
         """The module as it is written; see `Frontend`."""

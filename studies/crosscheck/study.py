@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from npuc.backends.base import get_backend
+from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.mapping.systolic import MappedTime, mapped_time

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from npuc.backends.base import get_backend
 from npuc.backends.communication import with_communication
+from npuc.backends.registry import get_backend
 from npuc.compiler.core.errors import CapacityError, InternalError
 from npuc.compiler.core.options import CompileKeywords, Convention, Strategy
 from npuc.compiler.distributed.plan import plan_of_program

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.base import get_backend, score_many
+from npuc.backends.registry import get_backend
 from npuc.backends.roofline.iteration.steps import Iteration
 from npuc.backends.roofline.options import NAME, read_options
 from npuc.backends.roofline.planning import Planner
@@ -115,7 +115,7 @@ def score_points(
 
 def _score(module: ModuleOp, points: list[Point], keys: Mapping[str, object], scores: Scores, done: Done) -> None:
     machines = [_machine(point, keys) for point in points]
-    for point, found in zip(points, score_many(get_backend(NAME), module, machines), strict=True):
+    for point, found in zip(points, get_backend(NAME).score_many(module, machines), strict=True):
         if isinstance(found, Report):
             scores.reports[point] = found
         elif isinstance(found, CapacityError):

@@ -6,7 +6,7 @@ The tables of docs/hardware.md that come from the program, between markers.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from npuc.backends.base import built_in
+from npuc.backends.registry import built_in
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import UNLIMITED
 from npuc.compiler.driver.compile import compile_source

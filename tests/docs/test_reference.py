@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from msgspec import Struct
 
-from npuc.backends.base import built_in
+from npuc.backends.registry import built_in
 from npuc.compiler.core.errors import CapacityError, CheckError, InternalError, SourceError, UsageError
 from npuc.compiler.report import OpRow, Report, ScheduleRow, StepMemory, Totals
 from npuc.compiler.report.rows import Kind, Phase

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.roofline import RooflineBackend
+from npuc.backends.roofline.backend import RooflineBackend
 from npuc.backends.roofline.iteration.best import choose, everything, ladder_of
 from npuc.backends.roofline.iteration.bounds import time_bound
 from npuc.backends.roofline.iteration.cache_plan import Plan, residency

@@ -11,7 +11,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from npuc.backends.cycle.backend import CycleBackend, priced_operations
+from npuc.backends.cycle.backend import CycleBackend
+from npuc.backends.cycle.priced import priced_operations
 from npuc.compiler.analysis.machine.facts import TARGET, machine_from, target_attr
 from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.compiler.report import OpRow

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.cycle import CycleBackend
-from npuc.backends.cycle.backend import cycle_machine
+from npuc.backends.cycle.backend import CycleBackend, cycle_machine
 from npuc.compiler import Report, compile_source
 from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.report import OpRow

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from npuc.backends.maestro.evaluate import evaluate_on
+from npuc.backends.maestro.batch import evaluate_on
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.columns import columns

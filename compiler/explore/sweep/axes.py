@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
-from npuc.backends.base import get_backend
+from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.core.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords
@@ -24,7 +24,7 @@ from npuc.compiler.explore.sweep.values import MOST_POINTS, read_values, too_man
 from npuc.frontends.source import Source
 from npuc.hardware import load_hardware, parse_setting
 from npuc.hardware.kinds import Rows, Text, WrongValue
-from npuc.hardware.schema import KEYS
+from npuc.hardware.schema import KEYS, key_named
 
 if TYPE_CHECKING:
     from npuc.frontends.base import Parameters
@@ -169,8 +169,9 @@ def read_parameters(source: Source) -> Parameters | None:
 def _meaning(key: str, names: Sequence[str], source: Source) -> tuple[Place, str]:
     if key in OPTIONS:
         return "option", OPTIONS[key]
-    if key in KEYS:
-        if isinstance(KEYS[key].kind, Rows):
+    known = key_named(key)
+    if known is not None:
+        if isinstance(known.kind, Rows):
             raise UsageError(f"--vary {key}: a list of tables cannot be varied", hint="--vary hw=A.toml,B.toml")
         return "hardware", key
     if key in names:

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from npuc.backends.base import Backend, forecast, get_backend
+from npuc.backends.base import Backend
+from npuc.backends.registry import get_backend
 from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options
@@ -171,7 +172,7 @@ class Points:
                 program = self._program(machine, options, index)
                 module, session = program.module.clone(), self._session(options, model, machine, program, messages)
                 lowered = lower_program(module, session)
-                if (remark := forecast(model, module, machine)) is not None:
+                if (remark := model.forecast(module, machine)) is not None:
                     messages.add(remark)
                 report = score_lowered(module, model, machine)
                 return self._point(index, report, lowered, module, (*messages, *_warned(session.warnings, report)))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from npuc.backends.base import get_backend
+from npuc.backends.registry import get_backend
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.options import check_options

@@ -31,6 +31,7 @@ from npuc.compiler.report.text.verdict import (
     time_unit,
     verdict,
 )
+from npuc.compiler.report.text.words import PLAIN, Words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,8 +45,12 @@ PHASES = {"forward": "forward", "dx": "dX", "dw": "dW", "dxdw": "dX+dW", "update
 LIMIT_STYLES = {"compute": "green", "dram": "yellow", "vector": "cyan", "latency": "magenta"}
 
 
-def print_report(report: Report, console: Console, *, rows: Rows = "folded") -> None:
-    """Print the report on a console; `rows` all shows every layer of a long network, cores also a line a core."""
+def print_report(report: Report, console: Console, *, rows: Rows = "folded", words: Words = PLAIN) -> None:
+    """
+    Print the report on a console; `rows` all shows every layer of a long network, cores also a line a core.
+
+    `words` are those of its backend.
+    """
     from rich.markup import escape
 
     lines = costing(by_layer(report.ops))
@@ -59,7 +64,7 @@ def print_report(report: Report, console: Console, *, rows: Rows = "folded") -> 
         print_cores(report, console)
     if report.parallel is not None:
         print_parallel(report.parallel, console)
-    for name, text in _summary(report):
+    for name, text in _summary(report, words):
         console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
 
 
@@ -162,7 +167,7 @@ def _number(value: float | None, scale: float, digits: int) -> str:
     return "" if value is None else f"{value / scale:,.{digits}f}"
 
 
-def _summary(report: Report) -> Iterator[tuple[str, str]]:
+def _summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
     """The lines below the table: a heading and a text each."""
     totals = report.totals
     if totals.seconds:
@@ -171,14 +176,16 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
     if totals.lower_bound_seconds is not None and totals.seconds is not None:
         bound = totals.lower_bound_seconds
         gap = f"; the time is {totals.seconds / bound:.2f}x that" if bound else ""
-        yield "bound", f"no schedule takes less than {time_text(bound)} {bound_holds(report)}{gap}"
+        yield "bound", f"no schedule takes less than {time_text(bound)} {bound_holds(report, words)}{gap}"
     read, written = totals.dram_read_bytes, totals.dram_write_bytes
     if read is not None and written is not None:
         scale, unit = bytes_unit(read + written)
         text = f"{read / scale:,.2f} {unit} read, {written / scale:,.2f} {unit} written"
         if totals.lower_bound_bytes:
             least = totals.lower_bound_bytes
-            text += f"; {(read + written) / least:.2f}x the least {bound_holds(report)}, {least / scale:,.2f} {unit}"
+            text += (
+                f"; {(read + written) / least:.2f}x the least {bound_holds(report, words)}, {least / scale:,.2f} {unit}"
+            )
         yield "traffic", text
     overlap = overlap_text(report)
     if overlap is not None:
@@ -213,7 +220,7 @@ def _summary(report: Report) -> Iterator[tuple[str, str]]:
         yield "energy", energy_text(totals.energy_j)
     for warning in report.warnings:
         yield "warning", warning
-    yield "verdict", verdict(report)
+    yield "verdict", verdict(report, words)
 
 
 def _shares(times: dict[str, float | None], whole: float, names: dict[str, str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from npuc.compiler.report.layers import time_by_limit
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.text.words import PLAIN, Words
 
 TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 ENERGY_UNITS = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
@@ -55,7 +56,7 @@ def is_training(report: Report) -> bool:
     return any(row.phase != "forward" and row.native.get("of") != "forward" for row in report.ops)
 
 
-def bound_holds(report: Report) -> str:
+def bound_holds(report: Report, words: Words = PLAIN) -> str:
     """
     For which programs of the same operations the report's lower bounds hold.
 
@@ -63,8 +64,8 @@ def bound_holds(report: Report) -> str:
     rows' bounds know no more than what this one keeps; the roofline's count the whole iteration under any cache.
     """
     memory = report.hardware.get("memory")
-    if report.backend == "roofline":
-        return "whatever the cache keeps"
+    if words.bound is not None:
+        return words.bound
     if isinstance(memory, dict) and memory.get("policy") == "lru":
         return "with no more kept between operations than the pool holds"
     if any(name in row.native for row in report.ops for name in KEPT):
@@ -72,7 +73,7 @@ def bound_holds(report: Report) -> str:
     return "with nothing kept between operations"
 
 
-def verdict(report: Report) -> str:
+def verdict(report: Report, words: Words = PLAIN) -> str:
     """What a person should take from the report."""
     totals = report.totals
     if not report.ops:
@@ -89,7 +90,7 @@ def verdict(report: Report) -> str:
     if share and is_training(report):
         parts.append(f"dY is {share:.0%} of the DRAM traffic")
     parts += _programs(report)
-    advice = _advice(report, limits)
+    advice = _advice(report, limits, words)
     return "; ".join(parts) + "." + (f" Try {advice}." if advice else "")
 
 
@@ -114,7 +115,7 @@ _LIMITS = {
 }
 
 
-def _advice(report: Report, limits: Mapping[str, float]) -> str | None:
+def _advice(report: Report, limits: Mapping[str, float], words: Words) -> str | None:
     """What would help most, by what the time goes to."""
     totals = report.totals
     time = totals.seconds or 0.0
@@ -125,11 +126,11 @@ def _advice(report: Report, limits: Mapping[str, float]) -> str | None:
     if top == "dram":
         if vector > 0.5:
             return f"more DRAM bandwidth (--set dram.gb_per_s=N): layers without products take {vector:.0%} of the time"
-        return _traffic_advice(report)
+        return _traffic_advice(report, words)
     if vector > 0.5:
         return f"more vector lanes (--set vector.lanes=N): layers without products take {vector:.0%} of the time"
-    if report.backend == "maestro":
-        return _mapping_advice(report, top)
+    if words.advice is not None:
+        return words.advice(report, top)
     if top == "edge":
         return _edge_advice(report)
     if top == "compute" and totals.utilization is not None and totals.utilization < 0.5:
@@ -147,26 +148,12 @@ def _edge_advice(report: Report) -> str:
     return f"another {_shape(report)}: folds are too short for what crosses the array's edge beside them"
 
 
-def _mapping_advice(report: Report, top: str) -> str | None:
-    """What would help most on processing elements with mappings."""
-    if top in ("noc", "latency", "offchip"):
-        key = {"noc": "noc_bw", "latency": "noc_hop_latency", "offchip": "offchip_bw"}[top]
-        return f"another mapping (--mapping NAME), or a faster network (--set maestro.{key}=N)"
-    used = report.totals.utilization
-    if used is not None and used < 0.5:
-        return f"another mapping (npuc map, or --mapping NAME): products take {used:.0%} of the peak"
-    return None
-
-
-def _traffic_advice(report: Report) -> str:
+def _traffic_advice(report: Report, words: Words) -> str:
     moved = (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
     bound = report.totals.lower_bound_bytes
     if bound and moved > 1.25 * bound:
-        larger = "a larger SPM (--set memory.spm_kib=N)"
-        if report.backend == "roofline":
-            larger = "a larger cache (--set memory.cache_mib=N)"
-        return f"{larger}: traffic is {moved / bound:,.3g} times the least {bound_holds(report)}"
-    return f"more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least {bound_holds(report)}"
+        return f"{words.larger_memory}: traffic is {moved / bound:,.3g} times the least {bound_holds(report, words)}"
+    return f"more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least {bound_holds(report, words)}"
 
 
 def _shape(report: Report) -> str:

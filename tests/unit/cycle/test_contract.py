@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.base import get_backend
-from npuc.backends.cycle import CycleBackend
+from npuc.backends.cycle.backend import CycleBackend
+from npuc.backends.registry import get_backend
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.report import OpRow, Partition, TensorBytes
 from npuc.hardware import Hardware

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.cycle import CycleBackend
+from npuc.backends.cycle.backend import CycleBackend
 from npuc.compiler import compile_source
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import CapacityError, UsageError

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from npuc.backends.cycle.backend import priced_operations
 from npuc.backends.cycle.explain import Explanation, explain, to_svg, to_text
+from npuc.backends.cycle.priced import priced_operations
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.machine.overlap import OVERLAPS
 from npuc.compiler.analysis.timing.timeline import STATES

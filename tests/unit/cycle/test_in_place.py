@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.cycle import CycleBackend
+from npuc.backends.cycle.backend import CycleBackend
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute, tile_cycles
 from npuc.compiler.analysis.machine.stationary import kept

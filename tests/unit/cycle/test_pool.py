@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.cycle import CycleBackend, pool
-from npuc.backends.cycle.backend import priced_operations
+from npuc.backends.cycle import pool
+from npuc.backends.cycle.backend import CycleBackend
 from npuc.backends.cycle.explain import explain, to_text
 from npuc.backends.cycle.pool import IGNORED
+from npuc.backends.cycle.priced import priced_operations
 from npuc.compiler.analysis.machine.facts import machine_from
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.driver.compile import compile_program

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.cycle import CycleBackend
+from npuc.backends.cycle.backend import CycleBackend
 from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]

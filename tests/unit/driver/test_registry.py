@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from xdsl.universe import XDSL_UNIVERSE
 
-from npuc.backends.base import default_hardware, get_all_backends, get_backend
+from npuc.backends.registry import get_all_backends, get_backend
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.driver.passes import available_passes, read_pipeline, write_pipeline
@@ -19,7 +19,7 @@ def test_own_backends_are_known_without_entry_points() -> None:
 
 def test_backend_of_another_distribution_is_found(outside: Path) -> None:
     backend = get_backend("tick")
-    assert (backend.name, backend.level, default_hardware(backend)) == ("tick", "train", "rtx2080ti")
+    assert (backend.name, backend.level, backend.default_hardware) == ("tick", "train", "rtx2080ti")
     assert list(get_all_backends()) == sorted(get_all_backends())
 
 

@@ -8,9 +8,9 @@ from math import prod
 import numpy as np
 import pytest
 
-from npuc.backends.base import get_backend
 from npuc.backends.maestro import evaluate
 from npuc.backends.maestro.machine import OFFCHIP_BW, array_of, mapped_machine
+from npuc.backends.registry import get_backend
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, contraction_of_statement
 from npuc.compiler.core.options import CompileKeywords

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from npuc.backends.maestro import evaluate, mapping_arrays
-from npuc.backends.maestro.evaluate import BATCH
+from npuc.backends.maestro.batch import BATCH
 from npuc.compiler.analysis.mapping.batch.arrays import Floats, Mappings
 from npuc.compiler.analysis.mapping.columns import COLUMNS
 from npuc.compiler.core.errors import UsageError
@@ -107,7 +107,7 @@ def test_batches_do_not_depend_on_each_other(monkeypatch: pytest.MonkeyPatch) ->
         mappings = draw_batch(r, problem, 30, 2)
         machine = {"maestro.num_pes": 32, "maestro.noc_bw": 3, "maestro.mode": mode}
         together = evaluate(problem, mappings, machine)
-        monkeypatch.setattr(sys.modules["npuc.backends.maestro.evaluate"], "BATCH", 7)
+        monkeypatch.setattr(sys.modules["npuc.backends.maestro.batch"], "BATCH", 7)
         for part in (evaluate(problem, mappings, machine), *_alone(problem, mappings, machine)):
             for name in COLUMNS:
                 np.testing.assert_array_equal(part[name], together[name])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.maestro.evaluate import evaluate
+from npuc.backends.maestro.batch import evaluate
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.roofline import RooflineBackend
+from npuc.backends.roofline.backend import RooflineBackend
 from npuc.compiler import compile_file
 from npuc.compiler.report import Report
 from npuc.frontends import read_source

@@ -8,7 +8,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from npuc.backends.base import get_backend, score_many
+from npuc.backends.base import Backend
+from npuc.backends.registry import Outside, get_backend
 from npuc.compiler import compile_source, sweep_source
 from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.explore.sweep.sweep import Sweep
@@ -52,7 +53,7 @@ class Together(Alone):
 
 @pytest.mark.parametrize("backend", [Alone(), Together()])
 def test_reports_come_in_order_with_errors_in_their_place(backend: Alone) -> None:
-    first, second, third = score_many(backend, ModuleOp([]), MACHINES)
+    first, second, third = Outside(cast("Backend", backend)).score_many(ModuleOp([]), MACHINES)
     assert isinstance(first, Report)
     assert isinstance(third, Report)
     assert (first.totals.seconds, third.totals.seconds) == (1.0, 3.0)
@@ -68,7 +69,7 @@ def test_reports_come_one_by_one() -> None:
             asked.append(hardware)
             return super().score(module, hardware)
 
-    reports = score_many(Streaming(), ModuleOp([]), MACHINES)
+    reports = Outside(cast("Backend", Streaming())).score_many(ModuleOp([]), MACHINES)
     next(reports)
     assert asked == MACHINES[:1]
 
@@ -83,13 +84,13 @@ def test_reports_come_one_by_one() -> None:
 )
 def test_wrong_answers_are_the_backends_fault(backend: Together, message: str) -> None:
     with pytest.raises(SourceError, match=f"backend 'alone' {message}"):
-        list(score_many(backend, ModuleOp([]), MACHINES))
+        list(Outside(cast("Backend", backend)).score_many(ModuleOp([]), MACHINES))
 
 
 @pytest.mark.usefixtures("outside")
 def test_failures_of_outside_backends_are_their_own() -> None:
     with pytest.raises(SourceError, match="backend 'tick' failed: AttributeError"):
-        list(score_many(get_backend("tick"), cast("ModuleOp", "no module"), MACHINES))
+        list(get_backend("tick").score_many(cast("ModuleOp", "no module"), MACHINES))
 
 
 @pytest.mark.usefixtures("outside")

@@ -1,0 +1,48 @@
+"""The answer of the backend to `npuc explain LAYER`: the operations of a layer, and what other programs would cost."""
+
+from __future__ import annotations
+
+from npuc.backends.base import Answer, Question
+from npuc.backends.cycle.compat import is_compat
+from npuc.backends.cycle.explain.certified import certified_pair
+from npuc.backends.cycle.explain.programs import BACKWARD, Candidate, backward_products, compare
+from npuc.backends.cycle.explain.svg import to_svg
+from npuc.backends.cycle.explain.text import to_text
+from npuc.backends.cycle.explain.words import Explanation, explain
+from npuc.backends.cycle.priced import priced_operations
+from npuc.compiler.analysis.machine.facts import machine_of
+
+PROGRAMS = (
+    ("one after another", ""),
+    ("in turn", "interleave{mode=zip objective=OBJECTIVE},"),
+    ("one nest, published order", "interleave{mode=fused},rearrange{rule=published objective=OBJECTIVE},"),
+    ("one nest, best order", "interleave{mode=fused objective=OBJECTIVE},"),
+)
+"""What the products of a layer's backward pass are compared with: the passes between lowering and schedules."""
+
+
+def answer(question: Question) -> Answer:
+    """Text and picture of the operations that were asked for."""
+    explanations = _explanations(question)
+    return Answer(
+        text=lambda width: "\n".join(to_text(explanation, width) for explanation in explanations),
+        picture=lambda: to_svg(explanations),
+    )
+
+
+def _explanations(question: Question) -> list[Explanation]:
+    """The explanation of each operation; of a backward pass first how its programs compare."""
+    machine = None if is_compat(question.hardware) else machine_of(question.module)
+    ops = priced_operations(question.module)
+    found = [explain(ops[row.index], row, machine) for row in question.rows if question.phase in (None, row.phase)]
+    products = backward_products(question.rows)
+    if machine is None or question.others is None or not products or question.phase not in (None, *BACKWARD):
+        return found
+    taken = Candidate("as compiled", products)
+    others: list[Candidate] = []
+    for name, passes in PROGRAMS:
+        text = f"autodiff,lower-to-npu,{passes}schedule{{objective=OBJECTIVE}}"
+        report = question.others(text.replace("OBJECTIVE", question.objective))
+        others.append(Candidate(name, backward_products(report.ops)))
+    certified = certified_pair(question.report, products, machine)
+    return [compare(question.layer, taken, others, question.objective, certified), *found]

@@ -1,0 +1,17 @@
+"""The hardware keys of the cycle backend: SCALE-Sim as it is."""
+
+from npuc.hardware.kinds import BANDWIDTH, COUNT, Flag, Key, Text
+
+KEYS = (
+    Key("cycle.compat", Text(("none", "scalesim3")), "reproduce SCALE-Sim 3.0.0", "none"),
+    Key("scalesim.ifmap_sram_kb", COUNT, "input buffer, KiB"),
+    Key("scalesim.filter_sram_kb", COUNT, "filter buffer, KiB"),
+    Key("scalesim.ofmap_sram_kb", COUNT, "output buffer, KiB"),
+    Key("scalesim.bandwidth_mode", Text(("CALC", "USER")), "how bandwidth is set"),
+    Key("scalesim.ifmap_bw", BANDWIDTH, "input bandwidth, words a cycle (USER)"),
+    Key("scalesim.filter_bw", BANDWIDTH, "filter bandwidth, words a cycle (USER)"),
+    Key("scalesim.ofmap_bw", BANDWIDTH, "output bandwidth, words a cycle (USER)"),
+    Key("scalesim.memory", Flag(), "whether memory columns are computed"),
+    Key("scalesim.sparsity", Flag(), "whether the N:M of the topology's layers is used"),
+    Key("scalesim.sparse_rep", Text(("ellpack_block", "csr", "csc")), "how sparse filters are stored"),
+)
