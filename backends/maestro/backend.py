@@ -13,7 +13,8 @@ from xdsl.ir import Operation
 
 from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_machine, mode_of
 from npuc.backends.maestro.price import Price, price_clusters, price_directives
-from npuc.backends.maestro.rows import buffer_need, contract_row, other_row
+from npuc.backends.maestro.rows import buffer_need, contract_row
+from npuc.backends.operations import uncosted_row
 from npuc.compiler.analysis.mapping.convert import to_clusters, to_maestro
 from npuc.compiler.analysis.mapping.levels import Unmappable, resolve
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
@@ -81,7 +82,7 @@ class MaestroBackend:
             if isinstance(op, ContractOp):
                 scorer.add(op)
             elif isinstance(op, OTHERS):
-                scorer.rows.append(other_row(op, len(scorer.rows)))
+                scorer.rows.append(uncosted_row(op, len(scorer.rows)))
         return make_report(self.name, hardware.as_dict(), scorer.rows, warnings=scorer.warnings())
 
 
