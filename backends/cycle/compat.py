@@ -15,6 +15,7 @@ from typing import cast
 
 from xdsl.ir import Operation
 
+from npuc.backends.cycle.facts import ProductFacts
 from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity, simulate
 from npuc.backends.cycle.scalesim.layer import Representation
@@ -154,7 +155,7 @@ def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
         energy_j=energy,
         limit="compute",
         tensors=moved,
-        native={**columns, "products": products},
+        native={**columns, **ProductFacts(products=products).columns()},
     )
 
 

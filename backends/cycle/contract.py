@@ -6,44 +6,38 @@ its folds (`npuc.compiler.analysis.machine.compute`), bytes its traffic (`npuc.c
 counts MACs, bytes between array and SPM and what the DMA moves in and out of SPM, and DRAM bytes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
+from npuc.backends.cycle.array_facts import array_facts, core_facts, reload_facts
 from npuc.backends.cycle.certificates import certificate_facts
 from npuc.backends.cycle.facts import (
-    ArrayFacts,
     PoolFacts,
-    RegisterFedFacts,
-    ReloadFacts,
     TransposeFacts,
-    WeightReuseFacts,
 )
 from npuc.backends.cycle.limits import (
     edge_facts,
-    edge_waits,
     is_edge_bound,
-    knows_edge,
     least_cycles_of,
     limit_of,
 )
 from npuc.backends.cycle.pool import Share
 from npuc.backends.operations import identity_of, sizes_of
-from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.compute import Compute, compute
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.stationary import kept, transposed
-from npuc.compiler.analysis.nest.cores import Part, core_count, parts, spread_traffic
+from npuc.compiler.analysis.machine.stationary import transposed
+from npuc.compiler.analysis.nest.cores import core_count, parts, spread_traffic
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, taken_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
-from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
+from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBytes
-from npuc.compiler.report.sections import CoreFacts, TransferFacts, UnmovedFacts, columns
+from npuc.compiler.report.sections import TransferFacts, UnmovedFacts, columns
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import not_moved
@@ -136,7 +130,7 @@ def nest_cost(
     energy = None
     if machine.energy is not None:
         energy = machine.energy.joules(nest.macs, spm_read + spm_written, read + written)
-    array, register_fed, reuse = _array_facts(cores, works, busiest, machine)
+    array, register_fed, reuse = array_facts(cores, works, busiest, machine)
     native = columns(
         array,
         TransferFacts(
@@ -147,12 +141,12 @@ def nest_cost(
         ),
         edge,
         register_fed,
-        _reload_facts(works, busiest, machine.array, held),
+        reload_facts(works, busiest, machine.array, held),
         transposes,
         UnmovedFacts(not_moved_bytes=kept_still) if still else None,
         None if peak is None else PoolFacts(peak_spm_bytes=peak),
         reuse,
-        _core_facts(nest, schedule, machine, widths, works, brought, taken),
+        core_facts(nest, schedule, machine, widths, works, brought, taken),
     )
     return Cost(
         cycles=cycles,
@@ -167,66 +161,6 @@ def nest_cost(
         energy_j=energy,
         native=native,
     )
-
-
-def _array_facts(
-    cores: Sequence[Part], works: Sequence[Compute], busiest: Compute, machine: Machine
-) -> tuple[ArrayFacts, RegisterFedFacts | None, WeightReuseFacts | None]:
-    """Tiles, folds and filling; of an array whose stages overlap its instructions and how often weights are used."""
-    array, tiles, folds = machine.array, sum(work.tiles for work in works), sum(work.folds for work in works)
-    if array.stages is None:
-        filling = busiest.overhead + busiest.folds * array.fold_overhead + busiest.reloads * array.reload
-        return ArrayFacts(tiles=tiles, folds=folds, fill_drain_cycles=filling), None, None
-    filling = busiest.cycles - busiest.instructions * array.tile_m
-    groups = sum(weight_groups(p.nest, p.schedule, machine, w) for p, w in zip(cores, works, strict=True))
-    instructions = sum(work.instructions for work in works)
-    return (
-        ArrayFacts(tiles=tiles, folds=folds, fill_drain_cycles=filling),
-        RegisterFedFacts(instructions=instructions, weight_groups=groups),
-        WeightReuseFacts(weight_reuse=instructions / groups),
-    )
-
-
-def _reload_facts(works: Sequence[Compute], busiest: Compute, array: Array, held: bool) -> ReloadFacts | None:
-    """Changes of the stationary tile, of an array where they take time of their own."""
-    if array.stages is not None or not array.reload:
-        return None
-    reloads = sum(work.reloads for work in works)
-    return ReloadFacts(reloads=reloads, reload_cycles=busiest.reloads * array.reload, held=int(held))
-
-
-def _core_facts(
-    nest: Nest,
-    schedule: Schedule,
-    machine: Machine,
-    widths: Bits,
-    works: Sequence[Compute],
-    read: list[int],
-    written: list[int],
-) -> CoreFacts | None:
-    """On a chip of several cores what each does, and how evenly they are loaded."""
-    if machine.cores == 1:
-        return None
-    if schedule.spread:
-        timings = core_timings(nest, schedule, machine, widths)
-    else:
-        timings = (pipeline(nest, schedule, machine, widths),)
-    work = [timing.compute for timing in timings]
-    return CoreFacts(
-        cores=len(timings),
-        load_balance=sum(work) / (max(work) * machine.cores),
-        core_cycles=[timing.cycles for timing in timings],
-        core_compute_cycles=work,
-        core_read_bytes=[*read],
-        core_write_bytes=[*written],
-        core_edge_cycles=[edge_waits(one, machine.array) for one in works] if knows_edge(machine.array) else None,
-    )
-
-
-def weight_groups(nest: Nest, schedule: Schedule, machine: Machine, work: Compute) -> int:
-    """How many groups of instructions with the same weights follow each other on a register-fed array."""
-    array = machine.array
-    return work.folds - sum(kept(nest, schedule, array, statement, True).tiles for statement in nest.statements)
 
 
 def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = False, share: Share | None = None) -> OpRow:

@@ -81,3 +81,9 @@ class CertificateFacts(Section, frozen=True):
     gap_bytes: int
     gap: float | None
     optimal: bool
+
+
+class ProductFacts(Section, frozen=True):
+    """Under cycle.compat: how many products SCALE-Sim counts for an operation."""
+
+    products: int

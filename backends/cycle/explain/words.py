@@ -12,13 +12,12 @@ from npuc.backends.cycle.explain.certified import certified_row, kept_condition,
 from npuc.backends.cycle.explain.fusing import finished_lines, fused_facts, kept_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
 from npuc.backends.cycle.explain.resident import staying
+from npuc.backends.cycle.explain.stationary import stationary
 from npuc.backends.cycle.facts import (
     ArrayFacts,
     PoolFacts,
-    RegisterFedFacts,
+    ProductFacts,
     ReloadFacts,
-    TransposeFacts,
-    WeightReuseFacts,
 )
 from npuc.backends.cycle.limits import why_limited
 from npuc.compiler.analysis.machine.compute import compute
@@ -31,7 +30,7 @@ from npuc.compiler.analysis.nest.visits import loop_nest, visits
 from npuc.compiler.analysis.timing.double_buffer import pipeline, slowest_core
 from npuc.compiler.analysis.timing.timeline import State, Timeline, timeline
 from npuc.compiler.report import OpRow
-from npuc.compiler.report.sections import CoreFacts, EdgeFacts
+from npuc.compiler.report.sections import CoreFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.gemm import gemm_view
@@ -150,7 +149,7 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
         f"{facts.folds:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {place.rows} on "
         f"rows, {place.cols} on columns, {place.streamed} streams through)",
     )
-    yield from _stationary(nest, row, machine)
+    yield from stationary(nest, row, machine)
     if pool is not None:
         yield (
             "",
@@ -164,37 +163,6 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
         yield "", f"{', '.join(kept)} stay{'s' if len(kept) == 1 else ''} in scratchpad from the first tile to the last"
     room = machine.spm_bytes
     yield "", f"the blocks take {row.spm_bytes or 0:,} of {room:,} bytes ({(row.spm_bytes or 0) / room:.0%})"
-
-
-def _stationary(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
-    """How often what stays in the array's elements is loaded or taken out, where the model keeps it there."""
-    array = machine.array
-    register_fed, weights = RegisterFedFacts.found_in(row), WeightReuseFacts.found_in(row)
-    reload, edge, transposes = ReloadFacts.found_in(row), EdgeFacts.found_in(row), TransposeFacts.found_in(row)
-    if register_fed is not None and weights is not None:
-        yield (
-            "",
-            f"{register_fed.instructions:,} instructions of {array.tile_m} rows ({array.overlap}); weights are loaded "
-            f"{register_fed.weight_groups:,} times, once for {weights.weight_reuse:.3g} of them",
-        )
-    elif reload is not None:
-        names = dict.fromkeys(placement(s, array).stationary(s) for s in nest.statements)
-        changes = f"{reload.reloads:,} changes of tile take {reload.reload_cycles:,} cycles of the fill"
-        before = "; the first is there from the operation before" if reload.held else ""
-        yield "", f"tiles of {', '.join(names)} stay in the array: {changes}{before}"
-    elif edge is not None and edge.edge_cycles:
-        what = "sums go out" if array.dataflow == "os" else "operands come in"
-        yield (
-            "",
-            f"in {edge.groups:,} groups on one stationary tile, which wait {edge.edge_cycles:,} cycles for "
-            f"the array's edge: {what} beside the neighbour, {_counted_elements(array.edge_elements)} a port and cycle",
-        )
-    if transposes is not None and machine.transpose != "explicit":
-        yield "", f"with explicit transposes it would take {transposes.explicit_cycles:,} cycles"
-
-
-def _counted_elements(count: int | None) -> str:
-    return "any number of elements" if count is None else f"{count:,} element{'s' if count > 1 else ''}"
 
 
 def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
@@ -309,8 +277,9 @@ def _plain_time(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]
         yield from _channel(row, machine)
         yield from _bound(row, machine)
         return
-    if row.native.get("products"):
+    compat = ProductFacts.found_in(row)
+    if compat is not None and compat.products:
         yield (
             "",
-            f"as SCALE-Sim counts them, products: {row.native['products']:,}; utilization {row.utilization or 0:.1%}",
+            f"as SCALE-Sim counts them, products: {compat.products:,}; utilization {row.utilization or 0:.1%}",
         )

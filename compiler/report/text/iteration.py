@@ -28,6 +28,6 @@ def nearness_text(report: Report) -> str | None:
     bound, tiles = (f"{size / scale:,.2f} {unit}" for size in (found.traffic_bound_bytes, found.tile_bound_bytes))
     return (
         f"traffic is {found.traffic_ratio:.4f}x, time {found.time_ratio:.4f}x what no plan of whole tensors goes "
-        f"below: {bound}{' (exact)' if found.traffic_bound_exact else ''}, {time_text(found.time_bound_seconds)}; no plan of "
-        f"tiles below {tiles}"
+        f"below: {bound}{' (exact)' if found.traffic_bound_exact else ''}, {time_text(found.time_bound_seconds)}; "
+        f"no plan of tiles below {tiles}"
     )
