@@ -21,6 +21,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
+from npuc.backends.operations import place_of
 from npuc.compiler.analysis.interconnect.collectives import Collective, Cost, collective_cost, messages_cost
 from npuc.compiler.analysis.interconnect.topology import Placement
 from npuc.compiler.analysis.nest.elements import size_bytes
@@ -28,6 +29,7 @@ from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
 from npuc.compiler.analysis.sharding.search.planning import PLAN
 from npuc.compiler.layers.base import elements
 from npuc.compiler.report import OpRow, Report, total
+from npuc.compiler.report.sections import CommunicationBytes, CommunicationTime, ExchangeFacts, RateFacts
 from npuc.compiler.report.text.verdict import time_text
 from npuc.dialects.distributed.collective import (
     AddendOp,
@@ -45,7 +47,7 @@ from npuc.dialects.distributed.collective import (
 )
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.npu import ConstantOp, ViewOp
-from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of
+from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.train.base import ints
 from npuc.hardware.network import network_of
 
@@ -86,36 +88,49 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
     for func, mesh in found:
         placement = _placement(mesh, machine, report.backend, warnings)
         moved = list(exchanges(func, placement, machine))
-        native |= sums_of(moved, mesh)
+        native |= sums_of(moved, mesh).columns()
         times = [None if e.cost is None else float(e.cost.seconds) for e in moved]
         if all(seconds is not None for seconds in times):
-            native["comm_seconds"] = fsum(seconds for seconds in times if seconds is not None)
-            native["overlapped_seconds"] = overlapped(func, report.ops, moved)
-            samples, work = native.get("samples_per_second"), report.totals.seconds
-            if isinstance(samples, float) and work:
+            seconds = fsum(seconds for seconds in times if seconds is not None)
+            beside = overlapped(func, report.ops, moved)
+            native |= CommunicationTime(comm_seconds=seconds, overlapped_seconds=beside).columns()
+            rate, work = RateFacts.found_in(report), report.totals.seconds
+            if rate is not None and work:
                 # a backend says it of the work alone
-                native["samples_per_second"] = samples * work / (work + native["comm_seconds"])
+                native |= RateFacts(samples_per_second=rate.samples_per_second * work / (work + seconds)).columns()
             if report.totals.energy_j is not None and any(e.cost and e.cost.picojoules is None for e in moved):
                 warnings.append(f"{machine.name} has no pj_per_byte in network.levels: energy is of the work alone")
-            _compare(func, report.totals.seconds, native["comm_seconds"], warnings)
+            _compare(func, report.totals.seconds, seconds, warnings)
         rows += [_row(exchange, len(rows) + n) for n, exchange in enumerate(moved)]
     return replace(report, ops=rows, totals=total(rows), warnings=warnings, native=native)
 
 
-def sums_of(moved: Sequence[Exchange], mesh: Mesh) -> dict[str, int | float]:
+def sums_of(moved: Sequence[Exchange], mesh: Mesh) -> CommunicationBytes:
     """
     What sums of weights' gradients move of all, and what everything else does: bytes.
 
     Operands are what a device hands in, once where it goes on at another level; what it reads of P bytes that n devices
     sum is 2 P (n - 1) / n.
     """
-    found: dict[str, int | float] = {}
-    for name, of_weights in (("gradient", True), ("other", False)):
-        own = [exchange for exchange in moved if (role_of(exchange.op) is Role.DW) is of_weights]
-        read = sum((_read(exchange, mesh) for exchange in own), Fraction(0))
-        found[f"{name}_operand_bytes"] = sum(exchange.size for exchange in own if not _goes_on(exchange.op))
-        found[f"{name}_read_bytes"] = read.numerator if read.denominator == 1 else float(read)
-    return found
+    gradients = [exchange for exchange in moved if role_of(exchange.op) is Role.DW]
+    others = [exchange for exchange in moved if role_of(exchange.op) is not Role.DW]
+    return CommunicationBytes(
+        gradient_operand_bytes=_operands(gradients),
+        gradient_read_bytes=_reads(gradients, mesh),
+        other_operand_bytes=_operands(others),
+        other_read_bytes=_reads(others, mesh),
+    )
+
+
+def _operands(moved: Sequence[Exchange]) -> int:
+    """The bytes that a device hands in."""
+    return sum(exchange.size for exchange in moved if not _goes_on(exchange.op))
+
+
+def _reads(moved: Sequence[Exchange], mesh: Mesh) -> int | float:
+    """The bytes that a device reads of others, as an integer where they are whole."""
+    read = sum((_read(exchange, mesh) for exchange in moved), Fraction(0))
+    return read.numerator if read.denominator == 1 else float(read)
 
 
 def _goes_on(op: DistOp) -> bool:
@@ -224,19 +239,17 @@ def _row(exchange: Exchange, index: int) -> OpRow:
     energy = None if cost is None else cost.picojoules
     return OpRow(
         index=index,
-        name=layer_of(op),
+        **place_of(op),
         op=op.name,
-        loc=location_text(op),
         phase="comm",
         kind="comm",
-        repeat=repeat_of(op),
         seconds=None if cost is None else float(cost.seconds),
         energy_j=None if energy is None else float(energy) * 1e-12,
         limit="network",
-        native={
-            "of": role_of(op).value,
-            "operand_bytes": exchange.size,
-            "sent_bytes": None if cost is None else float(cost.sent),
-            "levels": ", ".join(f"H{level + 1}" for level in levels_of(op)),
-        },
+        native=ExchangeFacts(
+            of=role_of(op).value,
+            operand_bytes=exchange.size,
+            sent_bytes=None if cost is None else float(cost.sent),
+            levels=", ".join(f"H{level + 1}" for level in levels_of(op)),
+        ).columns(),
     )

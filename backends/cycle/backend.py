@@ -19,9 +19,11 @@ from npuc.backends.cycle.priced import STREAMED, priced_operations
 from npuc.backends.cycle.resident_values import stays_of, with_stay
 from npuc.backends.cycle.stationary import held_tiles
 from npuc.backends.cycle.stream import stream_row
+from npuc.backends.operations import place_of
 from npuc.compiler.analysis.machine.facts import Machine, machine_from
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
+from npuc.compiler.report.sections import RecomputeFacts
 from npuc.dialects.alike import likeness
 from npuc.dialects.npu import (
     ConstantOp,
@@ -30,7 +32,7 @@ from npuc.dialects.npu import (
     ViewOp,
     YieldOp,
 )
-from npuc.dialects.provenance import RECOMPUTE, SPARSITY, is_recomputed, layer_of, location_text, repeat_of
+from npuc.dialects.provenance import SPARSITY, is_recomputed
 from npuc.hardware import Hardware, machine_target
 
 EDGE = "array.edge_elements"
@@ -115,15 +117,14 @@ def _rows(
             if kind is not None:
                 known[kind] = row
         else:
-            own = {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
-            row = replace(row, index=len(rows), **own)
+            row = replace(row, index=len(rows), **place_of(op))
         rows.append(row)
     return [_marked(row) if is_recomputed(op) else row for op, row in zip(ops, rows, strict=True)]
 
 
 def _marked(row: OpRow) -> OpRow:
     """The row of forward work that runs a second time."""
-    return replace(row, native=row.native | {RECOMPUTE: True})
+    return replace(row, native=row.native | RecomputeFacts(recompute=True).columns())
 
 
 def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
+from npuc.backends.cycle.facts import CertificateFacts
 from npuc.backends.cycle.pool import pool_groups
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import Certificate
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
-from npuc.compiler.report import CertifiedProducts, LayerCertificate, OpRow, Scalar
+from npuc.compiler.report import CertifiedProducts, LayerCertificate, OpRow
+from npuc.compiler.report.sections import UnstoredFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.resident import memory_of, not_moved
 from npuc.dialects.npu.shared import number_values
@@ -26,23 +28,24 @@ from npuc.dialects.provenance import layer_of
 GRADIENTS = {"dX", "dW"}
 
 
-def certificate_columns(certificate: Certificate) -> dict[str, Scalar | list[Scalar]]:
-    """A row's certificate as its columns in `native`."""
-    return {
-        "compulsory_bytes": certificate.compulsory,
-        "capacity_bound_bytes": certificate.capacity,
-        "reached_bytes": certificate.reached,
-        "gap_bytes": certificate.gap,
-        "gap": certificate.gap / certificate.bound if certificate.bound else None,
-        "optimal": certificate.optimal,
-    }
+def certificate_facts(certificate: Certificate) -> CertificateFacts:
+    """A row's certificate as its section of `native`."""
+    return CertificateFacts(
+        compulsory_bytes=certificate.compulsory,
+        capacity_bound_bytes=certificate.capacity,
+        reached_bytes=certificate.reached,
+        gap_bytes=certificate.gap,
+        gap=certificate.gap / certificate.bound if certificate.bound else None,
+        optimal=certificate.optimal,
+    )
 
 
 def certificate_of(row: OpRow, reached: int | None = None) -> Certificate:
     """The certificate of a row that has one; `reached` is what it moves, where that is not yet the row's."""
-    names = ("compulsory_bytes", "capacity_bound_bytes", "reached_bytes")
-    compulsory, capacity, own = (value for name in names if isinstance(value := row.native[name], int))
-    return Certificate(compulsory, capacity, own if reached is None else reached)
+    found = CertificateFacts.found_in(row)
+    assert found is not None
+    moved = found.reached_bytes if reached is None else reached
+    return Certificate(found.compulsory_bytes, found.capacity_bound_bytes, moved)
 
 
 @dataclass
@@ -132,9 +135,8 @@ def _certified(products: _Products, machine: Machine) -> CertifiedProducts:
 
 def not_stored(row: OpRow) -> int:
     """The bytes of its results that a row need not write, since vector work on their blocks is all that reads them."""
-    saved = row.native.get("not_stored_bytes", 0)
-    assert isinstance(saved, int)
-    return saved
+    found = UnstoredFacts.found_in(row)
+    return 0 if found is None else found.not_stored_bytes
 
 
 def _layer(name: str, products: list[CertifiedProducts]) -> LayerCertificate:

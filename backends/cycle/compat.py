@@ -15,18 +15,19 @@ from typing import cast
 
 from xdsl.ir import Operation
 
+from npuc.backends.cycle.facts import ProductFacts
 from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity, simulate
 from npuc.backends.cycle.scalesim.layer import Representation
 from npuc.backends.cycle.scalesim.sparsity import storage
+from npuc.backends.operations import identity_of, sizes_of, uncosted_row
 from npuc.compiler.analysis.machine.facts import Energy
-from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, TensorBytes
-from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
+from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.resident import Holder
-from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, sparsity_of
+from npuc.dialects.provenance import Role, role_of, sparsity_of
 from npuc.hardware import Hardware
 
 COMPAT = "scalesim3"
@@ -113,17 +114,7 @@ def compat_row(op: Operation, machine: CompatMachine, index: int) -> OpRow:
     if isinstance(op, InterleaveOp):
         message = "SCALE-Sim has no contractions that run in turn"
         raise UsageError(message, location=location_of(op), hint="leave out the pass that joined them")
-    return OpRow(
-        index=index,
-        name=layer_of(op),
-        op=op.name,
-        loc=location_text(op),
-        phase=role_of(op).value,
-        kind="vector" if isinstance(op, VectorOp) else "data",
-        repeat=repeat_of(op),
-        macs=0,
-        vector_ops=op.ops if isinstance(op, VectorOp) else 0,
-    )
+    return uncosted_row(op, index)
 
 
 def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
@@ -147,19 +138,11 @@ def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
     if machine.energy is not None and read is not None and written is not None:
         accesses = sum(columns[name] or 0 for name in ("ifmap_sram_reads", "filter_sram_reads", "ofmap_sram_writes"))
         energy = machine.energy.joules(nest.macs, round(products * accesses) + read + written, read + written)
-    batch, m, n, k = forward_sizes(nest)
     return OpRow(
         index=index,
-        name=layer_of(op),
-        op=op.name,
-        loc=location_text(op),
-        phase=role.value,
+        **identity_of(op),
         kind="matrix",
-        repeat=repeat_of(op),
-        batch=batch,
-        m=m,
-        n=n,
-        k=k,
+        **sizes_of(nest),
         macs=nest.macs,
         vector_ops=0,
         cycles=cycles,
@@ -172,7 +155,7 @@ def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
         energy_j=energy,
         limit="compute",
         tensors=moved,
-        native={**columns, "products": products},
+        native={**columns, **ProductFacts(products=products).columns()},
     )
 
 

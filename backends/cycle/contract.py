@@ -6,39 +6,43 @@ its folds (`npuc.compiler.analysis.machine.compute`), bytes its traffic (`npuc.c
 counts MACs, bytes between array and SPM and what the DMA moves in and out of SPM, and DRAM bytes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from npuc.backends.cycle.certificates import certificate_columns
+from npuc.backends.cycle.array_facts import array_facts, core_facts, reload_facts
+from npuc.backends.cycle.certificates import certificate_facts
+from npuc.backends.cycle.facts import (
+    PoolFacts,
+    TransposeFacts,
+)
 from npuc.backends.cycle.limits import (
-    edge_columns,
-    edge_waits,
+    edge_facts,
     is_edge_bound,
-    knows_edge,
     least_cycles_of,
     limit_of,
 )
 from npuc.backends.cycle.pool import Share
-from npuc.compiler.analysis.machine.compute import Compute, compute
+from npuc.backends.operations import identity_of, sizes_of
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.stationary import kept, transposed
+from npuc.compiler.analysis.machine.stationary import transposed
 from npuc.compiler.analysis.nest.cores import core_count, parts, spread_traffic
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, taken_bytes, whole_bytes
-from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
-from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
+from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBytes
+from npuc.compiler.report.sections import TransferFacts, UnmovedFacts, columns
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import not_moved
 from npuc.dialects.npu.shared import number_values
-from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
+from npuc.dialects.provenance import layer_of
 
 
 @dataclass(frozen=True)
@@ -110,98 +114,53 @@ def nest_cost(
         brought, taken = ([sum(both[way] for both in rows) for rows in each] for way in (0, 1))
     busiest = max(works, key=lambda work: work.cycles)
     timing = pipeline(nest, schedule, machine, moving, held) if share is None else share.timing
-    native: dict[str, int] = {
-        "tiles": sum(work.tiles for work in works),
-        "folds": sum(work.folds for work in works),
-        "fill_drain_cycles": busiest.overhead
-        + busiest.folds * machine.array.fold_overhead
-        + busiest.reloads * machine.array.reload,
-        "transfer_cycles": machine.transfer_cycles(read + written),
-        "first_load_bytes": whole_bytes(timing.head),
-        "spm_read_bytes": loaded + sum(taken),
-        "spm_write_bytes": stored + sum(brought),
-    }
-    native |= edge_columns(works, busiest, machine.array)
+    transfer = machine.transfer_cycles(read + written)
+    spm_read, spm_written = loaded + sum(taken), stored + sum(brought)
+    edge = edge_facts(works, busiest, machine.array)
     cycles = timing.cycles
-    reuse: dict[str, float] = {}
-    if machine.array.stages is not None:
-        groups = sum(weight_groups(p.nest, p.schedule, machine, w) for p, w in zip(cores, works, strict=True))
-        instructions = sum(work.instructions for work in works)
-        native |= {"instructions": instructions, "weight_groups": groups}
-        native["fill_drain_cycles"] = busiest.cycles - busiest.instructions * machine.array.tile_m
-        reuse["weight_reuse"] = instructions / groups
-    elif machine.array.reload:
-        native |= {"reloads": sum(work.reloads for work in works)}
-        native |= {"reload_cycles": busiest.reloads * machine.array.reload, "held": int(held)}
+    transposes = None
     if turned:
         # For comparison: the same products after transposes through DRAM, which leave no tile in the array.
         twice = 2 * sum(map(whole_bytes, turned.values()))
         extra = Fraction(twice) / machine.channel
         explicit = ceil(pipeline(nest, schedule, machine, widths).time + extra)
-        native |= {"transpose_bytes": twice, "explicit_cycles": explicit}
+        transposes = TransposeFacts(transpose_bytes=twice, explicit_cycles=explicit)
         cycles = explicit if machine.transpose == "explicit" else cycles
-    blocks = taken_bytes(nest, schedule, widths)
-    if still:
-        native["not_moved_bytes"] = kept_still
-    if share is not None:
-        blocks = native["peak_spm_bytes"] = whole_bytes(share.peak)
+    peak = None if share is None else whole_bytes(share.peak)
     energy = None
     if machine.energy is not None:
-        spm = native["spm_read_bytes"] + native["spm_write_bytes"]
-        energy = machine.energy.joules(nest.macs, spm, read + written)
+        energy = machine.energy.joules(nest.macs, spm_read + spm_written, read + written)
+    array, register_fed, reuse = array_facts(cores, works, busiest, machine)
+    native = columns(
+        array,
+        TransferFacts(
+            transfer_cycles=transfer,
+            first_load_bytes=whole_bytes(timing.head),
+            spm_read_bytes=spm_read,
+            spm_write_bytes=spm_written,
+        ),
+        edge,
+        register_fed,
+        reload_facts(works, busiest, machine.array, held),
+        transposes,
+        UnmovedFacts(not_moved_bytes=kept_still) if still else None,
+        None if peak is None else PoolFacts(peak_spm_bytes=peak),
+        reuse,
+        core_facts(nest, schedule, machine, widths, works, brought, taken),
+    )
     return Cost(
         cycles=cycles,
         compute_cycles=timing.compute,
-        streamed_cycles=busiest.cycles - native["fill_drain_cycles"] - busiest.edge,
-        edge_cycles=native.get("edge_cycles", 0),
-        transfer_cycles=native["transfer_cycles"],
+        streamed_cycles=busiest.cycles - array.fill_drain_cycles - busiest.edge,
+        edge_cycles=0 if edge is None else edge.edge_cycles,
+        transfer_cycles=transfer,
         tensors=tensors,
         read=read,
         written=written,
-        spm_bytes=blocks,
+        spm_bytes=taken_bytes(nest, schedule, widths) if peak is None else peak,
         energy_j=energy,
-        native=native | reuse | _by_core(nest, schedule, machine, widths, works, brought, taken),
+        native=native,
     )
-
-
-def _by_core(
-    nest: Nest,
-    schedule: Schedule,
-    machine: Machine,
-    widths: Bits,
-    works: Sequence[Compute],
-    read: list[int],
-    written: list[int],
-) -> dict[str, float | list[Scalar]]:
-    """
-    On a chip of several cores what each does, in lists, and how evenly they are loaded.
-
-    `load_balance` is the work of all arrays over that of the busiest one on every core: 1 where all have the same.
-    """
-    if machine.cores == 1:
-        return {}
-    if schedule.spread:
-        timings = core_timings(nest, schedule, machine, widths)
-    else:
-        timings = (pipeline(nest, schedule, machine, widths),)
-    work = [timing.compute for timing in timings]
-    found: dict[str, float | list[Scalar]] = {
-        "cores": len(timings),
-        "load_balance": sum(work) / (max(work) * machine.cores),
-        "core_cycles": [timing.cycles for timing in timings],
-        "core_compute_cycles": [*work],
-        "core_read_bytes": [*read],
-        "core_write_bytes": [*written],
-    }
-    if knows_edge(machine.array):
-        found["core_edge_cycles"] = [edge_waits(one, machine.array) for one in works]
-    return found
-
-
-def weight_groups(nest: Nest, schedule: Schedule, machine: Machine, work: Compute) -> int:
-    """How many groups of instructions with the same weights follow each other on a register-fed array."""
-    array = machine.array
-    return work.folds - sum(kept(nest, schedule, array, statement, True).tiles for statement in nest.statements)
 
 
 def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = False, share: Share | None = None) -> OpRow:
@@ -222,7 +181,6 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
     cost = nest_cost(nest, schedule, machine, widths, held, share, still)
     if share is None:
         _check_room(op, cost, machine)
-    batch, m, n, k = forward_sizes(nest)
     values, moved = number_values([op.operands]), cost.read + cost.written
     certified = joint_certificate((nest,), values, machine.bounding_spm, (widths.without(nest, still),), moved)
     if share is not None:
@@ -231,16 +189,9 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
     bound = least_cycles_of((nest,), own, machine)
     return OpRow(
         index=index,
-        name=layer_of(op),
-        op=op.name,
-        loc=location_text(op),
-        phase=role_of(op).value,
-        repeat=repeat_of(op),
+        **identity_of(op),
         kind="matrix",
-        batch=batch,
-        m=m,
-        n=n,
-        k=k,
+        **sizes_of(nest),
         macs=nest.macs,
         vector_ops=0,
         cycles=cost.cycles,
@@ -257,7 +208,7 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
         lower_bound_seconds=machine.seconds(bound),
         schedule=schedule_row(nest, schedule),
         tensors=cost.tensors,
-        native={**cost.native, **certificate_columns(certified)},
+        native={**cost.native, **certificate_facts(certified).columns()},
     )
 
 

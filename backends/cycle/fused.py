@@ -12,8 +12,9 @@ from math import prod
 from msgspec.structs import replace
 from xdsl.ir import Operation
 
-from npuc.backends.cycle.certificates import certificate_columns, certificate_of
+from npuc.backends.cycle.certificates import certificate_facts, certificate_of
 from npuc.backends.cycle.contract import contract_row
+from npuc.backends.cycle.facts import ArrayFacts, StreamFacts
 from npuc.backends.cycle.limits import is_edge_bound, least_cycles_of, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.machine.facts import Machine
@@ -33,7 +34,8 @@ from npuc.compiler.analysis.timing.epilogue import (
 )
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.verify import location_of
-from npuc.compiler.report import OpRow, Scalar, TensorBytes
+from npuc.compiler.report import OpRow, TensorBytes
+from npuc.compiler.report.sections import CoreFacts, EdgeFacts, FusedFacts, TransferFacts, UnstoredFacts, columns
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.vector import Fused, fused_with, is_stored
 from npuc.dialects.provenance import layer_of
@@ -92,24 +94,24 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
     transfer = machine.transfer_cycles(read + written)
     certified = certificate_of(row, read + written).relieved(saved)
     bound = certified.bound
-    native: dict[str, Scalar | list[Scalar]] = {
-        **row.native,
-        **certificate_columns(certified),
-        "transfer_cycles": transfer,
-        "not_stored_bytes": saved,
-        "storing_cycles": row.cycles,
-    }
-    spm = [native["spm_read_bytes"], native["spm_write_bytes"]]
-    native["spm_read_bytes"] = _whole(spm[0]) - saved
-    native |= _by_core(contract, fused, machine, dropped)
+    channel, array, edges = TransferFacts.found_in(row), ArrayFacts.found_in(row), EdgeFacts.found_in(row)
+    assert channel is not None
+    assert array is not None
+    spm_read = _whole(channel.spm_read_bytes) - saved
+    native = row.native | columns(
+        certificate_facts(certified),
+        replace(channel, transfer_cycles=transfer, spm_read_bytes=spm_read),
+        UnstoredFacts(not_stored_bytes=saved, storing_cycles=_whole(row.cycles)),
+        _core_facts(row, contract, fused, machine, dropped),
+    )
     energy = None
     if machine.energy is not None:
-        moved = _whole(spm[0]) - saved + _whole(spm[1])
+        moved = spm_read + _whole(channel.spm_write_bytes)
         energy = machine.energy.joules(contract.nest.macs, moved, read + written)
     compute = _whole(row.compute_cycles)
     least = least_cycles_of((contract.nest,), bound, machine)
-    edge = _whole(native.get("edge_cycles", 0))
-    streamed = compute - _whole(native["fill_drain_cycles"]) - edge
+    edge = 0 if edges is None else edges.edge_cycles
+    streamed = compute - array.fill_drain_cycles - edge
     limit = limit_of(timing.cycles, compute, transfer)
     if is_edge_bound(edge, streamed, timing.cycles - compute):
         limit = "edge"
@@ -130,12 +132,13 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
     )
 
 
-def _by_core(
-    contract: ContractOp, fused: Sequence[Fused], machine: Machine, dropped: Collection[str]
-) -> dict[str, list[Scalar]]:
+def _core_facts(
+    row: OpRow, contract: ContractOp, fused: Sequence[Fused], machine: Machine, dropped: Collection[str]
+) -> CoreFacts | None:
     """What each core of a contraction takes and writes without the outputs that it does not store."""
-    if machine.cores == 1:
-        return {}
+    cores = CoreFacts.found_in(row)
+    if cores is None:
+        return None
     nest, schedule = contract.nest, contract.schedule
     widths = contract_widths(contract, machine)
     own = fused_widths(nest, widths, epilogues(contract, fused, machine, 0))
@@ -144,10 +147,11 @@ def _by_core(
     )
     spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").moved
     moved = [bytes_by_tensor(nest, rows, widths) for rows in spread]
-    return {
-        "core_cycles": [timing.cycles for timing in timings],
-        "core_write_bytes": [sum(w for name, (_, w) in rows.items() if name not in dropped) for rows in moved],
-    }
+    return replace(
+        cores,
+        core_cycles=[timing.cycles for timing in timings],
+        core_write_bytes=[sum(w for name, (_, w) in rows.items() if name not in dropped) for rows in moved],
+    )
 
 
 def _fused(
@@ -182,15 +186,17 @@ def _fused(
         lower_bound_seconds=max(0.0, bound),
         limit="compute" if work > transfer else "dram",
         tensors=tensors,
-        native={
-            "work": op.kind,
-            "fused": one.output,
-            "vector_cycles": work,
-            "transfer_cycles": transfer,
-            "spm_bytes_moved": through,
-            "alone_cycles": alone.cycles,
-            "alone_bytes": (alone.dram_read_bytes or 0) + (alone.dram_write_bytes or 0),
-        },
+        native=columns(
+            StreamFacts(work=op.kind),
+            FusedFacts(
+                fused=one.output,
+                vector_cycles=work,
+                transfer_cycles=transfer,
+                spm_bytes_moved=through,
+                alone_cycles=_whole(alone.cycles),
+                alone_bytes=(alone.dram_read_bytes or 0) + (alone.dram_write_bytes or 0),
+            ),
+        ),
     )
 
 

@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from npuc.backends.cycle.certificates import certificate_columns
+from msgspec.structs import replace
+
+from npuc.backends.cycle.certificates import certificate_facts
 from npuc.backends.cycle.contract import schedule_row
-from npuc.backends.cycle.limits import edge_columns, is_edge_bound, least_cycles_of, limit_of
+from npuc.backends.cycle.facts import ArrayFacts, InterleavedFacts
+from npuc.backends.cycle.limits import edge_facts, is_edge_bound, least_cycles_of, limit_of
 from npuc.backends.cycle.pool import walks_of
+from npuc.backends.operations import identity_of, sizes_of
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import transposed
 from npuc.compiler.analysis.nest.elements import contract_widths, taken_bytes, whole_bytes
-from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, bytes_by_tensor
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.analysis.timing.double_buffer import Timing
@@ -33,10 +36,11 @@ from npuc.compiler.analysis.timing.interleave import (
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes
+from npuc.compiler.report.sections import TransferFacts, columns
 from npuc.dialects.npu import InterleaveOp
 from npuc.dialects.npu.shared import Together, joint_footprint, number_values
 from npuc.dialects.npu.syntax import schedule_text
-from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
+from npuc.dialects.provenance import layer_of
 
 Traffic = dict[str, TensorTraffic]
 
@@ -87,30 +91,21 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     values = number_values([contract.operands for contract in op.contracts])
     certified = joint_certificate(together.nests, values, machine.bounding_spm, widths, moved_bytes)
     bound = least_cycles_of(together.nests, certified.bound, machine)
-    batch, m, n, k = forward_sizes(together.nests[0])
     filling = sum(
         one.overhead + one.folds * machine.array.fold_overhead + one.reloads * machine.array.reload for one in work
     )
     # Folds of different nests may wait for each other, which is no part of what each does.
     waits = timing.compute - sum(one.cycles - one.edge for one in work)
-    columns = edge_columns(work, work[0], machine.array)
-    if columns and machine.array.grouped:
-        columns["edge_cycles"] = waits
-    elif columns:
-        columns["edge_cycles"] = sum(one.reloads for one in work) * machine.array.reload
-    edge, streamed = columns.get("edge_cycles", 0), timing.compute - filling - waits
+    at_edge = edge_facts(work, work[0], machine.array)
+    if at_edge is not None:
+        reloading = sum(one.reloads for one in work) * machine.array.reload
+        at_edge = replace(at_edge, edge_cycles=waits if machine.array.grouped else reloading)
+    edge, streamed = 0 if at_edge is None else at_edge.edge_cycles, timing.compute - filling - waits
     return OpRow(
         index=index,
-        name=layer_of(op),
-        op=op.name,
-        loc=location_text(op),
-        phase=role_of(op).value,
-        repeat=repeat_of(op),
+        **identity_of(op),
         kind="matrix",
-        batch=batch,
-        m=m,
-        n=n,
-        k=k,
+        **sizes_of(together.nests[0]),
         macs=together.macs,
         vector_ops=0,
         cycles=cycles,
@@ -131,19 +126,20 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         lower_bound_seconds=machine.seconds(bound),
         schedule=_schedule_row(together),
         tensors=moved.tensors,
-        native={
-            "streams": len(together.nests),
-            "schedules": [schedule_text(schedule) for schedule in together.schedules],
-            "tiles": sum(one.tiles for one in work),
-            "folds": sum(one.folds for one in work),
-            "fill_drain_cycles": filling,
-            **columns,
-            "transfer_cycles": transfer,
-            "first_load_bytes": whole_bytes(timing.head),
-            "spm_read_bytes": reads,
-            "spm_write_bytes": writes,
-            **certificate_columns(certified),
-        },
+        native=columns(
+            InterleavedFacts(streams=len(together.nests), schedules=[*map(schedule_text, together.schedules)]),
+            ArrayFacts(
+                tiles=sum(one.tiles for one in work), folds=sum(one.folds for one in work), fill_drain_cycles=filling
+            ),
+            at_edge,
+            TransferFacts(
+                transfer_cycles=transfer,
+                first_load_bytes=whole_bytes(timing.head),
+                spm_read_bytes=reads,
+                spm_write_bytes=writes,
+            ),
+            certificate_facts(certified),
+        ),
     )
 
 

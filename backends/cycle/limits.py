@@ -6,6 +6,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, least_busy_cycles
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import EdgeFacts, TransferFacts
 from npuc.dialects.npu.nest import Nest
 
 IDLE = 0.1
@@ -21,9 +22,9 @@ WHY = {
 
 def why_limited(row: OpRow) -> str:
     """The `limit` of a row in words."""
-    moving = row.native.get("transfer_cycles", 0)
+    channel = TransferFacts.found_in(row)
     # Stalls may be shorter than the waits for the edge, but without these the row would gain nothing.
-    longer = row.limit == "edge" and isinstance(moving, int) and moving > (row.compute_cycles or 0)
+    longer = row.limit == "edge" and channel is not None and channel.transfer_cycles > (row.compute_cycles or 0)
     return WHY.get(row.limit or "", "it sets the time") + ("; the DRAM channel takes longer still" if longer else "")
 
 
@@ -49,14 +50,14 @@ def least_cycles_of(nests: Sequence[Nest], least_bytes: int, machine: Machine) -
     return max(machine.transfer_cycles(least_bytes), -(-macs // machine.elements), array)
 
 
-def edge_columns(works: Sequence[Compute], busiest: Compute, array: Array) -> dict[str, int]:
+def edge_facts(works: Sequence[Compute], busiest: Compute, array: Array) -> EdgeFacts | None:
     """
     Groups of folds on one stationary tile, of all cores, and the cycles in which those of the busiest wait for the edge
-    of its array; nothing of an array that does not know them.
+    of its array; None for an array that does not know them.
     """
     if not knows_edge(array):
-        return {}
-    return {"groups": sum(work.groups for work in works), "edge_cycles": edge_waits(busiest, array)}
+        return None
+    return EdgeFacts(groups=sum(work.groups for work in works), edge_cycles=edge_waits(busiest, array))
 
 
 def knows_edge(array: Array) -> bool:

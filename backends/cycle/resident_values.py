@@ -18,7 +18,8 @@ from npuc.compiler.analysis.programs.resident import refusal, staying_room
 from npuc.compiler.analysis.timing.epilogue import room_bytes
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.verify import location_of
-from npuc.compiler.report import OpRow, Scalar
+from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import ResidencyFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.resident import Holder, Resident, elements_of, holders, stays
 from npuc.dialects.npu.shared import joint_footprint
@@ -94,8 +95,10 @@ def _bytes(value: SSAValue, machine: Machine) -> int:
 
 def with_stay(row: OpRow, stay: Stay) -> OpRow:
     """The row of an operation that says what stays in SPM."""
-    native: dict[str, Scalar | list[Scalar]] = {**row.native, "passing_bytes": stay.passing}
-    for name, names in (("resident_in", stay.resident.ins), ("resident_out", stay.resident.outs)):
-        if names:
-            native[name] = [*names]
+    facts = ResidencyFacts(
+        passing_bytes=stay.passing,
+        resident_in=[*stay.resident.ins] or None,
+        resident_out=[*stay.resident.outs] or None,
+    )
+    native = row.native | facts.columns()
     return replace(row, spm_bytes=None if row.spm_bytes is None else stay.room, native=native)

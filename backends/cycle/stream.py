@@ -9,13 +9,15 @@ larger of ops / lanes and the transfer; without it their sum. A value that is in
 
 from xdsl.ir import Operation
 
+from npuc.backends.cycle.facts import RereadFacts, StreamFacts
+from npuc.backends.operations import identity_of
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.timing.epilogue import stream_cycles, vector_cycles
 from npuc.compiler.analysis.timing.vector_traffic import streamed
-from npuc.compiler.report import Kind, OpRow, Scalar, TensorBytes
+from npuc.compiler.report import Kind, OpRow, TensorBytes
+from npuc.compiler.report.sections import TransferFacts, UnmovedFacts, columns
 from npuc.dialects.npu import TensorWorkOp, VectorOp
 from npuc.dialects.npu.resident import Holder, not_moved
-from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
 
 def stream_row(op: Operation, machine: Machine, index: int, taken: int = 0) -> OpRow:
@@ -41,23 +43,13 @@ def stream_row(op: Operation, machine: Machine, index: int, taken: int = 0) -> O
     # Through SPM: once in and out by DMA, and for vector work once more by the unit, with what stays there.
     through = (read + written) * (2 if vector else 1) + kept
     bound = max(work, transfer)
-    native: dict[str, Scalar | list[Scalar]] = {
-        "work": _what(op),
-        "transfer_cycles": transfer,
-        "spm_bytes_moved": through,
-    }
-    if still:
-        native["not_moved_bytes"] = kept
+    reread = None
     if moving.again:
-        native |= {"read_twice": [*moving.again], "read_twice_bytes": sum(moving.again.values())}
-        native["group_bytes"] = moving.group
+        twice = sum(moving.again.values())
+        reread = RereadFacts(read_twice=[*moving.again], read_twice_bytes=twice, group_bytes=moving.group)
     return OpRow(
         index=index,
-        name=layer_of(op),
-        op=op.name,
-        loc=location_text(op),
-        phase=role_of(op).value,
-        repeat=repeat_of(op),
+        **identity_of(op),
         kind=kind,
         macs=0,
         vector_ops=ops,
@@ -73,7 +65,12 @@ def stream_row(op: Operation, machine: Machine, index: int, taken: int = 0) -> O
         lower_bound_bytes=read + written,
         lower_bound_seconds=machine.seconds(bound),
         tensors=tensors,
-        native=native,
+        native=columns(
+            StreamFacts(work=_what(op)),
+            TransferFacts(transfer_cycles=transfer, spm_bytes_moved=through),
+            UnmovedFacts(not_moved_bytes=kept) if still else None,
+            reread,
+        ),
     )
 
 

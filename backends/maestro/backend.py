@@ -15,9 +15,10 @@ from npuc.backends.base import Answer, Backend, Question
 from npuc.backends.maestro.keys import KEYS
 from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_machine, mode_of
 from npuc.backends.maestro.price import Price
-from npuc.backends.maestro.rows import buffer_need, contract_row, other_row
+from npuc.backends.maestro.rows import buffer_need, contract_row
 from npuc.backends.maestro.statements import price_statement
 from npuc.backends.maestro.words import WORDS
+from npuc.backends.operations import uncosted_row
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.mapping import Clusters, Mapping
@@ -95,7 +96,7 @@ class MaestroBackend(Backend):
             if isinstance(op, ContractOp):
                 scorer.add(op)
             elif isinstance(op, OTHERS):
-                scorer.rows.append(other_row(op, len(scorer.rows)))
+                scorer.rows.append(uncosted_row(op, len(scorer.rows)))
         return make_report(self.name, hardware.as_dict(), scorer.rows, warnings=scorer.warnings())
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from xdsl.ir import Operation
-
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.backends.maestro.price import Columns, Price
-from npuc.compiler.analysis.nest.gemm import forward_sizes
+from npuc.backends.operations import identity_of, sizes_of
 from npuc.compiler.report import OpRow
-from npuc.dialects.npu import ContractOp, VectorOp
-from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
+from npuc.dialects.npu import ContractOp
 
 STATEMENT = "statement"
 """In `native` of a row: which of several statements of its operation it is."""
@@ -22,21 +19,13 @@ def contract_row(op: ContractOp, index: int, number: int, price: Price, machine:
     """The row of a statement of a contraction, by its number."""
     nest, found = op.nest, price.columns
     cycles = int(found["runtime_cycles"] or 0)
-    batch, m, n, k = forward_sizes(nest)
     energy = found["energy_total_mac_units"]
     several = {STATEMENT: str(nest.statements[number])} if len(nest.statements) > 1 else {}
     return OpRow(
         index=index,
-        name=layer_of(op),
-        op=op.name,
-        loc=location_text(op),
-        phase=role_of(op).value,
+        **identity_of(op),
         kind="matrix",
-        repeat=repeat_of(op),
-        batch=batch,
-        m=m,
-        n=n,
-        k=k,
+        **sizes_of(nest),
         macs=nest.points,
         vector_ops=0,
         cycles=cycles,
@@ -48,21 +37,6 @@ def contract_row(op: ContractOp, index: int, number: int, price: Price, machine:
         energy_j=None if machine.mac_pj is None or energy is None else 1e-12 * machine.mac_pj * energy,
         limit=price.times.limit if cycles > 0 else None,
         native={**found, **several},
-    )
-
-
-def other_row(op: Operation, index: int) -> OpRow:
-    """The row of work that is no contraction: MAESTRO has no model of it."""
-    return OpRow(
-        index=index,
-        name=layer_of(op),
-        op=op.name,
-        loc=location_text(op),
-        phase=role_of(op).value,
-        kind="vector" if isinstance(op, VectorOp) else "data",
-        repeat=repeat_of(op),
-        macs=0,
-        vector_ops=op.ops if isinstance(op, VectorOp) else 0,
     )
 
 

@@ -14,10 +14,11 @@ from npuc.backends.roofline.keys import KEYS
 from npuc.backends.roofline.options import NAME, Options, check_rows, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import plan_rows
-from npuc.backends.roofline.summary import lane_totals, native_totals
+from npuc.backends.roofline.summary import iteration_facts, lane_totals
 from npuc.backends.roofline.words import WORDS
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.report import Report, make_report
+from npuc.compiler.report.sections import columns
 from npuc.dialects.train.base import TrainOp
 from npuc.hardware import Hardware
 
@@ -49,13 +50,12 @@ class RooflineBackend(Backend):
         trace = planner.trace(options.conventions)
         check_rows(*least_rows(trace.iteration), options.capacity, hardware.name)
         ((plan, times),) = planner.planned(options, [options.capacity])
-        (native,) = native_totals(plan, times, options)
+        (facts,) = iteration_facts(plan, times, options)
         nearness = planner.nearness(options.conventions)
-        if options.bound:
-            native |= nearness.totals(plan, times, 0, options.capacity, options)
+        bound = nearness.facts(plan, times, 0, options.capacity, options) if options.bound else None
         warnings = nearness.remarks(options.capacity) if options.optimal else ()
         rows = plan_rows(plan, times, options)
-        return make_report(NAME, resolved(hardware).as_dict(), rows, native=native, warnings=warnings)
+        return make_report(NAME, resolved(hardware).as_dict(), rows, native=columns(facts, bound), warnings=warnings)
 
     def score_many(self, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | CapacityError]:
         """
@@ -96,14 +96,14 @@ class RooflineBackend(Backend):
                 yield number, error
         waiting, nearness = iter(fitting), planner.nearness(options.conventions)
         for plan, times in planner.planned(options, [choices[number].capacity for number in fitting]):
-            totals, native = lane_totals(plan, times, options), native_totals(plan, times, options)
-            for lane, (one, more) in enumerate(zip(totals, native, strict=True)):
+            totals, every = lane_totals(plan, times, options), iteration_facts(plan, times, options)
+            for lane, (one, facts) in enumerate(zip(totals, every, strict=True)):
                 number = next(waiting)
                 hardware, capacity = resolved(machines[number]).as_dict(), choices[number].capacity
-                if options.bound:
-                    more |= nearness.totals(plan, times, lane, capacity, options)
+                bound = nearness.facts(plan, times, lane, capacity, options) if options.bound else None
+                native = columns(facts, bound)
                 warnings = nearness.remarks(capacity) if options.optimal else []
-                report = Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=more, warnings=warnings)
+                report = Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=native, warnings=warnings)
                 yield number, report
 
 

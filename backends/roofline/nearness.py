@@ -14,7 +14,7 @@ from npuc.backends.roofline.iteration.timeline import Timeline
 from npuc.backends.roofline.iteration.trace import Trace
 from npuc.backends.roofline.options import Options
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.report import Scalar
+from npuc.compiler.report.sections import NearnessFacts
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Nearness:
             f"the search for the best plan was stopped: this one moves at most {100 * more:.2g}% more than the least"
         ]
 
-    def totals(self, plan: Plan, times: Timeline, lane: int, capacity: int, options: Options) -> dict[str, Scalar]:
+    def facts(self, plan: Plan, times: Timeline, lane: int, capacity: int, options: Options) -> NearnessFacts:
         """The bounds for a machine with so many bytes of cache, and how far a lane of some plans is from them."""
         own, seconds = plan.lanes(np.array([lane])), float(times.total[lane])
         moved = int(own.bytes_in[0] + own.bytes_out[0])
@@ -74,11 +74,11 @@ class Nearness:
             least = self.least(capacity, own)
             bound, exact = max(least.bound, tiles), least.exact
         shortest = time_bound(self.intervals, capacity, options.tflops, options.gb_per_s, bound)
-        return {
-            "traffic_bound_bytes": bound,
-            "traffic_bound_exact": exact,
-            "traffic_ratio": moved / bound if bound else 1.0,
-            "tile_bound_bytes": tiles,
-            "time_bound_seconds": shortest,
-            "time_ratio": seconds / shortest if shortest else 1.0,
-        }
+        return NearnessFacts(
+            traffic_bound_bytes=bound,
+            traffic_bound_exact=exact,
+            traffic_ratio=moved / bound if bound else 1.0,
+            tile_bound_bytes=tiles,
+            time_bound_seconds=shortest,
+            time_ratio=seconds / shortest if shortest else 1.0,
+        )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from npuc.backends.roofline.facts import StepFacts
 from npuc.backends.roofline.iteration.cache_plan import Plan
 from npuc.backends.roofline.iteration.prefetch import occupancy
 from npuc.backends.roofline.iteration.steps import Step, Tensor
 from npuc.backends.roofline.iteration.timeline import Timeline
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 from npuc.backends.roofline.options import Options
-from npuc.compiler.report import OpRow, Scalar, TensorBytes
+from npuc.compiler.report import OpRow, TensorBytes
+from npuc.compiler.report.sections import RecomputeFacts, columns
 
 _GRADIENTS = {"gradient": "dY", "weight_gradient": "dW"}
 ROUNDING = 1e-9
@@ -63,21 +65,19 @@ def _row(
     bytes_in = sum(moved.read_bytes for moved in tensors.values())
     bytes_out = sum(moved.write_bytes for moved in tensors.values())
     reuse = step.ops / footprint if footprint else 0.0
-    native: dict[str, Scalar | list[Scalar]] = {
-        "bytes_in": bytes_in,
-        "bytes_out": bytes_out,
-        "start_seconds": start,
-        "end_seconds": end,
-        "stall_seconds": stall,
-        "resident_bytes": resident,
-        "footprint_bytes": footprint,
-        "reuse_frequency": reuse,
-        "attainable_tops": min(reuse * options.gb_per_s / 1e3, options.tflops),
-        "layer_type": "I" if step.matrix else "II",
-        "streams": streams,
-    }
-    if step.again:
-        native["recompute"] = True
+    facts = StepFacts(
+        bytes_in=bytes_in,
+        bytes_out=bytes_out,
+        start_seconds=start,
+        end_seconds=end,
+        stall_seconds=stall,
+        resident_bytes=resident,
+        footprint_bytes=footprint,
+        reuse_frequency=reuse,
+        attainable_tops=min(reuse * options.gb_per_s / 1e3, options.tflops),
+        layer_type="I" if step.matrix else "II",
+        streams=streams,
+    )
     return OpRow(
         index=number,
         name=step.name,
@@ -95,7 +95,7 @@ def _row(
         lower_bound_bytes=compulsory,
         lower_bound_seconds=compute,
         tensors=tensors,
-        native=native,
+        native=columns(facts, RecomputeFacts(recompute=True) if step.again else None),
     )
 
 

@@ -11,7 +11,8 @@ from npuc.backends.roofline.iteration.cache_plan import Plan
 from npuc.backends.roofline.iteration.timeline import Timeline
 from npuc.backends.roofline.options import Options
 from npuc.backends.roofline.rows import compulsory_bytes
-from npuc.compiler.report import Kind, Phase, Scalar, Totals
+from npuc.compiler.report import Kind, Phase, Totals
+from npuc.compiler.report.sections import IterationFacts
 
 
 def lane_totals(plan: Plan, times: Timeline, options: Options) -> list[Totals]:
@@ -53,25 +54,25 @@ def lane_totals(plan: Plan, times: Timeline, options: Options) -> list[Totals]:
     return found
 
 
-def native_totals(plan: Plan, times: Timeline, options: Options) -> list[dict[str, Scalar]]:
+def iteration_facts(plan: Plan, times: Timeline, options: Options) -> list[IterationFacts]:
     """What the model says beside the totals, for each lane."""
     iteration = plan.trace.iteration
     moved = (plan.bytes_in + plan.bytes_out).tolist()
     streamed = plan.streams.sum(axis=0).tolist()
-    found: list[dict[str, Scalar]] = []
+    found: list[IterationFacts] = []
     for lane, total in enumerate(times.total.tolist()):
         bandwidth = moved[lane] / total / 1e9 if total > 0 else 0.0
         found.append(
-            {
-                "ops": iteration.ops,
-                "average_gb_per_s": bandwidth,
-                "active_time": bandwidth / options.gb_per_s,
-                "samples_per_second": iteration.samples / total if total > 0 else 0.0,
-                "plan_mib": int(plan.capacity[lane]) / (1 << 20),
-                "peak_bytes": int(plan.peak[lane]),
-                "largest_footprint_bytes": int(plan.trace.footprint.max(initial=0)),
-                "streamed_steps": streamed[lane],
-                "ridge_ops_per_byte": options.ridge,
-            }
+            IterationFacts(
+                ops=iteration.ops,
+                average_gb_per_s=bandwidth,
+                active_time=bandwidth / options.gb_per_s,
+                samples_per_second=iteration.samples / total if total > 0 else 0.0,
+                plan_mib=int(plan.capacity[lane]) / (1 << 20),
+                peak_bytes=int(plan.peak[lane]),
+                largest_footprint_bytes=int(plan.trace.footprint.max(initial=0)),
+                streamed_steps=streamed[lane],
+                ridge_ops_per_byte=options.ridge,
+            )
         )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import msgspec
@@ -58,6 +58,13 @@ def cell(value: object) -> str:
             return str(value)
 
 
+def csv_text(*lines: Iterable[object]) -> str:
+    """Lines of values as CSV text: every value as `cell` writes it."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([cell(value) for value in line] for line in lines)
+    return out.getvalue()
+
+
 def to_csv(reports: Sequence[ReportData]) -> str:
     """
     The rows of reports as CSV text: one row an operation, nested keys dotted, lists joined by commas.
@@ -80,8 +87,4 @@ def to_csv(reports: Sequence[ReportData]) -> str:
                 known.add(key)
                 columns[key.partition(".")[0]].append(key)
     names = [key for field in fields for key in columns[field]]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([cell(line.get(name)) for name in names] for line in table)
-    return out.getvalue()
+    return csv_text(names, *([line.get(name) for name in names] for line in table))

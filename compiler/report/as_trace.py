@@ -14,12 +14,13 @@ itself and drops a slice that then reaches into the next one of its track, so sl
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.document import ReportData
-from npuc.compiler.report.rows import OpRow, Scalar
+from npuc.compiler.report.rows import OpRow
+from npuc.compiler.report.sections import CoreFacts, EdgeFacts, TransferFacts
 
 TRACKS = ("array", "vector unit", "DRAM in", "DRAM out")
 ARRAY, VECTOR, READS, WRITES = range(1, len(TRACKS) + 1)
@@ -90,25 +91,19 @@ def _array(core: int) -> int:
     return len(TRACKS) + core if core else ARRAY
 
 
-def _work(row: OpRow) -> list[float]:
+def _work(row: OpRow) -> Sequence[float]:
     """The cycles of each core's array, or of the unit that works."""
     work = row.compute_cycles if row.compute_cycles is not None else row.cycles
-    return _each(row, "core_compute_cycles") or [work or 0]
+    cores = CoreFacts.found_in(row)
+    return [work or 0] if cores is None else cores.core_compute_cycles
 
 
-def _edge_cycles(row: OpRow, core: int) -> Scalar | None:
+def _edge_cycles(row: OpRow, core: int) -> int | None:
     """The cycles of a core's array that are waits for its edge; none of a unit that has none."""
-    each = _each(row, "core_edge_cycles")
-    if each:
-        return each[core]
-    waits = row.native.get("edge_cycles")
-    return None if isinstance(waits, list) else waits
-
-
-def _each(row: OpRow, column: str) -> list[float]:
-    """A number of every core in use, where the chip has several."""
-    each = row.native.get(column)
-    return [cycles for cycles in each if isinstance(cycles, int | float)] if isinstance(each, list) else []
+    cores, edge = CoreFacts.found_in(row), EdgeFacts.found_in(row)
+    if cores is not None and cores.core_edge_cycles:
+        return cores.core_edge_cycles[core]
+    return None if edge is None else edge.edge_cycles
 
 
 def _nanoseconds(cycles: float, clock: float) -> int:
@@ -129,19 +124,19 @@ def _slices(row: OpRow, *, double_buffer: bool) -> Iterator[_Slice]:
     slices of it.
     """
     cycles, runs = row.cycles or 0, row.repeat
-    transfer = row.native.get("transfer_cycles")
+    channel = TransferFacts.found_in(row)
     read, written = row.dram_read_bytes or 0, row.dram_write_bytes or 0
     stored = loaded = 0.0
-    if isinstance(transfer, int) and read + written:
-        stored = transfer * written / (read + written)
-        loaded = transfer - stored
+    if channel is not None and read + written:
+        stored = channel.transfer_cycles * written / (read + written)
+        loaded = channel.transfer_cycles - stored
     for core, work in enumerate(_work(row)):
         if not work:
             continue
-        first = row.native.get("first_load_bytes")
+        first = None if channel is None else channel.first_load_bytes
         lead = loaded
         if double_buffer:
-            lead = loaded * first / read if isinstance(first, int) and read else 0.0
+            lead = loaded * first / read if first is not None and read else 0.0
         lead = min(lead, cycles - work)
         yield _Slice(VECTOR if row.kind == "vector" else _array(core), runs * lead, runs * work, core)
     if loaded:

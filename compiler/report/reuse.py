@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 import msgspec
+
+from npuc.compiler.report.as_csv import csv_text
 
 SHARES = (50, 90, 100)
 """Per cent of a scope of which it is said from which capacity on they are captured."""
@@ -88,11 +88,10 @@ class ReuseReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def to_csv(report: ReuseReport) -> str:
     """A line a scope, the total between steps last; an empty cell where no capacity captures so much."""
-    out = io.StringIO()
     plain = [name for name in ScopeReuse.__struct_fields__ if name != "captured_from"]
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*plain, *(f"captured_{share}_from_bytes" for share in SHARES)])
-    for row in report.rows:
-        found = (row.captured_from[str(share)] for share in SHARES)
-        writer.writerow([*(getattr(row, name) for name in plain), *("" if b is None else b for b in found)])
-    return out.getvalue()
+    head = [*plain, *(f"captured_{share}_from_bytes" for share in SHARES)]
+    rows = (
+        [*(getattr(row, name) for name in plain), *(row.captured_from[str(share)] for share in SHARES)]
+        for row in report.rows
+    )
+    return csv_text(head, *rows)

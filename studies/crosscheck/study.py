@@ -19,6 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
+from npuc.backends.cycle.facts import ArrayFacts
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import machine_of
@@ -26,6 +27,7 @@ from npuc.compiler.analysis.mapping.systolic import MappedTime, mapped_time
 from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import EdgeFacts
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
@@ -141,7 +143,9 @@ def _row(op: ContractOp, cost: OpRow, array: Array, noc_bw: int) -> Row:
     """The row of a contraction whose cost is known."""
     batch, m, n, k = _sizes(op.nest)
     cycles, stalls = _whole(cost.cycles), _whole(cost.stall_cycles)
-    filling, waits = _whole(cost.native["fill_drain_cycles"]), _whole(cost.native.get("edge_cycles"))
+    facts, edge = ArrayFacts.found_in(cost), EdgeFacts.found_in(cost)
+    assert facts is not None, "the backend says it of every product"
+    filling, waits = facts.fill_drain_cycles, 0 if edge is None else edge.edge_cycles
     mapped = _mapped(array, noc_bw, m, n, k)
     ideal = Fraction(op.nest.macs, array.elements)
     return Row(

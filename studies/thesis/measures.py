@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from npuc.backends.roofline.facts import StepFacts
 from npuc.backends.roofline.options import MIB
 from npuc.compiler.report import OpRow, Report
 from npuc.studies.thesis.networks import Network
@@ -61,14 +62,19 @@ def share_of_other_layers(scores: Scores, network: Network) -> float | None:
 
 def reuse(row: OpRow) -> float:
     """The reuse frequency of a step, operations a byte of its tensors."""
-    found = row.native["reuse_frequency"]
-    assert isinstance(found, float | int)
+    return step_facts(row).reuse_frequency
+
+
+def step_facts(row: OpRow) -> StepFacts:
+    """What the roofline says of a step."""
+    found = StepFacts.found_in(row)
+    assert found is not None
     return found
 
 
 def share_above_ridge(scores: Scores, network: Network) -> float:
     """The share of the steps of type I whose reuse frequency is above the ridge; 0 without such steps."""
-    rows = [row for row in scores.layers[network].rows if row.native["layer_type"] == "I"]
+    rows = [row for row in scores.layers[network].rows if step_facts(row).layer_type == "I"]
     return sum(reuse(row) > RIDGE for row in rows) / max(len(rows), 1)
 
 

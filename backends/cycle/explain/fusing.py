@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from xdsl.ir import SSAValue
 
 from npuc.backends.cycle.explain.resident import staying
+from npuc.backends.cycle.facts import RereadFacts, StreamFacts
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import FusedFacts, ResidencyFacts
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.vector import Fused, is_stored
 from npuc.dialects.provenance import layer_of
@@ -56,34 +58,33 @@ def fused_facts(op: ContractOp, fused: Sequence[Fused]) -> Iterator[tuple[str, s
 
 def work_facts(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
     """What vector work or a move does, and how it runs."""
-    what = row.native.get("work", row.op)
+    stream, fused, reread = StreamFacts.found_in(row), FusedFacts.found_in(row), RereadFacts.found_in(row)
+    what = row.op if stream is None else stream.work
     if row.kind == "vector":
         lanes = "" if machine is None else f" on {machine.lanes:,} lanes"
         yield "work", f"{what}: {row.vector_ops or 0:,} operations{lanes}"
     else:
         yield "work", f"{what}: data moves, nothing is computed"
-    if "fused" in row.native:
-        output, cycles, moved = (row.native[key] for key in ("fused", "alone_cycles", "alone_bytes"))
-        yield "schedule", f"runs on each block of {output} as its product finishes it; the time is what it adds"
-        yield "", f"by itself it would take {cycles:,} cycles and move {moved:,} bytes"
+    if fused is not None:
+        yield "schedule", f"runs on each block of {fused.fused} as its product finishes it; the time is what it adds"
+        yield "", f"by itself it would take {fused.alone_cycles:,} cycles and move {fused.alone_bytes:,} bytes"
     elif machine is not None:
-        stays = any(key in row.native for key in ("resident_in", "resident_out"))
-        but = ", but for what stays in scratchpad" if stays else ""
-        twice = row.native.get("read_twice")
-        if isinstance(twice, list):
-            verb = "comes" if len(twice) == 1 else "come"
-            names = ", ".join(map(str, twice))
+        resident = ResidencyFacts.found_in(row)
+        but = ", but for what stays in scratchpad" if resident is not None and resident.is_resident else ""
+        if reread is not None:
+            verb = "comes" if len(reread.read_twice) == 1 else "come"
+            names = ", ".join(reread.read_twice)
             yield "schedule", f"runs by itself and streams: {names} {verb} from DRAM twice, all else moves once{but}"
-            yield from _read_twice(row, machine)
+            yield from _read_twice(reread, resident, machine)
         else:
             yield "schedule", f"runs by itself and streams: operands come from DRAM once, results go there once{but}"
         yield from staying(row)
 
 
-def _read_twice(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+def _read_twice(facts: RereadFacts, resident: ResidencyFacts | None, machine: Machine) -> Iterator[tuple[str, str]]:
     """Why operands come twice, and how much would have to stay in scratchpad so that they do not."""
-    moved, needed = row.native["read_twice_bytes"], row.native["group_bytes"]
-    beside = " beside what stays there" if row.native.get("passing_bytes") else ""
-    yield "", f"once for the statistics, once for the result: {moved:,} bytes more"
-    yield "", f"to come once, {needed:,} bytes would have to stay in scratchpad: what one group of statistics needs"
+    beside = " beside what stays there" if resident is not None and resident.passing_bytes else ""
+    yield "", f"once for the statistics, once for the result: {facts.read_twice_bytes:,} bytes more"
+    needed = f"{facts.group_bytes:,} bytes would have to stay in scratchpad: what one group of statistics needs"
+    yield "", f"to come once, {needed}"
     yield "", f"{machine.spm_bytes * machine.cores:,} may be used{beside}"

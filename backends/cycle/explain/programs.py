@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from npuc.backends.cycle.explain.certified import HEADING
 from npuc.backends.cycle.explain.words import Explanation
+from npuc.backends.cycle.facts import InterleavedFacts
 from npuc.compiler.report import OpRow
 
 BACKWARD = ("dx", "dw", "dxdw")
@@ -53,9 +54,9 @@ class Candidate:
         """The order of the loops of each nest."""
         found: list[str] = []
         for row in self.rows:
-            several = row.native.get("schedules")
-            if isinstance(several, list):
-                found += [" ".join(re.findall(r"(\w+) :", str(text))) for text in several]
+            several = InterleavedFacts.found_in(row)
+            if several is not None:
+                found += [" ".join(re.findall(r"(\w+) :", text)) for text in several.schedules]
             elif row.schedule is not None:
                 found.append(" ".join(row.schedule.order))
         return "; ".join(order or "-" for order in found)

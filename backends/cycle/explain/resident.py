@@ -3,14 +3,19 @@
 from collections.abc import Iterator
 
 from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import ResidencyFacts
 
 
 def staying(row: OpRow) -> Iterator[tuple[str, str]]:
     """What stays in scratchpad from operation to operation."""
-    for key, text in (("resident_in", "there from operations before"), ("resident_out", "left for operations after")):
-        names = row.native.get(key)
-        if isinstance(names, list):
-            yield "", f"whole in scratchpad, {text}: {', '.join(map(str, names))}"
-    passing = row.native.get("passing_bytes")
-    if passing:
-        yield "", f"{passing:,} bytes of the scratchpad hold what only other operations use"
+    facts = ResidencyFacts.found_in(row)
+    if facts is None:
+        return
+    for names, text in (
+        (facts.resident_in, "there from operations before"),
+        (facts.resident_out, "left for operations after"),
+    ):
+        if names is not None:
+            yield "", f"whole in scratchpad, {text}: {', '.join(names)}"
+    if facts.passing_bytes:
+        yield "", f"{facts.passing_bytes:,} bytes of the scratchpad hold what only other operations use"

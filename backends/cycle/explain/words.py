@@ -12,6 +12,13 @@ from npuc.backends.cycle.explain.certified import certified_row, kept_condition,
 from npuc.backends.cycle.explain.fusing import finished_lines, fused_facts, kept_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
 from npuc.backends.cycle.explain.resident import staying
+from npuc.backends.cycle.explain.stationary import stationary
+from npuc.backends.cycle.facts import (
+    ArrayFacts,
+    PoolFacts,
+    ProductFacts,
+    ReloadFacts,
+)
 from npuc.backends.cycle.limits import why_limited
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
@@ -23,6 +30,7 @@ from npuc.compiler.analysis.nest.visits import loop_nest, visits
 from npuc.compiler.analysis.timing.double_buffer import pipeline, slowest_core
 from npuc.compiler.analysis.timing.timeline import State, Timeline, timeline
 from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import CoreFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.gemm import gemm_view
@@ -69,7 +77,8 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
                 *certified_row(row, machine),
             )
             return Explanation(title, facts, _traffic(row), None)
-        held = row.native.get("held") == 1
+        reload = ReloadFacts.found_in(row)
+        held = reload is not None and reload.held == 1
         still, fused = not_moved(op), fused_with(op)
         moving = widths.without(nest, still | kept_outputs(op, fused))
         extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, held).cycles
@@ -124,6 +133,8 @@ def _product(nest: Nest, macs: int) -> Iterator[tuple[str, str]]:
 
 
 def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+    array, facts, pool = machine.array, ArrayFacts.found_in(row), PoolFacts.found_in(row)
+    assert facts is not None, "the model says it of every product"
     trips = max_trips(nest, schedule.loops)
     loops = [
         f"{loop.dim} {_counted(count, 'core' if loop.cores else 'step')} of {loop.step:,}"
@@ -131,20 +142,19 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
     ]
     yield "schedule", ", inside it ".join(loops) if loops else "no loops: one tile operation does it all"
     tile = nest.sizes | {loop.dim: loop.step for loop in schedule.loops}
-    yield "", f"a tile is {', '.join(f'{dim} {size:,}' for dim, size in tile.items())}; {row.native['tiles']:,} of them"
-    array = machine.array
+    yield "", f"a tile is {', '.join(f'{dim} {size:,}' for dim, size in tile.items())}; {facts.tiles:,} of them"
     place = placement(nest.statements[0], array)
     yield (
         "",
-        f"{row.native['folds']:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {place.rows} on "
+        f"{facts.folds:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {place.rows} on "
         f"rows, {place.cols} on columns, {place.streamed} streams through)",
     )
-    yield from _stationary(nest, row, machine)
-    if machine.policy == "lru":
-        peak = row.native["peak_spm_bytes"]
+    yield from stationary(nest, row, machine)
+    if pool is not None:
         yield (
             "",
-            f"tiles stay in a pool of {machine.spm_bytes:,} bytes, least recently used first out; at most {peak:,}",
+            f"tiles stay in a pool of {machine.spm_bytes:,} bytes, least recently used first out; at most "
+            f"{pool.peak_spm_bytes:,}",
         )
         return
     moved = streams(nest, schedule)
@@ -153,35 +163,6 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
         yield "", f"{', '.join(kept)} stay{'s' if len(kept) == 1 else ''} in scratchpad from the first tile to the last"
     room = machine.spm_bytes
     yield "", f"the blocks take {row.spm_bytes or 0:,} of {room:,} bytes ({(row.spm_bytes or 0) / room:.0%})"
-
-
-def _stationary(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
-    """How often what stays in the array's elements is loaded or taken out, where the model keeps it there."""
-    native, array = row.native, machine.array
-    if "weight_groups" in native:
-        yield (
-            "",
-            f"{native['instructions']:,} instructions of {array.tile_m} rows ({array.overlap}); weights are loaded "
-            f"{native['weight_groups']:,} times, once for {native['weight_reuse']:.3g} of them",
-        )
-    elif "reloads" in native:
-        names = dict.fromkeys(placement(s, array).stationary(s) for s in nest.statements)
-        changes = f"{native['reloads']:,} changes of tile take {native['reload_cycles']:,} cycles of the fill"
-        before = "; the first is there from the operation before" if native["held"] else ""
-        yield "", f"tiles of {', '.join(names)} stay in the array: {changes}{before}"
-    elif native.get("edge_cycles"):
-        what = "sums go out" if array.dataflow == "os" else "operands come in"
-        yield (
-            "",
-            f"in {native['groups']:,} groups on one stationary tile, which wait {native['edge_cycles']:,} cycles for "
-            f"the array's edge: {what} beside the neighbour, {_counted_elements(array.edge_elements)} a port and cycle",
-        )
-    if "explicit_cycles" in native and machine.transpose != "explicit":
-        yield "", f"with explicit transposes it would take {native['explicit_cycles']:,} cycles"
-
-
-def _counted_elements(count: int | None) -> str:
-    return "any number of elements" if count is None else f"{count:,} element{'s' if count > 1 else ''}"
 
 
 def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
@@ -252,11 +233,11 @@ def _array_time(row: OpRow, line: Timeline, machine: Machine) -> Iterator[tuple[
 
 def _cores(row: OpRow) -> Iterator[tuple[str, str]]:
     """How the parts of several cores compare."""
-    cycles, balance = row.native.get("core_cycles"), row.native.get("load_balance")
-    if isinstance(cycles, list) and len(cycles) > 1:
-        each = [int(c) for c in cycles if isinstance(c, int | float)]
+    facts = CoreFacts.found_in(row)
+    if facts is not None and facts.cores > 1:
+        each = facts.core_cycles
         spread = f"{min(each):,} to {max(each):,}" if min(each) < max(each) else f"{each[0]:,}"
-        yield "cores", f"{len(each):,} in use, {spread} cycles each, load balance {balance:.1%}"
+        yield "cores", f"{len(each):,} in use, {spread} cycles each, load balance {facts.load_balance:.1%}"
         yield "", f"the time below is that of core {each.index(max(each))}, the slowest"
 
 
@@ -296,8 +277,9 @@ def _plain_time(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]
         yield from _channel(row, machine)
         yield from _bound(row, machine)
         return
-    if row.native.get("products"):
+    compat = ProductFacts.found_in(row)
+    if compat is not None and compat.products:
         yield (
             "",
-            f"as SCALE-Sim counts them, products: {row.native['products']:,}; utilization {row.utilization or 0:.1%}",
+            f"as SCALE-Sim counts them, products: {compat.products:,}; utilization {row.utilization or 0:.1%}",
         )

@@ -7,14 +7,13 @@ elements. Nothing here depends on how long the search took.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.explore.mapping.best import Cost, Objective
+from npuc.compiler.report.as_csv import csv_text
 from npuc.dialects.mapping import Clusters, MappingAttr
 
 SCHEMA = "npuc.map/1"
@@ -210,12 +209,7 @@ def to_json(result: Result, version: str) -> str:
 
 def to_csv(result: Result) -> str:
     """The rows as CSV; a curve is `evaluations:cost` pairs, separated by blanks."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(FIELDS)
-    for row in result.rows:
-        writer.writerow(_cells(result, row))
-    return out.getvalue()
+    return csv_text(FIELDS, *(_cells(result, row) for row in result.rows))
 
 
 def _cells(result: Result, row: MappedRow) -> Sequence[object]:

@@ -16,6 +16,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords, is_joint, mesh_sizes
 from npuc.compiler.driver.options import PLAN_OPTIONS, check_options
 from npuc.compiler.report import Report
+from npuc.compiler.report.sections import CommunicationTime
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -80,8 +81,8 @@ def moved_by(report: Report, module: ModuleOp) -> Moved:
     if plan is None:
         return dict(zip(MOVED, (0, 0, 0, report.totals.seconds), strict=True))
     said = (plan.total.elements, plan.total.bytes, plan.lower_bound_elements)
-    overlapped = report.native.get("overlapped_seconds")
-    seconds = overlapped if isinstance(overlapped, int | float) else None
+    time = CommunicationTime.found_in(report)
+    seconds = None if time is None else time.overlapped_seconds
     return dict(zip(MOVED, (*map(_number, said), seconds), strict=True))
 
 

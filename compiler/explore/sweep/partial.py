@@ -12,7 +12,6 @@ itself has no first line, so that it is plain CSV.
 from __future__ import annotations
 
 import csv
-import io
 import math
 import os
 import re
@@ -28,7 +27,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED
 from npuc.compiler.explore.sweep.points import SweepPoint
-from npuc.compiler.report.as_csv import cell, nested_totals, total_names
+from npuc.compiler.report.as_csv import cell, csv_text, nested_totals, total_names
 
 HEAD = "# npuc sweep "
 _INTEGER = re.compile(r"-?\d+", re.ASCII)
@@ -41,9 +40,7 @@ def header(grid: Grid) -> list[str]:
 
 def line(cells: Sequence[Any]) -> str:
     """Values as a line of a CSV file."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow([cell(value) for value in cells])
-    return out.getvalue()
+    return csv_text(cells)
 
 
 class Partial:

@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 from npuc.compiler.report.report import Report
-from npuc.compiler.report.rows import OpRow
+from npuc.compiler.report.sections import FusedFacts, UnstoredFacts
 from npuc.compiler.report.text.verdict import bytes_unit, time_text
 
 
 def fused_text(report: Report) -> str | None:
     """How much traffic and time fused work saves against the same schedules without it; None if nothing is fused."""
-    rows = [row for row in report.ops if "fused" in row.native]
-    if not rows:
-        return None
-    count = sum(row.repeat for row in rows)
-    moved = cycles = 0
+    count = moved = cycles = 0
     for row in report.ops:
-        if "fused" in row.native:
-            moved += row.repeat * (
-                _count(row, "alone_bytes") - (row.dram_read_bytes or 0) - (row.dram_write_bytes or 0)
-            )
-            cycles += row.repeat * (_count(row, "alone_cycles") - int(row.cycles or 0))
-        elif "not_stored_bytes" in row.native:
-            moved += row.repeat * _count(row, "not_stored_bytes")
-            cycles += row.repeat * (_count(row, "storing_cycles") - int(row.cycles or 0))
+        fused, unstored = FusedFacts.found_in(row), UnstoredFacts.found_in(row)
+        if fused is not None:
+            count += row.repeat
+            moved += row.repeat * (fused.alone_bytes - (row.dram_read_bytes or 0) - (row.dram_write_bytes or 0))
+            cycles += row.repeat * (fused.alone_cycles - int(row.cycles or 0))
+        elif unstored is not None:
+            moved += row.repeat * unstored.not_stored_bytes
+            cycles += row.repeat * (unstored.storing_cycles - int(row.cycles or 0))
+    if not count:
+        return None
     scale, unit = bytes_unit(moved)
     totals = report.totals
     time = time_text((totals.seconds or 0.0) * cycles / totals.cycles) if totals.cycles else "0 s"
     what = "operation runs on blocks of its producer" if count == 1 else "operations run on blocks of their producers"
     return f"{count:,} {what}: {moved / scale:,.2f} {unit} and {time} less than apart, with the same schedules"
-
-
-def _count(row: OpRow, name: str) -> int:
-    value = row.native[name]
-    assert isinstance(value, int)
-    return value

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.sections import IterationFacts, NearnessFacts
 from npuc.compiler.report.text.verdict import bytes_unit, time_text
 
 
 def iteration_text(report: Report) -> str | None:
     """Bandwidth in use, samples a second, and what the plan of the cache does; None where a backend has none."""
-    found = report.native
-    average, rate = found.get("average_gb_per_s"), found.get("samples_per_second")
-    plan, streamed, active = found.get("plan_mib"), found.get("streamed_steps"), found.get("active_time")
-    numbers = (average, rate, plan, active)
-    if not all(isinstance(value, int | float) for value in numbers) or not isinstance(streamed, int):
+    found = IterationFacts.found_in(report)
+    if found is None:
         return None
     return (
-        f"{rate:,.4g} samples a second; {average:,.4g} GB/s on the average, {active:.0%} of the bandwidth; "
-        f"the plan is that of {plan:,.4g} MiB, {streamed:,} steps stream"
+        f"{found.samples_per_second:,.4g} samples a second; {found.average_gb_per_s:,.4g} GB/s on the average, "
+        f"{found.active_time:.0%} of the bandwidth; the plan is that of {found.plan_mib:,.4g} MiB, "
+        f"{found.streamed_steps:,} steps stream"
     )
 
 
 def nearness_text(report: Report) -> str | None:
     """How far traffic and time are from what no plan of the cache goes below; None where that was not asked for."""
-    found = report.native
-    moved, tiles = found.get("traffic_bound_bytes"), found.get("tile_bound_bytes")
-    seconds, exact = found.get("time_bound_seconds"), found.get("traffic_bound_exact")
-    more, longer = found.get("traffic_ratio"), found.get("time_ratio")
-    if not isinstance(moved, int) or not isinstance(tiles, int) or not isinstance(seconds, float):
+    found = NearnessFacts.found_in(report)
+    if found is None:
         return None
-    scale, unit = bytes_unit(moved)
+    scale, unit = bytes_unit(found.traffic_bound_bytes)
+    bound, tiles = (f"{size / scale:,.2f} {unit}" for size in (found.traffic_bound_bytes, found.tile_bound_bytes))
     return (
-        f"traffic is {more:.4f}x, time {longer:.4f}x what no plan of whole tensors goes below: {moved / scale:,.2f} "
-        f"{unit}{' (exact)' if exact else ''}, {time_text(seconds)}; no plan of tiles below {tiles / scale:,.2f} {unit}"
+        f"traffic is {found.traffic_ratio:.4f}x, time {found.time_ratio:.4f}x what no plan of whole tensors goes "
+        f"below: {bound}{' (exact)' if found.traffic_bound_exact else ''}, {time_text(found.time_bound_seconds)}; "
+        f"no plan of tiles below {tiles}"
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.sections import RecomputeFacts
 from npuc.compiler.report.text.verdict import time_text
 
 
 def again_text(report: Report) -> str | None:
     """How many operations run a second time, and what that takes; None if none do."""
-    rows = [row for row in report.ops if "recompute" in row.native]
+    rows = [row for row in report.ops if RecomputeFacts.found_in(row) is not None]
     if not rows:
         return None
     count = sum(row.repeat for row in rows)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.sections import ResidencyFacts, UnmovedFacts
 from npuc.compiler.report.text.verdict import bytes_unit
 
 
 def staying_text(report: Report) -> str | None:
     """How much less traffic there is than if nothing stayed, with the same schedules; None if nothing stays."""
-    rows = [row for row in report.ops if "resident_in" in row.native or "resident_out" in row.native]
+    found = ((row, ResidencyFacts.found_in(row)) for row in report.ops)
+    rows = [row for row, facts in found if facts is not None and facts.is_resident]
     if not rows:
         return None
     moved = 0
     for row in rows:
-        size = row.native.get("not_moved_bytes", 0)
-        assert isinstance(size, int)
-        moved += row.repeat * size
+        unmoved = UnmovedFacts.found_in(row)
+        moved += 0 if unmoved is None else row.repeat * unmoved.not_moved_bytes
     scale, unit = bytes_unit(moved)
     what = "operation finds or leaves" if len(rows) == 1 else "operations find or leave"
     return f"{len(rows):,} {what} values in SPM: {moved / scale:,.2f} {unit} less than apart, with the same schedules"

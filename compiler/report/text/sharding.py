@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from npuc.compiler.core.options import is_joint
 from npuc.compiler.report.parallel import Parallel, ParallelLevel
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.sections import CommunicationBytes, CommunicationTime
 from npuc.compiler.report.text.verdict import bytes_unit, is_training, time_text
 
 if TYPE_CHECKING:
@@ -126,23 +127,22 @@ def bound_text(total: Fraction, bound: Fraction, strategy: str, convention: str)
 
 def overlap_text(report: Report) -> str | None:
     """What communication takes of the step, and the time of the step where gradients are summed beside other work."""
-    seconds, hidden = report.native.get("comm_seconds"), report.native.get("overlapped_seconds")
-    total = report.totals.seconds
-    if not isinstance(seconds, float) or not isinstance(hidden, float) or not total:
+    found, total = CommunicationTime.found_in(report), report.totals.seconds
+    if found is None or found.overlapped_seconds is None or not total:
         return None
-    text = f"{time_text(seconds)} of {time_text(total)} between devices"
+    text = f"{time_text(found.comm_seconds)} of {time_text(total)} between devices"
     if not is_training(report):
         return text
-    return f"{text}; {time_text(hidden)} a step if gradients of weights are summed beside other work"
+    return f"{text}; {time_text(found.overlapped_seconds)} a step if gradients of weights are summed beside other work"
 
 
 def sums_text(report: Report) -> str | None:
     """What a device reads of others, apart by what for: sums of weights' gradients, and everything else."""
-    read = [report.native.get(f"{name}_read_bytes") for name in ("gradient", "other")]
-    whole = report.native.get("gradient_operand_bytes")
-    if not isinstance(whole, int) or not all(isinstance(one, int | float) for one in read):
+    found = CommunicationBytes.found_in(report)
+    if found is None:
         return None
-    scale, unit = bytes_unit(max(whole, *(int(one) for one in read if isinstance(one, int | float))))
-    gradients, other = (f"{float(one) / scale:,.2f} {unit}" for one in read if isinstance(one, int | float))
+    whole, read = found.gradient_operand_bytes, (found.gradient_read_bytes, found.other_read_bytes)
+    scale, unit = bytes_unit(max(whole, *map(int, read)))
+    gradients, other = (f"{float(one) / scale:,.2f} {unit}" for one in read)
     operands = f"{whole / scale:,.2f} {unit}"
     return f"a device reads {gradients} to sum {operands} of weights' gradients, and {other} for all else"

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 from npuc.compiler.report.layers import time_by_limit
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.sections import ExchangeFacts, TransferFacts, keeps_values
 from npuc.compiler.report.text.words import PLAIN, Words
 
 TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 ENERGY_UNITS = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
 BYTE_UNITS = ((1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
-KEPT = ("resident_in", "resident_out", "fused")
-"""What a row says of values that it finds in the SPM, or leaves there."""
 MAC_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
@@ -53,7 +52,11 @@ def share_of(report: Report, tensor: str) -> float | None:
 
 def is_training(report: Report) -> bool:
     """Whether the report has more than a forward pass; what is exchanged in one belongs to it."""
-    return any(row.phase != "forward" and row.native.get("of") != "forward" for row in report.ops)
+    for row in report.ops:
+        exchange = ExchangeFacts.found_in(row)
+        if row.phase != "forward" and (exchange is None or exchange.of != "forward"):
+            return True
+    return False
 
 
 def bound_holds(report: Report, words: Words = PLAIN) -> str:
@@ -68,7 +71,7 @@ def bound_holds(report: Report, words: Words = PLAIN) -> str:
         return words.bound
     if isinstance(memory, dict) and memory.get("policy") == "lru":
         return "with no more kept between operations than the pool holds"
-    if any(name in row.native for row in report.ops for name in KEPT):
+    if any(keeps_values(row) for row in report.ops):
         return "with no more kept between operations than here"
     return "with nothing kept between operations"
 
@@ -142,7 +145,8 @@ def _edge_advice(report: Report) -> str:
     """What would help operations that wait for the array's edge: nothing of the array where transfers take longer."""
     rows = [row for row in report.ops if row.limit == "edge"]
     work = sum(row.repeat * (row.compute_cycles or 0) for row in rows)
-    moving = sum(row.repeat * cycles for row in rows if isinstance(cycles := row.native.get("transfer_cycles"), int))
+    found = ((row, TransferFacts.found_in(row)) for row in rows)
+    moving = sum(row.repeat * facts.transfer_cycles for row, facts in found if facts is not None)
     if moving > work:
         return "more DRAM bandwidth (--set dram.gb_per_s=N): transfers take longer than the array with its waits"
     return f"another {_shape(report)}: folds are too short for what crosses the array's edge beside them"

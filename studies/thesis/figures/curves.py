@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from npuc.compiler.report import Report
+from npuc.compiler.report.sections import IterationFacts
 from npuc.compiler.report.text.verdict import TIME_UNITS
 from npuc.studies.thesis.figures.panels import (
     DOTTED,
@@ -130,8 +131,12 @@ def draw_bandwidths(study: Study, canvas: Canvas) -> None:
 
 
 def _average(report: Report) -> float:
-    found = report.native["average_gb_per_s"]
-    assert isinstance(found, float | int)
+    return _iteration(report).average_gb_per_s
+
+
+def _iteration(report: Report) -> IterationFacts:
+    found = IterationFacts.found_in(report)
+    assert found is not None
     return found
 
 
@@ -167,9 +172,7 @@ def draw_batches(study: Study, canvas: Canvas) -> None:
 
 
 def _samples(report: Report) -> float:
-    found = report.native["samples_per_second"]
-    assert isinstance(found, float | int)
-    return found
+    return _iteration(report).samples_per_second
 
 
 def _from_zero(axes: Axes, values: Sequence[float]) -> None:

@@ -23,7 +23,7 @@ from npuc.studies.thesis.figures.panels import (
     panels,
     unit_of,
 )
-from npuc.studies.thesis.measures import RIDGE, reuse, seconds, seconds_of_type, share_above_ridge
+from npuc.studies.thesis.measures import RIDGE, reuse, seconds, seconds_of_type, share_above_ridge, step_facts
 from npuc.studies.thesis.networks import Network
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.settings import GB_PER_S, LEAST, TFLOPS
@@ -77,10 +77,10 @@ def _steps(panel: Panel, study: Study) -> None:
     """The steps of a network; equal ones are one mark."""
     marks: dict[tuple[str, str], dict[tuple[float, float], None]] = {}
     for row in study.scores.layers[panel.network].rows:
-        attainable = row.native["attainable_tops"]
-        assert isinstance(attainable, float | int)
-        if reuse(row) > 0:
-            marks.setdefault((str(row.native["layer_type"]), row.phase), {})[reuse(row), attainable] = None
+        facts = step_facts(row)
+        if facts.reuse_frequency > 0:
+            own = marks.setdefault((facts.layer_type, row.phase), {})
+            own[facts.reuse_frequency, facts.attainable_tops] = None
     for phase, (marker, size, name) in MARKERS.items():
         for kind, colour in TYPE_COLOURS.items():
             own = marks.get((kind, phase), {})
@@ -103,7 +103,7 @@ def _histogram(panel: Panel, study: Study, least: float, most: float) -> None:
     edges = [least * (most / least) ** (n / BINS) for n in range(BINS + 1)]
     below = dict.fromkeys(range(BINS), 0.0)
     for kind, colour in TYPE_COLOURS.items():
-        counts = Counter(bisect(edges, reuse(row)) - 1 for row in rows if row.native["layer_type"] == kind)
+        counts = Counter(bisect(edges, reuse(row)) - 1 for row in rows if step_facts(row).layer_type == kind)
         for place, count in sorted(counts.items()):
             share, width = 100 * count / len(rows), edges[place + 1] - edges[place]
             panel.below.bar(

@@ -1,0 +1,41 @@
+"""How often what stays in the array's elements is loaded or taken out, in words."""
+
+from collections.abc import Iterator
+
+from npuc.backends.cycle.facts import RegisterFedFacts, ReloadFacts, TransposeFacts, WeightReuseFacts
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import placement
+from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import EdgeFacts
+from npuc.dialects.npu.nest import Nest
+
+
+def stationary(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+    """How often what stays in the array's elements is loaded or taken out, where the model keeps it there."""
+    array = machine.array
+    register_fed, weights = RegisterFedFacts.found_in(row), WeightReuseFacts.found_in(row)
+    reload, edge, transposes = ReloadFacts.found_in(row), EdgeFacts.found_in(row), TransposeFacts.found_in(row)
+    if register_fed is not None and weights is not None:
+        yield (
+            "",
+            f"{register_fed.instructions:,} instructions of {array.tile_m} rows ({array.overlap}); weights are loaded "
+            f"{register_fed.weight_groups:,} times, once for {weights.weight_reuse:.3g} of them",
+        )
+    elif reload is not None:
+        names = dict.fromkeys(placement(s, array).stationary(s) for s in nest.statements)
+        changes = f"{reload.reloads:,} changes of tile take {reload.reload_cycles:,} cycles of the fill"
+        before = "; the first is there from the operation before" if reload.held else ""
+        yield "", f"tiles of {', '.join(names)} stay in the array: {changes}{before}"
+    elif edge is not None and edge.edge_cycles:
+        what = "sums go out" if array.dataflow == "os" else "operands come in"
+        yield (
+            "",
+            f"in {edge.groups:,} groups on one stationary tile, which wait {edge.edge_cycles:,} cycles for "
+            f"the array's edge: {what} beside the neighbour, {_counted_elements(array.edge_elements)} a port and cycle",
+        )
+    if transposes is not None and machine.transpose != "explicit":
+        yield "", f"with explicit transposes it would take {transposes.explicit_cycles:,} cycles"
+
+
+def _counted_elements(count: int | None) -> str:
+    return "any number of elements" if count is None else f"{count:,} element{'s' if count > 1 else ''}"

@@ -1,0 +1,28 @@
+"""The section of `native` that the rows of the backend `roofline` have."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from npuc.compiler.report.sections import Section
+
+
+class StepFacts(Section, frozen=True):
+    """
+    A step of the iteration: when it runs, what the cache holds meanwhile, and where it stands on the roofline.
+
+    `reuse_frequency` is in operations per byte of the footprint, `attainable_tops` what the bandwidth allows at it.
+    `layer_type` is I for matrix work and II for all else; a step that `streams` computes while it transfers.
+    """
+
+    bytes_in: int
+    bytes_out: int
+    start_seconds: float
+    end_seconds: float
+    stall_seconds: float
+    resident_bytes: int
+    footprint_bytes: int
+    reuse_frequency: float
+    attainable_tops: float
+    layer_type: Literal["I", "II"]
+    streams: bool

@@ -1,0 +1,213 @@
+"""
+Sections of `native`: what only some backends say of a row or of a report, by typed fields instead of keys by name.
+
+A backend fills a section and writes its columns into `native`; a renderer finds it there again, also in a report that
+was read back from JSON. The keys of `native` are the names of the fields, in their order:
+
+    OpRow(..., native=columns(UnmovedFacts(not_moved_bytes=512), None))
+    facts = UnmovedFacts.found_in(row)  # None for a row without them
+
+A field that has a default is optional, and is not written where it has its default. Sections may share a field that
+means the same in both. Bytes are whole bytes and cycles those of the array's clock, of one of a row's repetitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Protocol, Self
+
+import msgspec
+
+Columns = dict[str, Any]
+"""Keys and values of `native`: of a row scalars and lists of them, of a report scalars."""
+
+
+class HasNative(Protocol):
+    """A row or a report."""
+
+    @property
+    def native(self) -> Mapping[str, object]: ...
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of all sections; a backend may define its own."""
+
+    def columns(self) -> Columns:
+        """The fields as columns of `native`."""
+        return msgspec.to_builtins(self)
+
+    @classmethod
+    def found_in(cls, whole: HasNative) -> Self | None:
+        """The section of a row or report; None where a field without a default is missing or a type does not fit."""
+        if not _required(cls) <= whole.native.keys():
+            return None
+        try:
+            return msgspec.convert(whole.native, cls)
+        except msgspec.ValidationError:
+            return None
+
+
+@cache
+def _required(section: type[Section]) -> frozenset[str]:
+    return frozenset(field.name for field in msgspec.structs.fields(section) if field.required)
+
+
+def columns(*sections: Section | None) -> Columns:
+    """The columns of several sections, in their order; None is one that a row does not have."""
+    found: Columns = {}
+    for section in sections:
+        if section is not None:
+            found |= section.columns()
+    return found
+
+
+class TransferFacts(Section, frozen=True):
+    """
+    What an operation takes of the DRAM channel, in cycles, and of the SPM, in bytes.
+
+    `first_load_bytes` is what has to be there before any work can begin. A product's SPM traffic is told apart by
+    direction; that of work that streams is `spm_bytes_moved`.
+    """
+
+    transfer_cycles: int
+    first_load_bytes: int | None = None
+    spm_read_bytes: int | None = None
+    spm_write_bytes: int | None = None
+    spm_bytes_moved: int | None = None
+
+
+class EdgeFacts(Section, frozen=True):
+    """Groups of folds on one stationary tile, of all cores, and the cycles in which the busiest core's wait."""
+
+    groups: int
+    edge_cycles: int
+
+
+class CoreFacts(Section, frozen=True):
+    """
+    What each of the `cores` in use does; lists have an entry a core.
+
+    `load_balance` is the work of all arrays over that of the busiest one on every core of the chip.
+    """
+
+    cores: int
+    load_balance: float
+    core_cycles: list[int]
+    core_compute_cycles: list[int]
+    core_read_bytes: list[int]
+    core_write_bytes: list[int]
+    core_edge_cycles: list[int] | None = None
+
+
+class FusedFacts(Section, frozen=True):
+    """Vector work on blocks of a product's output `fused`; what it would take alone, in cycles and bytes of DRAM."""
+
+    fused: str
+    vector_cycles: int
+    transfer_cycles: int
+    spm_bytes_moved: int
+    alone_cycles: int
+    alone_bytes: int
+
+
+class UnstoredFacts(Section, frozen=True):
+    """A product whose output fused work uses: what it need not write, and its cycles if it wrote that."""
+
+    not_stored_bytes: int
+    storing_cycles: int
+
+
+class UnmovedFacts(Section, frozen=True):
+    """What the same schedule would move besides if nothing were resident in the SPM."""
+
+    not_moved_bytes: int
+
+
+class ResidencyFacts(Section, frozen=True):
+    """Tensors in the SPM before and after an operation; `passing_bytes` are those of values of other operations."""
+
+    passing_bytes: int
+    resident_in: list[str] | None = None
+    resident_out: list[str] | None = None
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether the operation itself finds or leaves a tensor in the SPM."""
+        return self.resident_in is not None or self.resident_out is not None
+
+
+class RecomputeFacts(Section, frozen=True):
+    """Forward work that runs a second time, in the backward pass."""
+
+    recompute: bool
+
+
+class ExchangeFacts(Section, frozen=True):
+    """
+    What devices exchange: for work of which role (`of`), a device's operand, what it sends, over which mesh levels.
+
+    `sent_bytes` is None where the hardware describes no network.
+    """
+
+    of: str
+    operand_bytes: int
+    sent_bytes: float | None
+    levels: str
+
+
+class IterationFacts(Section, frozen=True):
+    """Of a report: an iteration as a whole, under a plan of the cache of `plan_mib` MiB."""
+
+    ops: int
+    average_gb_per_s: float
+    active_time: float
+    samples_per_second: float
+    plan_mib: float
+    peak_bytes: int
+    largest_footprint_bytes: int
+    streamed_steps: int
+    ridge_ops_per_byte: float
+
+
+class RateFacts(Section, frozen=True):
+    """Of a report: how many samples a second an iteration trains."""
+
+    samples_per_second: float
+
+
+class NearnessFacts(Section, frozen=True):
+    """Of a report: lower bounds of traffic and time over all plans of the cache, and the ratios of this one to them."""
+
+    traffic_bound_bytes: int
+    traffic_bound_exact: bool
+    traffic_ratio: float
+    tile_bound_bytes: int
+    time_bound_seconds: float
+    time_ratio: float
+
+
+class CommunicationTime(Section, frozen=True):
+    """
+    Of a report: the time between devices, and that of a step whose gradients are summed beside other work.
+
+    The latter is None where it is not known.
+    """
+
+    comm_seconds: float
+    overlapped_seconds: float | None
+
+
+class CommunicationBytes(Section, frozen=True):
+    """Of a report: what a device hands in and reads of others for sums of weights' gradients, and for all else."""
+
+    gradient_operand_bytes: int
+    gradient_read_bytes: int | float
+    other_operand_bytes: int
+    other_read_bytes: int | float
+
+
+def keeps_values(row: HasNative) -> bool:
+    """Whether a row finds values in the SPM, or leaves there, that other operations make or use."""
+    resident = ResidencyFacts.found_in(row)
+    return (resident is not None and resident.is_resident) or FusedFacts.found_in(row) is not None
