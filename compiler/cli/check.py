@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from npuc.compiler.cli.shared import (
-    Debug,
-    Defines,
-    Inference,
-    Load,
-    MaxOps,
-    OptLevel,
-    Pipeline,
-    Precision,
-    Quiet,
-    Setting,
-    Source,
-    Verb,
-    parse_defines,
-)
+from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
+from npuc.compiler.cli.shared import Verb
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import DEFAULT_LEVEL, MAX_OPS, Only
+from npuc.compiler.core.options import DEFAULT_LEVEL, Only
 
 if TYPE_CHECKING:
     from npuc.compiler.driver.run import RunKeywords
@@ -31,49 +19,31 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("check")(command)
+    app.command("check")(expanded(command))
 
 
 def command(
-    source: Source,
-    define: Defines = None,
-    hw: Annotated[
-        str | None,
-        typer.Option("--hw", metavar="NAME|FILE", help="Machine that passes schedule for; floats are all float64."),
-    ] = None,
-    setting: Setting = None,
-    precision: Precision = None,
-    opt_level: OptLevel = None,
-    pipeline: Pipeline = None,
-    inference: Inference = None,
+    program: Annotated[Program, Takes(without=("only",))],
+    machine: Annotated[
+        Machine,
+        Takes(without=("mapping",), help={"hw": "Machine that passes schedule for; floats are all float64."}),
+    ],
+    optimisation: Annotated[Optimisation, Takes(without=("objective", "print_after", "verify_each"))],
+    messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
     limit: Annotated[
         float, typer.Option("--limit", metavar="MACS", min=1, max=1e30, help="Most MACs that one run may take.")
     ] = 2e10,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of the random data.")] = 0,
-    load: Load = None,
-    max_ops: MaxOps = MAX_OPS,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Run the program before and after every pass on random data and compare the results."""
-    with Verb(debug):
+    with Verb(messages.debug):
         if limit != limit:
             raise UsageError("--limit nan: expected a number")
-        from npuc.hardware import parse_setting
+        from npuc.compiler.driver.run import RunKeywords
 
-        options: RunKeywords = {
-            "defines": parse_defines(define),
-            "precision": precision,
-            "opt_level": opt_level,
-            "pipeline": pipeline,
-            "hardware": hw,
-            "overrides": dict(parse_setting(item) for item in setting or []),
-            "inference": inference,
-            "seed": seed,
-            "load": load or [],
-            "max_ops": max_ops,
-        }
-        compare_passes(source, options, limit=int(limit), out=True, quiet=quiet)
+        given = collected(program, machine, optimisation, known=RunKeywords.__annotations__)
+        options = cast(RunKeywords, {**given, "seed": seed})
+        compare_passes(program.source, options, limit=int(limit), out=True, quiet=messages.quiet)
 
 
 def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limit: int, out: bool, quiet: bool) -> None:
@@ -83,6 +53,7 @@ def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limi
     Raises `CheckError` for the first pass that changes the program.
     """
     from npuc.compiler.driver.check import PassCheck, check_program
+    from npuc.compiler.driver.run import run_options
     from npuc.frontends.source import open_source
 
     def show(outcome: PassCheck) -> None:
@@ -92,6 +63,7 @@ def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limi
 
     checked = check_program(open_source(source), options, only=only, limit=limit, progress=show)
     if out:
-        level = options.get("opt_level")
-        named = "" if options.get("pipeline") is not None else f" (-O{DEFAULT_LEVEL if level is None else level})"
+        asked = run_options(options)
+        level = DEFAULT_LEVEL if asked.opt_level is None else asked.opt_level
+        named = "" if asked.pipeline is not None else f" (-O{level})"
         print(f"{len(checked)} passes checked{named}, the program computes the same after each")

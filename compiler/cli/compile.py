@@ -5,49 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from npuc.compiler.cli.shared import (
-    Debug,
-    Defines,
-    Devices,
-    ExactPlan,
-    Inference,
-    Load,
-    MappedBy,
-    MaxOps,
-    Mesh,
-    MovementBy,
-    Objective,
-    OptLevel,
-    Parallel,
-    Pipeline,
-    PlanObjective,
-    Precision,
-    Quiet,
-    Source,
-    Verb,
-    Zero,
-    check_folder,
-    check_target,
-    make_console,
-    parse_defines,
-    plan_options,
-    write_folder,
-    write_result,
-)
+from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.shared import Verb, check_folder, check_target, make_console, write_folder, write_result
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords, Say
     from npuc.compiler.driver.compile import Compilation
-    from npuc.compiler.driver.run import RunKeywords
     from npuc.compiler.emit.base import Emitted, Emitter
     from npuc.compiler.report.text.table import Rows
-    from npuc.frontends.source import Source as Program
+    from npuc.frontends.source import Source
 
 
 EMITTED = "mlir|trace|scalesim"
@@ -57,7 +29,7 @@ ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("compile")(command)
+    app.command("compile")(expanded(command))
 
 
 @dataclass(frozen=True)
@@ -99,103 +71,55 @@ class Outputs:
 
 
 def command(
-    source: Source,
-    backend: Annotated[list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model.")] = None,
-    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
-    ] = None,
-    define: Defines = None,
-    precision: Precision = None,
-    opt_level: OptLevel = None,
-    objective: Objective = "time",
-    pipeline: Pipeline = None,
-    inference: Inference = None,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
-    devices: Devices = None,
-    mesh: Mesh = None,
-    parallel: Parallel = None,
-    convention: MovementBy = None,
-    plan_objective: PlanObjective = None,
-    exact_plan: ExactPlan = False,
-    zero: Zero = False,
+    program: Program,
+    machine: Machine,
+    optimisation: Optimisation,
+    devices: Devices,
+    output: Annotated[Output, Takes(without=("plot",))],
+    backend: Backends = None,
     check: Annotated[
         bool, typer.Option("--check", help="Also compare the program before and after each pass.")
     ] = False,
-    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")] = None,
-    csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
     csv_format: Annotated[
         str,
         typer.Option("--csv-format", metavar="npuc|scalesim", help="SCALE-Sim's reports, into the folder of --csv."),
     ] = "npuc",
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE|-", help="Write the program.")] = None,
     emit: Annotated[
         str,
         typer.Option("--emit", metavar=EMITTED, help="What -o writes; SCALE-Sim's files go to a folder."),
     ] = "mlir",
     rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
-    print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None,
-    verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
-    mapping: MappedBy = None,
-    load: Load = None,
-    max_ops: MaxOps = MAX_OPS,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say which passes ran.")] = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Compile a network and print what one training step costs, a line a layer."""
-    with Verb(debug):
+    quiet = output.quiet
+    with Verb(output.debug):
         from npuc.compiler.driver.score import backend_for
         from npuc.frontends.source import open_source
-        from npuc.hardware import parse_setting
 
         shown: Rows | None = next((known for known in ROWS if known == rows), None)
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
-        outputs = _outputs(json, csv, csv_format, output, emit, rows=shown)
-        if check and plan_objective == "time":
+        outputs = _outputs(output, csv_format, emit, rows=shown)
+        if check and devices.plan_objective == "time":
             raise UsageError("--check has no backend that says what work takes", hint="leave out --plan-objective time")
-        opened = open_source(source)
+        opened = open_source(program.source)
         backends = backend or [backend_for(opened)]
         if backend is None and not quiet:
             print(f"npuc: backend {backends[0]}, the default", file=sys.stderr)
         outputs.check(backends)
-        shared = plan_options(
-            devices,
-            mesh,
-            parallel,
-            convention,
-            plan_objective,
-            zero,
-            exact_plan=exact_plan,
-            passes=pipeline is not None,
-        )
-        options: CompileKeywords = {
-            "hardware": hw,
-            "overrides": dict(parse_setting(item) for item in setting or []),
-            "defines": parse_defines(define),
-            "precision": precision,
-            "opt_level": opt_level,
-            "objective": objective,
-            "pipeline": pipeline,
-            "inference": inference,
-            "only": only,
-            "mapping": mapping,
-            "load": load or [],
-            "max_ops": max_ops,
-            "verify_each": verify_each,
-            "print_after": print_after,
-            **shared,
-        }
+        shared = devices.shared(passes=optimisation.pipeline is not None)
+        options: CompileKeywords = {**collected(machine, program, optimisation), **shared}
         result = _compile(opened, backends, options, outputs, quiet=quiet, verbose=verbose)
         for pipeline in dict.fromkeys(report.pipeline for report in result.reports) if check else ():
-            _check(source, {**options, "pipeline": pipeline}, quiet=quiet)
+            _check(
+                program, {**collected(machine, program), "pipeline": pipeline, "load": optimisation.load or []}, quiet
+            )
 
 
-def _outputs(
-    json: str | None, csv: str | None, csv_format: str, output: str | None, emit: str, *, rows: Rows
-) -> Outputs:
+def _outputs(asked: Output, csv_format: str, emit: str, *, rows: Rows) -> Outputs:
     """Where results go. Raises `UsageError` for an unknown format."""
+    csv, output = asked.csv, asked.output
     from npuc.compiler.emit.base import get_emitter
 
     if csv_format not in ("npuc", "scalesim"):
@@ -210,29 +134,21 @@ def _outputs(
     if emitter.printed and output is None:
         output = "-"
     reports = csv if csv_format == "scalesim" else None
-    return Outputs(json, None if reports is not None else csv, output, emitter, rows, reports)
+    return Outputs(asked.json, None if reports is not None else csv, output, emitter, rows, reports)
 
 
-def _check(source: str, options: CompileKeywords, *, quiet: bool) -> None:
+def _check(program: Program, options: CompileKeywords, quiet: bool) -> None:
     """Compare the program before and after each pass of a compilation, on its hardware."""
     from npuc.compiler.cli.check import compare_passes
     from npuc.compiler.driver.check import MAC_LIMIT
+    from npuc.compiler.driver.run import RunKeywords
 
-    run: RunKeywords = {
-        "defines": options.get("defines"),
-        "precision": options.get("precision"),
-        "pipeline": options.get("pipeline"),
-        "inference": options.get("inference"),
-        "hardware": options.get("hardware"),
-        "overrides": options.get("overrides"),
-        "load": options.get("load", []),
-        "max_ops": options.get("max_ops", MAX_OPS),
-    }
-    compare_passes(source, run, only=options.get("only"), limit=MAC_LIMIT, out=False, quiet=quiet)
+    run = cast("RunKeywords", {name: options[name] for name in RunKeywords.__annotations__ if name in options})
+    compare_passes(program.source, run, only=program.only, limit=MAC_LIMIT, out=False, quiet=quiet)
 
 
 def _compile(
-    source: Program, backends: Sequence[str], options: CompileKeywords, outputs: Outputs, *, quiet: bool, verbose: bool
+    source: Source, backends: Sequence[str], options: CompileKeywords, outputs: Outputs, *, quiet: bool, verbose: bool
 ) -> Compilation:
     from npuc.compiler.driver.compile import compile_program
 

@@ -10,52 +10,35 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from npuc.compiler.cli.explain_plan import ROWS, check_needless, check_unused, number_of, show_plan
-from npuc.compiler.cli.shared import (
-    Debug,
-    Defines,
-    Devices,
-    ExactPlan,
-    Inference,
-    Load,
-    MaxOps,
-    Mesh,
-    MovementBy,
-    Objective,
-    OptLevel,
-    Parallel,
-    Pipeline,
-    PlanObjective,
-    Precision,
-    Quiet,
-    Source,
-    Verb,
-    Zero,
-    check_target,
-    parse_defines,
-    plan_options,
-    terminal_width,
-    write_result,
-)
+from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.shared import Verb, check_target, terminal_width, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.options import MAX_OPS, objective_named
 
 if TYPE_CHECKING:
     from npuc.backends.base import Answer, Backend
     from npuc.compiler.core.options import CompileKeywords, Say
     from npuc.compiler.report import Report
     from npuc.compiler.report.layers import Line
-    from npuc.frontends.source import Source as Program
+    from npuc.frontends.source import Source as Opened
 
 DEFAULT = "cycle"
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("explain")(command)
+    app.command("explain")(expanded(command))
 
 
 def command(
-    source: Source,
+    program: Program,
+    machine: Annotated[
+        Machine,
+        Takes(help={"mapping": "Mapping of the backend maestro."}, metavar={"mapping": "NAME|FILE"}),
+    ],
+    optimisation: Annotated[Optimisation, Takes(without=("print_after", "verify_each"))],
+    devices: Devices,
+    output: Annotated[Output, Takes(without=("csv", "plot", "output"), help={"json": "Write a plan as JSON."})],
     layer: Annotated[
         str | None, typer.Argument(help="A layer by its name, a glob, or a number (#3 is the fourth).")
     ] = None,
@@ -66,77 +49,26 @@ def command(
     backend: Annotated[
         str | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model: cycle, maestro.")
     ] = None,
-    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
-    ] = None,
-    define: Defines = None,
-    precision: Precision = None,
-    opt_level: OptLevel = None,
-    objective: Objective = "time",
-    pipeline: Pipeline = None,
-    inference: Inference = None,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
-    mapping: Annotated[
-        str | None, typer.Option("--mapping", metavar="NAME|FILE", help="Mapping of the backend maestro.")
-    ] = None,
-    devices: Devices = None,
-    mesh: Mesh = None,
-    parallel: Parallel = None,
-    convention: MovementBy = None,
-    plan_objective: PlanObjective = None,
-    exact_plan: ExactPlan = False,
-    zero: Zero = False,
-    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write a plan as JSON.")] = None,
     rows: Annotated[
         str | None, typer.Option("--rows", metavar="|".join(ROWS), help="What the table of a plan shows.")
     ] = None,
-    load: Load = None,
-    max_ops: MaxOps = MAX_OPS,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Explain the time of a layer: schedule, traffic, waits, a picture; with --devices what moves between devices."""
-    with Verb(debug):
-        from npuc.hardware import parse_setting
-
-        shared = plan_options(
-            devices,
-            mesh,
-            parallel,
-            convention,
-            plan_objective,
-            zero,
-            exact_plan=exact_plan,
-            passes=pipeline is not None,
-        )
-        if shared.get("devices", 1) > 1 or mesh is not None:
-            check_unused(
-                {
-                    "--phase": phase,
-                    "--svg": svg,
-                    "-b": backend,
-                    "-O": opt_level,
-                    "--only": only,
-                    "--mapping": mapping,
-                    "--load": load,
-                }
-            )
-            chosen: CompileKeywords = {
-                "hardware": hw,
-                "overrides": dict(parse_setting(item) for item in setting or []),
-                "defines": parse_defines(define),
-                "precision": precision,
-                **shared,
-                "inference": inference,
-                "pipeline": pipeline,
-                "max_ops": max_ops,
-            }
-            show_plan(source, layer, chosen, json, rows, machine=(hw, setting), quiet=quiet)
+    source, quiet = program.source, output.quiet
+    with Verb(output.debug):
+        shared = devices.shared(passes=optimisation.pipeline is not None)
+        if (devices.devices or 1) > 1 or devices.mesh is not None:
+            unused = {"--phase": phase, "--svg": svg, "-b": backend, "-O": optimisation.opt_level}
+            more = {"--only": program.only, "--mapping": machine.mapping, "--load": optimisation.load}
+            check_unused({**unused, **more})
+            chosen: CompileKeywords = {**collected(machine, program), **shared}
+            if optimisation.pipeline is not None:
+                chosen["pipeline"] = optimisation.pipeline
+            show_plan(source, layer, chosen, output.json, rows, quiet=quiet)
             return
         if layer is None:
             raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
-        check_needless({"--json": json, "--rows": rows})
+        check_needless({"--json": output.json, "--rows": rows})
         from npuc.compiler.driver.score import backend_for
         from npuc.compiler.report.rows import Phase
         from npuc.frontends.source import open_source
@@ -151,20 +83,7 @@ def command(
                 hint=f"leave out --svg, or -b {DEFAULT}",
             )
         check_target(svg)
-        options: CompileKeywords = {
-            "hardware": hw,
-            "overrides": dict(parse_setting(item) for item in setting or []),
-            "defines": parse_defines(define),
-            "precision": precision,
-            "opt_level": opt_level,
-            "objective": objective,
-            "pipeline": pipeline,
-            "inference": inference,
-            "only": only,
-            "mapping": mapping,
-            "load": load or [],
-            "max_ops": max_ops,
-        }
+        options = collected(machine, program, optimisation)
         answer = _answer(opened, model, layer, phase, options, quiet=quiet)
         if svg is not None and answer.picture is not None:
             write_result(svg, answer.picture())
@@ -188,11 +107,12 @@ def _explaining(name: str) -> Backend:
 
 
 def _answer(
-    source: Program, model: Backend, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool
+    source: Opened, model: Backend, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool
 ) -> Answer:
     """What a backend has to say of a layer, compiled as the options have it."""
     from npuc.backends.base import Question
     from npuc.compiler.driver.compile import compile_program
+    from npuc.compiler.driver.options import options_of
     from npuc.compiler.report.layers import by_layer
 
     result = compile_program(source, [model.name], options, _teller(quiet))
@@ -214,7 +134,7 @@ def _answer(
             module=result.modules[0],
             hardware=result.machines[0],
             report=report,
-            objective=objective_named(options.get("objective", "time")),
+            objective=options_of(options).objective,
             others=None if source.frontend.is_ir else others,
         )
     )

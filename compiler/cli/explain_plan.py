@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.shared import check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.options import PLAN_OBJECTIVES, Options
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -39,13 +40,13 @@ def check_needless(given: Mapping[str, object]) -> None:
             raise UsageError(f"{name} is of a plan for many devices", hint="--devices 16")
 
 
-def _check_equal(options: CompileKeywords) -> None:
+def _check_equal(options: Options) -> None:
     """Raise `UsageError` for options of plans of equal parts."""
     given = {
-        "--zero": options.get("zero"),
-        "--inference": options.get("inference"),
-        "--exact-plan": options.get("exact_plan"),
-        "--plan-objective": options.get("plan_objective", "bytes") != "bytes",
+        "--zero": options.zero,
+        "--inference": options.inference,
+        "--exact-plan": options.exact_plan,
+        "--plan-objective": options.plan_objective != PLAN_OBJECTIVES[0],
     }
     for name, value in given.items():
         if value:
@@ -62,17 +63,19 @@ def show_plan(
     json: str | None,
     rows: str | None,
     *,
-    machine: tuple[str | None, Sequence[str] | None],
     quiet: bool,
 ) -> None:
     """
     A plan for many devices, of all layers or of one: what it moves, or on unlike devices what it takes.
 
-    `machine` is what --hw and --set say. Raises `NpucError`s.
+    Raises `NpucError`s.
     """
-    unlike = _unlike_machine(*machine, options.get("precision"))
+    from npuc.compiler.driver.options import options_of
+
+    asked = options_of(options)
+    unlike = _unlike_machine(asked)
     if unlike is not None:
-        _check_equal(options)
+        _check_equal(asked)
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
     if shown is None:
         raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))
@@ -86,7 +89,7 @@ def show_plan(
         from npuc.compiler.explain.plan import explain_plan
         from npuc.compiler.report.text.plan import print_plan
 
-        if options.get("exact_plan") and not quiet:
+        if asked.exact_plan and not quiet:
             print(f"npuc: {EXACT}", file=sys.stderr)
         plan = explain_plan(open_source(source), options, choose)
         text, show = to_json(plan), partial(print_plan, plan)
@@ -102,13 +105,13 @@ def show_plan(
         show(make_console(), rows=shown)
 
 
-def _unlike_machine(hardware: str | None, settings: Sequence[str] | None, precision: str | None) -> Hardware | None:
+def _unlike_machine(options: Options) -> Hardware | None:
     """The machine, if its devices are unlike; None for any other."""
-    if hardware is None and not settings:
+    if options.hardware is None and not options.overrides:
         return None
-    from npuc.hardware import load_hardware, parse_setting
+    from npuc.hardware import load_hardware
 
-    machine = load_hardware(hardware or {}, dict(map(parse_setting, settings or [])), precision)
+    machine = load_hardware(options.hardware or {}, options.overrides, options.precision)
     return machine if machine.written("network.groups") else None
 
 

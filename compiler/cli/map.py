@@ -10,27 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import (
-    Debug,
-    Defines,
-    Inference,
-    Load,
-    MappedBy,
-    MaxOps,
-    Pipeline,
-    Precision,
-    Quiet,
-    Source,
-    Verb,
-    check_target,
-    make_console,
-    parse_defines,
-    write_bytes,
-    write_result,
-)
+from npuc.compiler.cli.shared import Verb, check_target, make_console, write_bytes, write_result
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
-from npuc.compiler.core.options import MAX_OPS, objective_named
+from npuc.compiler.core.options import objective_named
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -47,7 +32,7 @@ BUDGET = 10_000
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("map")(command)
+    app.command("map")(expanded(command))
 
 
 @dataclass(frozen=True)
@@ -68,10 +53,26 @@ class Outputs:
 
 
 def command(
-    source: Source,
-    objective: Annotated[
-        str, typer.Option("--objective", metavar="NAME", help="What is minimised: time, energy, edp.")
-    ] = "time",
+    program: Program,
+    machine: Machine,
+    optimisation: Annotated[
+        Optimisation,
+        Takes(
+            without=("opt_level", "print_after", "verify_each"),
+            help={"objective": "What is minimised: time, energy, edp."},
+        ),
+    ],
+    output: Annotated[
+        Output,
+        Takes(
+            help={
+                "json": "Write the result as JSON.",
+                "csv": "Write a row a contraction.",
+                "plot": "Draw the best cost over mappings tried.",
+                "output": "Write the program with its mappings.",
+            }
+        ),
+    ],
     budget: Annotated[int, typer.Option("--budget", metavar="N", help="Mappings tried for each contraction.")] = BUDGET,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the random numbers.")] = 0,
     mapper: Annotated[str, typer.Option("--mapper", metavar="NAME", help="random or exhaustive.")] = "random",
@@ -83,54 +84,21 @@ def command(
     mode: Annotated[
         str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own.")
     ] = None,
-    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
-    ] = None,
-    define: Defines = None,
-    precision: Precision = None,
-    pipeline: Pipeline = None,
-    inference: Inference = None,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
-    mapping: MappedBy = None,
-    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the result as JSON.")] = None,
-    csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write a row a contraction.")] = None,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw the best cost over mappings tried.")
-    ] = None,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE|-", help="Write the program with its mappings.")
-    ] = None,
     rows: Annotated[str, typer.Option("--rows", metavar="folded|all", help="What the table shows.")] = "folded",
-    load: Load = None,
-    max_ops: MaxOps = MAX_OPS,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Search the best mapping of every contraction of a training step onto processing elements."""
-    with Verb(debug):
-        from npuc.hardware import parse_setting
-
-        settings = _settings(objective, mapper, budget, seed, levels, parallel, tiles)
+    quiet = output.quiet
+    with Verb(output.debug):
+        settings = _settings(optimisation.objective, mapper, budget, seed, levels, parallel, tiles)
         if rows not in ("folded", "all"):
             raise UsageError(f"--rows {rows}: expected folded or all")
-        outputs = _outputs(json, csv, output, plot, all_rows=rows == "all")
-        overrides = dict(parse_setting(item) for item in setting or [])
+        outputs = _outputs(output, all_rows=rows == "all")
+        keys = machine.keywords()
         if mode is not None:
-            overrides["maestro.mode"] = _chosen("--mode", mode, MODES)
-        options: CompileKeywords = {
-            "hardware": hw,
-            "overrides": overrides,
-            "defines": parse_defines(define),
-            "precision": precision,
-            "pipeline": pipeline,
-            "inference": inference,
-            "only": only,
-            "mapping": mapping,
-            "load": load or [],
-            "max_ops": max_ops,
-        }
-        search, result = _search(source, options, settings, quiet=quiet)
+            keys["overrides"] = {**(keys.get("overrides") or {}), "maestro.mode": _chosen("--mode", mode, MODES)}
+        options: CompileKeywords = {**keys, **collected(program, optimisation)}
+        options.pop("objective", None)  # that of the search, not of schedules
+        search, result = _search(program.source, options, settings, quiet=quiet)
         _write(search, result, outputs)
         if outputs.program is not None and result.mode == "parity" and not quiet:
             remark = "npuc: a program does not say its mode: compile this one with --set maestro.mode=parity"
@@ -166,8 +134,9 @@ def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, 
     return Settings(chosen, mapper, budget, seed, levels, parallel, tiles)
 
 
-def _outputs(json: str | None, csv: str | None, program: str | None, plot: str | None, *, all_rows: bool) -> Outputs:
+def _outputs(asked: Output, *, all_rows: bool) -> Outputs:
     """Where results go. Raises `UsageError` before any work is done."""
+    json, csv, program, plot = asked.json, asked.csv, asked.output, asked.plot
     if [json, csv, program].count("-") > 1:
         raise UsageError("only one of --json, --csv and -o can go to standard output")
     for path in (json, csv, program, plot):

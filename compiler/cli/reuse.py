@@ -7,22 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import (
-    Debug,
-    Defines,
-    Inference,
-    MaxOps,
-    Precision,
-    Quiet,
-    Source,
-    Verb,
-    check_target,
-    make_console,
-    parse_defines,
-    write_result,
-)
+from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.options import Machine, Output, Program
+from npuc.compiler.cli.shared import Verb, check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -31,41 +19,22 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("reuse")(command)
+    app.command("reuse")(expanded(command))
 
 
 def command(
-    source: Source,
-    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
-    ] = None,
-    define: Defines = None,
-    precision: Precision = None,
-    inference: Inference = None,
-    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")] = None,
-    csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the scopes as CSV.")] = None,
-    max_ops: MaxOps = MAX_OPS,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    program: Annotated[Program, Takes(without=("only",))],
+    machine: Annotated[Machine, Takes(without=("mapping",))],
+    output: Annotated[Output, Takes(without=("plot", "output"), help={"csv": "Write the scopes as CSV."})],
 ) -> None:
     """Say how many bytes each scope of data reuse saves, and which cache captures it, by the model of roofline."""
-    with Verb(debug):
-        from npuc.hardware import parse_setting
-
+    json, csv = output.json, output.csv
+    with Verb(output.debug):
         if json == "-" and csv == "-":
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (json, csv):
             check_target(target)
-        options: CompileKeywords = {
-            "hardware": hw,
-            "overrides": dict(parse_setting(item) for item in setting or []),
-            "defines": parse_defines(define),
-            "precision": precision,
-            "inference": inference,
-            "max_ops": max_ops,
-        }
-        report = _report(source, options, quiet=quiet)
+        report = _report(program.source, collected(machine, program), quiet=output.quiet)
         from npuc.compiler.report.as_json import to_json
         from npuc.compiler.report.reuse import to_csv
         from npuc.compiler.report.text.reuse import print_reuse
@@ -85,6 +54,7 @@ def _report(source: str, options: CompileKeywords, *, quiet: bool) -> ReuseRepor
     from npuc.backends.roofline.backend import BACKEND
     from npuc.backends.roofline.reuse import reuse_report
     from npuc.compiler.driver.compile import lowered_module
+    from npuc.compiler.driver.options import options_of
     from npuc.compiler.driver.score import network_name, version
     from npuc.frontends.source import open_source
 
@@ -102,6 +72,6 @@ def _report(source: str, options: CompileKeywords, *, quiet: bool) -> ReuseRepor
         npuc=version(),
         source=program.shown,
         network=network_name(module),
-        defines=dict(options.get("defines") or {}),
+        defines=dict(options_of(options).defines),
         warnings=warnings,
     )

@@ -8,25 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from npuc.compiler.cli.shared import (
-    Debug,
-    Defines,
-    Inference,
-    Load,
-    MaxOps,
-    OptLevel,
-    Pipeline,
-    Precision,
-    Quiet,
-    Setting,
-    Source,
-    Verb,
-    check_target,
-    parse_defines,
-    write_bytes,
-)
+from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
+from npuc.compiler.cli.shared import Verb, check_target, write_bytes
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,56 +23,41 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("run")(command)
+    app.command("run")(expanded(command))
 
 
 def command(
-    source: Source,
+    program: Annotated[Program, Takes(without=("only",))],
+    machine: Annotated[
+        Machine,
+        Takes(without=("mapping",), help={"hw": "Machine that passes schedule for, with its accumulators."}),
+    ],
+    optimisation: Annotated[Optimisation, Takes(without=("objective", "print_after", "verify_each"))],
+    messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
     inputs: Annotated[str | None, typer.Option("--inputs", metavar="F.npz", help="Arguments by name.")] = None,
     outputs: Annotated[str | None, typer.Option("--outputs", metavar="F.npz", help="Where results go.")] = None,
     dtype: Annotated[str | None, typer.Option("--dtype", metavar="float32|float64", help="Type of floats.")] = None,
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="Training steps to run.")] = 1,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of missing parameters.")] = 0,
-    define: Defines = None,
-    hw: Annotated[
-        str | None,
-        typer.Option("--hw", metavar="NAME|FILE", help="Machine that passes schedule for, with its accumulators."),
-    ] = None,
-    setting: Setting = None,
-    precision: Precision = None,
-    opt_level: OptLevel = None,
-    pipeline: Pipeline = None,
     level: Annotated[str | None, typer.Option("--level", metavar="train|npu|tiles", help="Level to run at.")] = None,
-    inference: Inference = None,
-    load: Load = None,
-    max_ops: MaxOps = MAX_OPS,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Execute the program in numpy: print the losses, or the outputs' sizes and means without a loss."""
-    with Verb(debug):
-        from npuc.compiler.driver.run import run_program
+    with Verb(messages.debug):
+        from npuc.compiler.driver.run import RunKeywords, run_program
         from npuc.frontends.source import open_source
-        from npuc.hardware import parse_setting
 
         check_target(outputs)
-        options: RunKeywords = {
+        own: RunKeywords = {
             "inputs": {} if inputs is None else read_arrays(inputs),
-            "defines": parse_defines(define),
-            "precision": precision,
             "dtype": dtype,
             "steps": steps,
             "seed": seed,
-            "inference": inference,
-            "pipeline": pipeline,
-            "hardware": hw,
-            "overrides": dict(parse_setting(item) for item in setting or []),
             "level": level,
-            "opt_level": opt_level,
-            "load": load or [],
-            "max_ops": max_ops,
         }
-        result = run_program(open_source(source), options)
+        options = cast(
+            "RunKeywords", {**own, **collected(program, machine, optimisation, known=RunKeywords.__annotations__)}
+        )
+        result = run_program(open_source(program.source), options)
         if outputs is not None:
             write_bytes(outputs, _packed(result))
         for number, loss in enumerate(result.losses):

@@ -1,4 +1,4 @@
-"""What all verbs share: errors and exit statuses, options that several take, writing results."""
+"""What all verbs share: errors and exit statuses, options beside the groups of `options`, writing results."""
 
 from __future__ import annotations
 
@@ -12,97 +12,20 @@ from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from npuc.compiler.core.errors import InternalError, NpucError, UsageError
-from npuc.compiler.core.options import CONVENTIONS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npuc.compiler.core.options import CompileKeywords
-
-Source = Annotated[
-    str, typer.Argument(help="A .dsl, .mlir or .csv file, samples:NAME, or - for a .dsl on standard input.")
-]
 Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME=VALUE", help="Set a network parameter.")]
-OptLevel = Annotated[int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level: 0 to 3 (default).")]
-Objective = Annotated[
-    str, typer.Option("--objective", metavar="NAME", help="What is minimised: time, traffic, energy, edp.")
-]
-Setting = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")]
-Pipeline = Annotated[str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Passes instead of -O's.")]
-Inference = Annotated[bool | None, typer.Option("--inference/--training", help="The forward pass only.")]
 Load = Annotated[list[str] | None, typer.Option("--load", metavar="FILE.py", help="A file with passes of your own.")]
-MappedBy = Annotated[
-    str | None, typer.Option("--mapping", metavar="NAME|FILE.m", help="Dataflow (npuc list mappings), for -b maestro.")
-]
-Devices = Annotated[int | None, typer.Option("--devices", metavar="N", min=1, help="Devices that share the step (1).")]
-Mesh = Annotated[
-    str | None, typer.Option("--mesh", metavar="AxB", help="Their levels, outermost first, where these are no halves.")
-]
-Parallel = Annotated[
-    str | None, typer.Option("--parallel", metavar="|".join(STRATEGIES), help="How they share it (hypar).")
-]
-MovementBy = Annotated[
-    str | None,
-    typer.Option("--convention", metavar="|".join(CONVENTIONS), help="What movement counts in that choice (table2)."),
-]
-PlanObjective = Annotated[
-    str | None,
-    typer.Option(
-        "--plan-objective",
-        metavar="|".join(PLAN_OBJECTIVES),
-        help="What a joint strategy minimises between devices (bytes).",
-    ),
-]
-ExactPlan = Annotated[
-    bool,
-    typer.Option("--exact-plan", help="Have an integer program prove a plan, which may take minutes. Needs HiGHS."),
-]
-Zero = Annotated[bool, typer.Option("--zero", help="Keep parameters and optimizer states in parts (ZeRO).")]
-Precision = Annotated[
-    str | None, typer.Option("--precision", metavar="|".join(PRECISIONS), help="Float types (the hardware's).")
-]
 MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Most operations of a network.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and warnings.")]
-
-
-def plan_options(
-    devices: int | None,
-    mesh: str | None,
-    parallel: str | None,
-    convention: str | None,
-    plan_objective: str | None,
-    zero: bool,
-    *,
-    exact_plan: bool = False,
-    passes: bool = False,
-    varied: bool = False,
-) -> CompileKeywords:
-    """
-    The options that say how a step is shared, those alone that were given.
-
-    Raises `UsageError` for one that says nothing since there is one device, and for devices beside another mesh;
-    `passes`: -p says all passes, `varied`: there are several numbers of devices.
-    """
-    chosen = {"parallel": parallel, "convention": convention, "plan_objective": plan_objective}
-    given: dict[str, object] = {name: value for name, value in chosen.items() if value is not None}
-    given |= {name: True for name, value in (("exact_plan", exact_plan), ("zero", zero)) if value}
-    if given and devices in (None, 1) and mesh is None and not varied:
-        from npuc.compiler.driver.options import needs_devices
-
-        raise needs_devices(*next(iter(given.items())), passes=passes)
-    if devices == 1 and mesh is not None:
-        raise UsageError(f"--devices 1: a mesh of {mesh} has several", hint="leave out --devices")
-    if devices is not None:
-        given["devices"] = devices
-    if mesh is not None:
-        given["mesh"] = mesh
-    return cast("CompileKeywords", given)
 
 
 def report_error(error: NpucError) -> int:

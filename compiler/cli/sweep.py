@@ -10,34 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import (
-    Debug,
-    Defines,
-    Devices,
-    Inference,
-    Load,
-    MappedBy,
-    MaxOps,
-    Mesh,
-    MovementBy,
-    OptLevel,
-    Parallel,
-    Pipeline,
-    PlanObjective,
-    Precision,
-    Quiet,
-    Source,
-    Verb,
-    Zero,
-    check_target,
-    make_console,
-    parse_defines,
-    plan_options,
-    write_bytes,
-)
+from npuc.compiler.cli.shared import Verb, check_target, make_console, write_bytes
 from npuc.compiler.core.errors import CapacityError, UsageError
-from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -53,59 +30,47 @@ MESSAGES_SHOWN = 20
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("sweep")(command)
+    app.command("sweep")(expanded(command))
 
 
 def command(
-    source: Source,
+    program: Program,
+    machine: Machine,
+    optimisation: Annotated[
+        Optimisation,
+        Takes(
+            without=("print_after",),
+            help={"objective": "What is minimised: time (default), traffic, energy, edp."},
+            default={"objective": None},  # what is not said may be varied
+        ),
+    ],
+    devices: Annotated[Devices, Takes(without=("exact_plan",))],
+    output: Annotated[
+        Output,
+        Takes(
+            without=("json", "output"),
+            help={
+                "csv": "Write a row a point; continues an interrupted FILE.",
+                "plot": "Draw the points: .png, .pdf, .svg.",
+            },
+        ),
+    ],
     vary: Annotated[
         list[str] | None,
         typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="A key and its values; repeatable."),
     ] = None,
-    backend: Annotated[list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model.")] = None,
-    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
-    ] = None,
-    define: Defines = None,
-    precision: Precision = None,
-    opt_level: OptLevel = None,
-    objective: Annotated[
-        str | None,
-        typer.Option("--objective", metavar="NAME", help="What is minimised: time (default), traffic, energy, edp."),
-    ] = None,
-    pipeline: Pipeline = None,
-    inference: Inference = None,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None,
-    csv: Annotated[
-        str | None, typer.Option("--csv", metavar="FILE|-", help="Write a row a point; continues an interrupted FILE.")
-    ] = None,
+    backend: Backends = None,
     restart: Annotated[bool, typer.Option("--restart", help="Begin anew, whatever FILE.partial holds.")] = False,
-    plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw the points: .png, .pdf, .svg.")
-    ] = None,
     rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
     jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes that work on points.")] = 1,
-    verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False,
-    mapping: MappedBy = None,
-    devices: Devices = None,
-    mesh: Mesh = None,
-    parallel: Parallel = None,
-    convention: MovementBy = None,
-    plan_objective: PlanObjective = None,
-    zero: Zero = False,
-    load: Load = None,
-    max_ops: MaxOps = MAX_OPS,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Score a network at every combination of values of hardware keys, parameters and options."""
-    with Verb(debug):
+    csv, plot, quiet = output.csv, output.plot, output.quiet
+    with Verb(output.debug):
         from npuc.compiler.driver.score import backend_for
         from npuc.compiler.explore.sweep.axes import read_vary
         from npuc.compiler.explore.sweep.sweep import Sweep
         from npuc.frontends.source import open_source
-        from npuc.hardware import parse_setting
 
         varied = read_vary(vary or [])
         shown: SweepRows | None = next((known for known in ROWS if known == rows), None)
@@ -117,34 +82,10 @@ def command(
             check_target(target)
         kind = None if plot is None else _picture_kind(plot)
         options: CompileKeywords = {
-            "hardware": hw,
-            "overrides": dict(parse_setting(item) for item in setting or []),
-            "defines": parse_defines(define),
-            "opt_level": opt_level,
-            "pipeline": pipeline,
-            "inference": inference,
-            "only": only,
-            "mapping": mapping,
-            "load": load or [],
-            "max_ops": max_ops,
-            "verify_each": verify_each,
-            **plan_options(
-                devices,
-                mesh,
-                parallel,
-                convention,
-                plan_objective,
-                zero,
-                passes=pipeline is not None,
-                varied="devices" in varied,
-            ),
+            **collected(machine, program, optimisation),
+            **devices.shared(passes=optimisation.pipeline is not None, varied="devices" in varied),
         }
-        # what is not said may be varied
-        if precision is not None:
-            options["precision"] = precision
-        if objective is not None:
-            options["objective"] = objective
-        opened = open_source(source)
+        opened = open_source(program.source)
         if not quiet and not backend and "backend" not in varied:
             print(f"npuc: backend {backend_for(opened)}, the default", file=sys.stderr)
         sweep = Sweep(opened, varied, backend, options)

@@ -1,0 +1,125 @@
+"""
+Options of verbs in groups: a group is a dataclass whose fields are options, and a verb takes it as one parameter.
+
+    def command(machine: Annotated[Machine, Takes(without=("mapping",))], …) -> None: …
+    app.command("map")(expanded(command))
+
+An option that is added to a group is taken by all verbs that have the group.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Container, Mapping
+from copy import copy
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
+
+from typer.models import OptionInfo
+
+from npuc.compiler.cli.shared import parse_defines
+from npuc.compiler.core.options import CompileKeywords
+
+KEYWORDS = {"hw": "hardware", "setting": "overrides", "define": "defines"}
+"""The keywords of `Options` that fields of groups have other names than."""
+
+
+@dataclass(frozen=True)
+class Takes:
+    """How a verb takes a group: without some of its options, and what is said of others."""
+
+    without: tuple[str, ...] = ()
+    help: Mapping[str, str] = field(default_factory=dict[str, str])
+    metavar: Mapping[str, str] = field(default_factory=dict[str, str])
+    default: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that belong together, with the values that the command line gave."""
+
+    def keywords(self) -> CompileKeywords:
+        """The keywords of a compilation that were given. Raises `UsageError` for items that do not parse."""
+        given: dict[str, Any] = {}
+        for option in fields(self):
+            name, value = KEYWORDS.get(option.name, option.name), getattr(self, option.name)
+            if value is not None and name in CompileKeywords.__annotations__:
+                given[name] = _READ[name](value) if name in _READ else value
+        return cast("CompileKeywords", given)
+
+
+def _settings(items: list[str]) -> dict[str, object]:
+    from npuc.hardware import parse_setting
+
+    return dict(map(parse_setting, items))
+
+
+_READ: Mapping[str, Callable[[Any], object]] = {"overrides": _settings, "defines": parse_defines}
+
+
+def collected(*groups: Group, known: Container[str] | None = None) -> CompileKeywords:
+    """The keywords of several groups, read in this order; of them those that are `known`, where somebody says."""
+    found: CompileKeywords = {}
+    for group in groups:
+        found |= group.keywords()
+    if known is None:
+        return found
+    return cast("CompileKeywords", {name: value for name, value in found.items() if name in known})
+
+
+def expanded(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb whose groups are replaced by their options, which is what the command line is made from."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[type[Group], list[str]]] = {}
+    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+        kind, takes = _group_of(parameter.annotation)
+        if kind is None:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        else:
+            own = _parameters(kind, takes)
+            groups[parameter.name] = kind, [one.name for one in own]
+            parameters += own
+
+    def command(**values: object) -> None:
+        made = {name: kind(**{one: values.pop(one) for one in names}) for name, (kind, names) in groups.items()}
+        verb(**values, **made)
+
+    command.__doc__ = verb.__doc__
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.__dict__["__signature__"] = inspect.Signature(parameters)
+    return command
+
+
+def _group_of(annotation: Any) -> tuple[type[Group] | None, Takes]:
+    """The group that a parameter is, and how it is taken; None for an option or argument of its own."""
+    kind, takes = annotation, Takes()
+    if get_origin(annotation) is Annotated:
+        kind, *said = get_args(annotation)
+        takes = next((one for one in said if isinstance(one, Takes)), takes)
+    return (kind if isinstance(kind, type) and issubclass(kind, Group) else None), takes
+
+
+def _parameters(group: type[Group], takes: Takes) -> list[inspect.Parameter]:
+    """The options of a group that a verb takes, in their order."""
+    hints, found = get_type_hints(group, include_extras=True), list[inspect.Parameter]()
+    names = [option.name for option in fields(group)]
+    for name in (*takes.without, *takes.help, *takes.metavar, *takes.default):
+        assert name in names, f"{group.__name__} has no option {name}"
+    for option in fields(group):
+        if option.name in takes.without:
+            continue
+        kind, info = get_args(hints[option.name])
+        if isinstance(info, OptionInfo):
+            info = copy(info)
+            info.help = takes.help.get(option.name, info.help)
+            info.metavar = takes.metavar.get(option.name, info.metavar)
+        default = takes.default.get(option.name, option.default)
+        found.append(
+            inspect.Parameter(
+                option.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if default is MISSING else default,
+                annotation=Annotated[kind, info],
+            )
+        )
+    return found

@@ -1,0 +1,89 @@
+"""A new option touches three files: its field, its place on the command line, and the code that reads it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from npuc.compiler.core.options import CompileKeywords
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = ("compiler", "dialects", "hardware", "backends", "frontends", "samples", "studies")
+TOY = (
+    ("compiler/core/options.py", "    print_after: str | None\n", "    greeting: str | None\n"),
+    ("compiler/core/options.py", "    print_after: str | None = None\n", "    greeting: str | None = None\n"),
+    (
+        "compiler/cli/options.py",
+        'help="Verify after every pass.")] = False\n',
+        '    greeting: Annotated[str | None, typer.Option("--greeting", help="Say it.")] = None\n',
+    ),
+    (
+        "compiler/driver/lower.py",
+        "    options, model, machine = session.options, session.model, session.machine\n",
+        '    if options.greeting is not None:\n        session.say(f"greeting: {options.greeting}")\n',
+    ),
+)
+"""An option that every verb with passes takes: in which file what is added after what."""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree with the toy option."""
+    folder = tmp_path_factory.mktemp("tree")
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / "npuc" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, place, added in TOY:
+        path = folder / "npuc" / file
+        text = path.read_text()
+        assert text.count(place) == 1, (file, place)
+        path.write_text(text.replace(place, place + added))
+    return folder
+
+
+def run(tree: Path, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # the copy comes before the installation, which is found by a finder of its own
+    first = f"import sys; sys.path.insert(0, {str(tree)!r}); sys.meta_path = [f for f in sys.meta_path "
+    first += "if 'editable' not in getattr(f, '__module__', '') and 'editable' not in str(f)]\n"
+    environment = {**os.environ, "PYTHONPATH": "", "COLUMNS": "100"}
+    return subprocess.run(
+        [sys.executable, "-c", first + code, *arguments], capture_output=True, text=True, env=environment, check=False
+    )
+
+
+MAIN = "import npuc.compiler.cli as c; assert c.__file__.startswith(sys.path[0]); sys.exit(c.main())"
+
+
+def test_an_option_touches_three_files() -> None:
+    assert len({file for file, _, _ in TOY}) == 3
+
+
+def test_the_option_works_on_the_command_line_of_all_verbs_that_have_its_group(tree: Path) -> None:
+    made = run(tree, MAIN, "compile", "samples:mlp", "--greeting", "hello", "--json", "-")
+    assert made.returncode == 0, made.stderr
+    assert "npuc: greeting: hello" in made.stderr
+    for verb in ("explain", "sweep", "map", "run", "check"):
+        assert "--greeting" in run(tree, MAIN, verb, "--help").stdout, verb
+    assert "--greeting" not in run(tree, MAIN, "reuse", "--help").stdout
+
+
+def test_the_option_works_in_python(tree: Path) -> None:
+    code = "from npuc.compiler import compile_file as f; print(f('samples:mlp', greeting='hello').totals['cycles'] > 0)"
+    made = run(tree, code)
+    assert made.stdout == "True\n", made.stderr
+
+
+def test_nobody_reads_an_option_with_a_default_of_its_own() -> None:
+    """Readers take fields of `Options`; a keyword read by name would have its default, or its alias, in two places."""
+    names = "|".join(CompileKeywords.__annotations__)
+    by_name = re.compile(rf'options(?:\.get\(|\[)"(?:{names})"')
+    # the border is where keywords are read; a sweep asks whether an option was said at all
+    border = ("compiler/core/options.py", "compiler/driver/options.py", "compiler/explore/sweep")
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    files = [path for path in files if not str(path.relative_to(ROOT)).startswith(border)]
+    aliases = [path.name for path in files if re.search(r'== "latency"|endswith\("joint"\)', path.read_text())]
+    found = [str(path.relative_to(ROOT)) for path in files if by_name.search(path.read_text())]
+    assert (found, aliases) == ([], [])
