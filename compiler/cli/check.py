@@ -28,7 +28,9 @@ def command(
         Machine,
         Takes(without=("mapping",), help={"hw": "Machine that passes schedule for; floats are all float64."}),
     ],
-    optimisation: Annotated[Optimisation, Takes(without=("objective", "print_after", "verify_each"))],
+    optimisation: Annotated[
+        Optimisation, Takes(without=("objective", "print_after", "print_changed", "time_passes", "verify_each"))
+    ],
     messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
     limit: Annotated[
         float, typer.Option("--limit", metavar="MACS", min=1, max=1e30, help="Most MACs that one run may take.")

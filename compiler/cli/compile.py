@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -11,7 +12,16 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.shared import Verb, check_folder, check_target, make_console, write_folder, write_result
+from npuc.compiler.cli.shared import (
+    Verb,
+    check_folder,
+    check_target,
+    is_defect,
+    make_console,
+    write_bytes,
+    write_folder,
+    write_result,
+)
 from npuc.compiler.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -152,7 +162,12 @@ def _compile(
 ) -> Compilation:
     from npuc.compiler.driver.compile import compile_program
 
-    result = compile_program(source, backends, options, _say(quiet))
+    try:
+        result = compile_program(source, backends, options, _say(quiet))
+    except Exception as error:
+        if len(backends) == 1 and is_defect(error):
+            _keep(source, backends[0], options, error)
+        raise
     if verbose and not quiet:
         for report in result.reports:
             print(f"npuc: passes: {report.pipeline or '(none)'}", file=sys.stderr)
@@ -167,6 +182,18 @@ def _compile(
     for warning in () if emitted is None else emitted.warnings:
         _say(quiet)(f"warning: {warning}")
     return result
+
+
+def _keep(source: Source, backend: str, options: CompileKeywords, error: Exception) -> None:
+    """Write what shows a defect again beside where npuc was called, if that can be; the error then says the file."""
+    from npuc.compiler.driver.crash import reproducer
+
+    found = reproducer(source, backend, options, error)
+    if found is None:
+        return
+    with suppress(UsageError):
+        write_bytes(found.name, found.text.encode())
+        error.add_note(f"the program before it failed, and the command that runs it: {found.name}")
 
 
 def _emitted(result: Compilation, outputs: Outputs) -> Emitted | None:

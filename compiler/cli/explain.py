@@ -36,7 +36,9 @@ def command(
         Machine,
         Takes(help={"mapping": "Mapping of the backend maestro."}, metavar={"mapping": "NAME|FILE"}),
     ],
-    optimisation: Annotated[Optimisation, Takes(without=("print_after", "verify_each"))],
+    optimisation: Annotated[
+        Optimisation, Takes(without=("print_after", "print_changed", "time_passes", "verify_each"))
+    ],
     devices: Devices,
     output: Annotated[Output, Takes(without=("csv", "plot", "output"), help={"json": "Write a plan as JSON."})],
     layer: Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
+from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import Verb, check_target, make_console, write_bytes, write_result
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
@@ -58,7 +58,7 @@ def command(
     optimisation: Annotated[
         Optimisation,
         Takes(
-            without=("opt_level", "print_after", "verify_each"),
+            without=("opt_level", *UNSHOWN),
             help={"objective": "What is minimised: time, energy, edp."},
         ),
     ],

@@ -12,6 +12,8 @@ from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CONVENTIONS, MAX_OPS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES, CompileKeywords
 
+UNSHOWN = ("print_after", "print_changed", "time_passes", "verify_each")
+"""Options on single passes, which verbs with no single program do not take."""
 Backends = Annotated[list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model.")]
 
 
@@ -60,6 +62,10 @@ class Optimisation(Group):
     ] = None
     load: Load = None
     print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None
+    print_changed: Annotated[
+        str | None, typer.Option("--print-changed", metavar="full|diff", help="Show the IR that passes change.")
+    ] = None
+    time_passes: Annotated[bool, typer.Option("--time-passes", help="Say how long each pass took.")] = False
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False
 
 

@@ -32,7 +32,9 @@ def command(
         Machine,
         Takes(without=("mapping",), help={"hw": "Machine that passes schedule for, with its accumulators."}),
     ],
-    optimisation: Annotated[Optimisation, Takes(without=("objective", "print_after", "verify_each"))],
+    optimisation: Annotated[
+        Optimisation, Takes(without=("objective", "print_after", "print_changed", "time_passes", "verify_each"))
+    ],
     messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
     inputs: Annotated[str | None, typer.Option("--inputs", metavar="F.npz", help="Arguments by name.")] = None,
     outputs: Annotated[str | None, typer.Option("--outputs", metavar="F.npz", help="Where results go.")] = None,

@@ -80,7 +80,15 @@ class Verb:
 def _defect(error: BaseException) -> InternalError:
     text = " ".join(str(error).split())
     message = f"a defect in npuc: {type(error).__name__}: {text[:200]}"
+    kept = getattr(error, "__notes__", None)
+    if kept:
+        return InternalError(message, hint=f"please report it; {kept[-1]}")
     return InternalError(message, hint="please report it, with the source and the output of --debug")
+
+
+def is_defect(error: BaseException) -> bool:
+    """Whether an error is a defect of npuc, and none of its messages, of the machine or of the user's."""
+    return not isinstance(error, NpucError | OSError | MemoryError) or isinstance(error, InternalError)
 
 
 def prepare_streams() -> None:

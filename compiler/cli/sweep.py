@@ -39,7 +39,7 @@ def command(
     optimisation: Annotated[
         Optimisation,
         Takes(
-            without=("print_after",),
+            without=("print_after", "print_changed", "time_passes"),
             help={"objective": "What is minimised: time (default), traffic, energy, edp."},
             default={"objective": None},  # what is not said may be varied
         ),

@@ -35,6 +35,8 @@ PlanObjective = Literal["bytes", "time", "memory"]
 PLAN_OBJECTIVES: tuple[PlanObjective, ...] = get_args(PlanObjective)
 """What a joint strategy minimises: movement, the time of a step, or what a device keeps in memory."""
 Precision = Literal["as-written", "f32", "f16", "bf16", "mixed"]
+SHOWN_CHANGES = ("full", "diff")
+"""How the program is shown after a pass that changed it."""
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 """The float types that a program may be given (pass `set-precision`); `as-written` leaves them as they are."""
 MAX_DEVICES = 1 << 12
@@ -87,6 +89,8 @@ class CompileKeywords(TypedDict, total=False):
     max_ops: int
     verify_each: bool
     print_after: str | None
+    print_changed: str | None
+    time_passes: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +123,8 @@ class Options:
     max_ops: int = MAX_OPS
     verify_each: bool = False
     print_after: str | None = None
+    print_changed: str | None = None
+    time_passes: bool = False
 
     @property
     def strategy(self) -> str:

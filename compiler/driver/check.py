@@ -20,10 +20,10 @@ from xdsl.traits import IsTerminator
 from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, UsageError
 from npuc.compiler.core.options import Only
 from npuc.compiler.core.verify import verify_module
-from npuc.compiler.driver.ir_trace import work_of
 from npuc.compiler.driver.passes import AUTODIFF, available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.run import RunKeywords, passes_to, run_options, stamp_default_target, types_of_run
+from npuc.compiler.driver.watch.cost_trace import work_of
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers

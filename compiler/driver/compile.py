@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from npuc.backends.base import Backend
     from npuc.compiler.core.verify import SourceTexts
+    from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.hardware import Hardware
 
 
@@ -110,12 +111,18 @@ def _reports(
 
 
 def compile_program(
-    source: Source, backends: Sequence[str], keywords: CompileKeywords, say: Say = silent
+    source: Source,
+    backends: Sequence[str],
+    keywords: CompileKeywords,
+    say: Say = silent,
+    *,
+    watchers: tuple[Watcher, ...] = (),
 ) -> Compilation:
     """
     Score a source on each backend.
 
-    `say` gets the lines that are for people and no result: IR after passes, defaults that were taken.
+    `say` gets the lines that are for people and no result: IR after passes, defaults that were taken. `watchers` look
+    at the program around each pass.
     """
     with without_cycle_collection():
         options = options_of(keywords)
@@ -127,7 +134,7 @@ def compile_program(
         options = lowering_options(source, options)
         for model, machine in zip(models, result.machines, strict=True):
             copy = module.clone() if len(models) > 1 else module
-            session = Session(source, options, model, machine, sources, say, list(remarks))
+            session = Session(source, options, model, machine, sources, say, list(remarks), watchers)
             result.reports.append(score_program(copy, session))
             result.modules.append(copy)
         return result

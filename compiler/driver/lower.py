@@ -23,7 +23,6 @@ from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.core.options import is_joint
 from npuc.compiler.core.selection import keep_layers, patterns_of
 from npuc.compiler.core.verify import SourceTexts, location_of
-from npuc.compiler.driver.ir_trace import Trace, cost_of, work_of
 from npuc.compiler.driver.mapping_file import apply_mapping_file, is_mapping_file
 from npuc.compiler.driver.passes import (
     AUTODIFF,
@@ -40,6 +39,10 @@ from npuc.compiler.driver.passes import (
 )
 from npuc.compiler.driver.precision import precision_of, precision_passes
 from npuc.compiler.driver.session import Session
+from npuc.compiler.driver.watch.changes import Changes
+from npuc.compiler.driver.watch.cost_trace import CostTrace, cost_of, work_of
+from npuc.compiler.driver.watch.times import Times
+from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.driver.work_times import stamp_times
 from npuc.compiler.transforms.autodiff import whole_step
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -89,7 +92,8 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         if options.inference and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
             without_loss(module)  # a plan is of what there will be
         stamp_times(module, session, passes, _price)
-    run = _Runner(session, _trace([*passes, *mappers], module, session))
+    run = _Runner(session, Watchers(_watchers([*passes, *mappers], module, session)))
+    run.watch.plan(passes)
     patterns = patterns_of(options.only)
     peak: Peak | None = None
     if patterns and not model.derives_backward:
@@ -107,21 +111,23 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         session.say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
         run(module, [schedule])
         passes.append(schedule)
-    return Lowered([*passes, *_map(module, mappers, run)], peak)
+    passes += _map(module, mappers, run)
+    run.watch.finish()
+    return Lowered(passes, peak)
 
 
 @dataclass(frozen=True)
 class _Runner:
-    """Runs passes as the options of a session have it; `trace` sees what each did."""
+    """Runs passes as the options of a session have it; `watch` sees what each did."""
 
     session: Session
-    trace: Trace | None
+    watch: Watcher
     context: Context = field(default_factory=make_context)
 
     def __call__(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Run passes on a module, in place."""
         verify_each = self.session.options.verify_each
-        run_pipeline(module, passes, self.context, self.session.sources, verify_each=verify_each, observe=self.trace)
+        run_pipeline(module, passes, self.context, self.session.sources, verify_each=verify_each, watch=self.watch)
 
 
 def _price(module: ModuleOp, session: Session) -> Report:
@@ -238,18 +244,23 @@ def _preset(module: ModuleOp, session: Session) -> list[str]:
     return preset(state, model.level, training=training, opt_level=level, objective=options.objective)
 
 
-def _trace(passes: Sequence[ModulePass], module: ModuleOp, session: Session) -> Trace | None:
-    """What shows the program after the passes that were asked for. Raises `UsageError` for one that does not run."""
-    wanted = session.options.print_after
-    if wanted is None:
-        return None
-    names = [p.name for p in passes]
-    if wanted != "all" and wanted not in names:
-        hint = did_you_mean(wanted, ["all", *names])
-        text = write_pipeline(passes) or "(empty)"
-        raise UsageError(f"--print-after {wanted}: the pipeline {text} has no such pass", hint=hint)
-    model, machine = session.model, session.machine
-    return Trace(model, machine, wanted, session.say, work_of(module) | cost_of(module, model, machine))
+def _watchers(passes: Sequence[ModulePass], module: ModuleOp, session: Session) -> list[Watcher]:
+    """Who looks at the passes, as the options ask. Raises `UsageError` for a pass that does not run."""
+    options, model, machine = session.options, session.model, session.machine
+    found: list[Watcher] = [*session.watchers]
+    if (wanted := options.print_after) is not None:
+        names = [p.name for p in passes]
+        if wanted != "all" and wanted not in names:
+            hint = did_you_mean(wanted, ["all", *names])
+            text = write_pipeline(passes) or "(empty)"
+            raise UsageError(f"--print-after {wanted}: the pipeline {text} has no such pass", hint=hint)
+        before = work_of(module) | cost_of(module, model, machine)
+        found.append(CostTrace(model, machine, wanted, session.say, before))
+    if options.print_changed is not None:
+        found.append(Changes(session.say, lines=options.print_changed == "diff"))
+    if options.time_passes:
+        found.append(Times(session.say))
+    return found
 
 
 def checked_peak(step: ModuleOp, machine: Hardware) -> Peak | None:

@@ -20,6 +20,7 @@ from npuc.compiler.core.options import (
     OBJECTIVES,
     PLAN_OBJECTIVES,
     PRECISIONS,
+    SHOWN_CHANGES,
     STRATEGIES,
     CompileKeywords,
     Options,
@@ -32,6 +33,7 @@ from npuc.compiler.driver.mapping_file import is_mapping_file
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("opt_level", "optimisation level", (None, *LEVELS)),
     ("precision", "precision", (None, *PRECISIONS)),
+    ("print_changed", "form of changes", (None, *SHOWN_CHANGES)),
     ("objective", "objective", OBJECTIVES),
     ("parallel", "strategy of parallelism", (None, *STRATEGIES)),
     ("convention", "convention", CONVENTIONS),

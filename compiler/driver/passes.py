@@ -26,13 +26,13 @@ from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.options import DEFAULT_LEVEL, LEVELS
 from npuc.compiler.core.plugins import PassFactory, installed_passes, load_passes
 from npuc.compiler.core.verify import SourceTexts, verify_module
+from npuc.compiler.driver.watch.watcher import Watcher
 from npuc.compiler.transforms import get_all_passes
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions
 
 UPSTREAM = ("canonicalize", "cse", "dce")
 AUTODIFF, LOWER, SCHEDULE = "autodiff", "lower-to-npu", "schedule"
-Observer = Callable[[ModulePass, ModuleOp], None]
 
 
 @dataclass(frozen=True)
@@ -176,15 +176,17 @@ def run_pipeline(
     sources: SourceTexts,
     *,
     verify_each: bool = False,
-    observe: Observer | None = None,
+    watch: Watcher | None = None,
 ) -> None:
     """
     Run passes on a module, in place.
 
-    `observe` is called after each. What a pass finds wrong becomes a `SourceError` that names the pass; so does
-    anything that a pass from outside npuc raises.
+    `watch` looks at the program before and after each. What a pass finds wrong becomes a `SourceError` that names the
+    pass; so does anything that a pass from outside npuc raises.
     """
     for step in passes:
+        if watch is not None:
+            watch.before(step, module)
         try:
             with sources.quoted(), nullcontext() if _is_ours(step) else Foreign(_blame(step)):
                 step.apply(context, module)
@@ -192,8 +194,8 @@ def run_pipeline(
             raise SourceError(_first_line(step, e)) from e
         if verify_each:
             verify_module(module, sources, after=step.name)
-        if observe is not None:
-            observe(step, module)
+        if watch is not None:
+            watch.after(step, module)
 
 
 def _is_ours(step: ModulePass) -> bool:

@@ -11,6 +11,7 @@ from npuc.hardware import Hardware
 if TYPE_CHECKING:
     from npuc.backends.base import Backend
     from npuc.compiler.core.verify import SourceTexts
+    from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.frontends.base import Source
 
 
@@ -24,7 +25,7 @@ class Session:
     A source on its way to a report of one backend on one machine.
 
     `sources` has the texts that errors quote, `say` gets the lines that are for people and no result, `warnings`
-    collects those of the report.
+    collects those of the report. `watchers` look at the program around each pass.
     """
 
     source: Source
@@ -34,6 +35,7 @@ class Session:
     sources: SourceTexts
     say: Say = silent
     warnings: list[str] = field(default_factory=list[str])
+    watchers: tuple[Watcher, ...] = ()
 
     @property
     def wants_schedules(self) -> bool:
@@ -42,4 +44,4 @@ class Session:
 
     def aside(self, options: Options, machine: Hardware) -> Session:
         """The same for a program that is only priced: of other options, for another machine, silently."""
-        return replace(self, options=options, machine=machine, say=silent, warnings=[])
+        return replace(self, options=options, machine=machine, say=silent, warnings=[], watchers=())

@@ -71,7 +71,7 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
         )
     measure = _Measure(session, plan, passes[place + 1 :], price)
     before = module.clone()
-    run_pipeline(before, passes[:place], make_context(), session.sources, verify_each=False, observe=None)
+    run_pipeline(before, passes[:place], make_context(), session.sources, verify_each=False)
     for number, func in enumerate(training_functions(module)):
         func.attributes[TIMES] = times_attr(measure.times(before, number, session.say))
 
@@ -105,6 +105,8 @@ class _Measure:
             exact_plan=False,
             only=None,
             print_after=None,
+            print_changed=None,
+            time_passes=False,
             verify_each=False,
         )
         self.session = session.aside(options, self.machine)

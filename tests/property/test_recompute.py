@@ -19,7 +19,7 @@ from npuc.compiler.analysis.memory.liveness import memory_of_module, tensors_of
 from npuc.compiler.analysis.memory.recompute import problem_of
 from npuc.compiler.analysis.nest.elements import element_bytes
 from npuc.compiler.driver.check import random_data, run_results
-from npuc.compiler.driver.ir_trace import work_of
+from npuc.compiler.driver.watch.cost_trace import work_of
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements

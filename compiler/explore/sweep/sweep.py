@@ -37,8 +37,8 @@ class Sweep:
     ):
         backends = [backend] if isinstance(backend, str) else list(backend or [])
         check_options(_of_some_point({**options, "objective": options.get("objective") or "time"}, vary))
-        if options.get("print_after") is not None:
-            raise UsageError("a sweep does not show the IR after passes", hint="compile one point")
+        if any(options.get(name) for name in ("print_after", "print_changed", "time_passes")):
+            raise UsageError("a sweep does not show the IR after passes, nor what they take", hint="compile one point")
         if len(backends) > 1 and "backend" not in vary:
             vary, backends = {**vary, "backend": backends}, []
         for name in backends:
@@ -107,7 +107,7 @@ class Sweep:
         return [name for name in varied or (self.options.get("hardware"),) if name is not None]
 
 
-_NO_RESULT = ("verify_each", "print_after", "load", "hardware")
+_NO_RESULT = ("verify_each", "print_after", "print_changed", "time_passes", "load", "hardware")
 """Options that change no row, or are hashed by what they name."""
 
 

@@ -7,7 +7,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import TensorType, i32
 
-from npuc.compiler.driver.ir_trace import work_of
+from npuc.compiler.driver.watch.cost_trace import work_of
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass

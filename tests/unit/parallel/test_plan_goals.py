@@ -337,4 +337,4 @@ func.func @net(%x: tensor<4x4xf32> {{train.input = "x"}}, %w: tensor<4x4xf32> {{
     module = read_program(source, Options(), sources, [])
     passes = read_pipeline("parallelize{strategy=joint devices=2 objective=time}", own_passes())
     with pytest.raises((SourceError, UsageError), match=message):
-        run_pipeline(module, passes, make_context(), sources, verify_each=False, observe=None)
+        run_pipeline(module, passes, make_context(), sources, verify_each=False)

@@ -6,15 +6,14 @@ What each pass did: the program after it, and how its work and cost changed.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.printer import Printer
 
 from npuc.compiler.core.errors import NpucError
+from npuc.compiler.driver.watch.watcher import Watcher, ir_text
 from npuc.compiler.layers import get_layer
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.train.base import TrainOp
@@ -59,23 +58,21 @@ def cost_of(module: ModuleOp, model: Backend, machine: Hardware) -> Measures:
 
 
 @dataclass
-class Trace:
-    """Prints the program after the passes that are `wanted` (a name, or `all`); called after each pass."""
+class CostTrace(Watcher):
+    """Shows the program after the passes that are `wanted` (a name, or `all`), with what each did to its cost."""
 
     model: Backend
     machine: Hardware
     wanted: str
     say: Say
-    before: Measures
+    earlier: Measures
 
-    def __call__(self, step: ModulePass, module: ModuleOp) -> None:
-        """Called after `step` has run."""
+    def after(self, step: ModulePass, module: ModuleOp) -> None:
+        """See `Watcher`."""
         after = work_of(module) | cost_of(module, self.model, self.machine)
         if self.wanted in ("all", step.name):
-            text = io.StringIO()
-            Printer(text).print_op(module)
-            self.say(f"// after {step}: {describe_change(self.before, after)}\n{text.getvalue()}")
-        self.before = after
+            self.say(f"// after {step}: {describe_change(self.earlier, after)}\n{ir_text(module)}")
+        self.earlier = after
 
 
 def describe_change(before: Measures, after: Measures) -> str:
