@@ -1,4 +1,4 @@
-"""Runs the filecheck tests of `tests/filecheck` in this process, a test a file; `lit tests/filecheck` runs them, too."""
+"""The filecheck tests of `tests/filecheck` in this process, a test a file; `lit tests/filecheck` runs them, too."""
 
 from pathlib import Path
 
