@@ -17,6 +17,7 @@ FAST = (
 )
 """What `-m fast` runs: files and folders of tests/ that a change anywhere in the compiler is likely to break."""
 
+SETTINGS = "_hypothesis_internal_use_settings"
 PROFILES = {"ci": None, "dev": 10}
 """The most random examples of a property by profile; None: as many as the property's own settings say."""
 
@@ -45,15 +46,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the fast tests, and bound the examples of properties."""
-    most = PROFILES[config.getoption("examples")]
+    most = PROFILES[str(config.getoption("examples"))]
     for item in items:
         if _is_fast(item.path):
             item.add_marker(pytest.mark.fast)
-        test = getattr(item, "obj", None)
+        if most is None or not isinstance(item, pytest.Function):
+            continue
         # Where hypothesis keeps a test's settings: a profile alone yields to the number in the test's own decorator.
-        own = getattr(test, "_hypothesis_internal_use_settings", None)
-        if most is not None and own is not None and own.max_examples > most:
-            getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(own, max_examples=most)
+        own: settings | None = getattr(item.function, SETTINGS, None)
+        if own is not None and own.max_examples > most:
+            setattr(item.function, SETTINGS, settings(own, max_examples=most))
 
 
 def _is_fast(path: Path) -> bool:
