@@ -50,12 +50,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if _is_fast(item.path):
             item.add_marker(pytest.mark.fast)
-        if most is None or not isinstance(item, pytest.Function):
+        if most is None:
             continue
         # Where hypothesis keeps a test's settings: a profile alone yields to the number in the test's own decorator.
-        own: settings | None = getattr(item.function, SETTINGS, None)
+        test: object = getattr(item, "function", None)
+        own: settings | None = getattr(test, SETTINGS, None)
         if own is not None and own.max_examples > most:
-            setattr(item.function, SETTINGS, settings(own, max_examples=most))
+            setattr(test, SETTINGS, settings(own, max_examples=most))
 
 
 def _is_fast(path: Path) -> bool:
