@@ -1,7 +1,63 @@
-"""Settings of the whole suite."""
+"""Settings of the whole suite, its fast part, and the number of random examples."""
 
 import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
 
 # Tests run side by side, a worker a core: linear algebra on several threads would only get in their way.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+TESTS = Path(__file__).parent
+FAST = (
+    *("test_tiny.py", "test_architecture.py", "test_filecheck.py"),
+    *(f"unit/{name}" for name in ("core", "driver", "emit", "frontends", "hardware", "interpreter", "npu")),
+)
+"""What `-m fast` runs: files and folders of tests/ that a change anywhere in the compiler is likely to break."""
+
+SETTINGS = "_hypothesis_internal_use_settings"
+PROFILES = {"ci": None, "dev": 10}
+"""The most random examples of a property by profile; None: as many as the property's own settings say."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the choice of a profile."""
+    default = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+    text = "random examples of a property: at most 10 (dev), or as many as it says (ci; or $HYPOTHESIS_PROFILE)"
+    parser.addoption("--examples", choices=tuple(PROFILES), default=default, help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse an unknown profile, and a fast part that is no longer there."""
+    if (profile := config.getoption("examples")) not in PROFILES:
+        raise pytest.UsageError(f"unknown profile '{profile}'; known: {', '.join(PROFILES)}")
+    if gone := [name for name in FAST if not (TESTS / name).exists()]:
+        raise pytest.UsageError(f"FAST in tests/conftest.py names what is not there: {', '.join(gone)}")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m fast` nothing else is even imported."""
+    if config.getoption("markexpr") != "fast" or collection_path.is_dir() or collection_path.name == "conftest.py":
+        return None
+    return None if _is_fast(collection_path) else True
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the fast tests, and bound the examples of properties."""
+    most = PROFILES[str(config.getoption("examples"))]
+    for item in items:
+        if _is_fast(item.path):
+            item.add_marker(pytest.mark.fast)
+        if most is None:
+            continue
+        # Where hypothesis keeps a test's settings: a profile alone yields to the number in the test's own decorator.
+        test: object = getattr(item, "function", None)
+        own: settings | None = getattr(test, SETTINGS, None)
+        if own is not None and own.max_examples > most:
+            setattr(test, SETTINGS, settings(own, max_examples=most))
+
+
+def _is_fast(path: Path) -> bool:
+    return any(path.is_relative_to(TESTS / name) for name in FAST)

@@ -1,0 +1,30 @@
+# What a contributor runs, inside the development environment (see CONTRIBUTING.md).
+.PHONY: help test fast lint types docs golden bench
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+test: ## the whole suite, on all cores
+	pytest -n auto
+
+fast: ## the part of the suite that takes under a minute, with few random examples
+	pytest -m fast -n 2 --examples dev
+
+lint: ## ruff: rules and format
+	ruff check .
+	ruff format --check .
+
+types: ## pyright, on the tree laid out as the installed package
+	.ci/types
+
+docs: ## the tests of the documentation
+	pytest -n auto tests/docs
+
+golden: ## write what the examples and tables of README and docs/ print today into the pages
+	python -m tests.docs.renew
+	python -m tests.docs.tables
+	python -m tests.docs.validation
+	python -m npuc.frontends.dsl.reference docs/language.md
+
+bench: ## times as ratios to xDSL's own work
+	pytest benchmarks
