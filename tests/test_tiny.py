@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from npuc.backends.base import built_in
+from npuc.backends.registry import built_in
 from npuc.compiler.driver.compile import compile_source
 
 NETWORK = """

@@ -23,7 +23,7 @@ TOY = (
     ),
     (
         "compiler/driver/lower.py",
-        "    options, model, machine = session.options, session.model, session.machine\n",
+        "    run.watch.plan(passes)\n",
         '    if options.greeting is not None:\n        session.say(f"greeting: {options.greeting}")\n',
     ),
 )
