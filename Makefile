@@ -1,5 +1,5 @@
 # What a contributor runs, inside the development environment (see CONTRIBUTING.md).
-.PHONY: help test fast lint types docs golden bench
+.PHONY: help test fast lint types docs golden coverage bench
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -20,11 +20,11 @@ types: ## pyright, on the tree laid out as the installed package
 docs: ## the tests of the documentation
 	pytest -n auto tests/docs
 
-golden: ## write what the examples and tables of README and docs/ print today into the pages
-	python -m tests.docs.renew
-	python -m tests.docs.tables
-	python -m tests.docs.validation
-	python -m npuc.frontends.dsl.reference docs/language.md
+golden: ## write pages, tables and the schema of reports anew, and run their tests
+	pytest --update-golden tests/docs tests/unit/report
+
+coverage: ## how much of the code the unit tests run (pip install -e ".[coverage]")
+	pytest -n auto --cov=npuc --cov-report=term:skip-covered tests/unit
 
 bench: ## times as ratios to xDSL's own work
 	pytest benchmarks

@@ -26,6 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the choice of a profile."""
     default = os.environ.get("HYPOTHESIS_PROFILE", "ci")
     text = "random examples of a property: at most 10 (dev), or as many as it says (ci; or $HYPOTHESIS_PROFILE)"
+    golden = "write what pages, tables and the schema say of the program anew, and then run the tests"
+    parser.addoption("--update-golden", action="store_true", help=golden)
     parser.addoption("--examples", choices=tuple(PROFILES), default=default, help=text)
 
 
@@ -33,6 +35,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Refuse an unknown profile, and a fast part that is no longer there."""
     if (profile := config.getoption("examples")) not in PROFILES:
         raise pytest.UsageError(f"unknown profile '{profile}'; known: {', '.join(PROFILES)}")
+    if config.getoption("update_golden") and not hasattr(config, "workerinput"):
+        from tests.support.golden import update_golden
+
+        print("\n".join(["written anew:", *update_golden()]))
     if gone := [name for name in FAST if not (TESTS / name).exists()]:
         raise pytest.UsageError(f"FAST in tests/conftest.py names what is not there: {', '.join(gone)}")
 
