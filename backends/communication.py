@@ -23,7 +23,7 @@ from xdsl.utils.hints import isa
 
 from npuc.backends.operations import place_of
 from npuc.compiler.analysis.interconnect.collectives import Collective, Cost, collective_cost, messages_cost
-from npuc.compiler.analysis.interconnect.topology import Placement
+from npuc.compiler.analysis.interconnect.topology import MeshPlacement
 from npuc.compiler.analysis.nest.elements import size_bytes
 from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
 from npuc.compiler.analysis.sharding.search.planning import PLAN
@@ -208,7 +208,7 @@ def _places(order: Mapping[Operation, int], rows: Sequence[OpRow]) -> list[int]:
     return places
 
 
-def exchanges(func: FuncOp, placement: Placement | None, machine: Hardware) -> Iterator[Exchange]:
+def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) -> Iterator[Exchange]:
     """What moves between devices, in program order."""
     facts = machine.get("memory.element_bytes", int)
     for op in func.walk():
@@ -217,7 +217,7 @@ def exchanges(func: FuncOp, placement: Placement | None, machine: Hardware) -> I
             yield Exchange(op, size, None if placement is None else _cost(op, size, placement))
 
 
-def _cost(op: DistOp, size: int, placement: Placement) -> Cost:
+def _cost(op: DistOp, size: int, placement: MeshPlacement) -> Cost:
     """What a movement costs; `size` is the bytes of a device's operand."""
     if isinstance(op, SendReceiveOp):
         (level,) = levels_of(op)
@@ -225,7 +225,7 @@ def _cost(op: DistOp, size: int, placement: Placement) -> Cost:
     return collective_cost(_KINDS[type(op)], size, placement, levels_of(op))
 
 
-def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str]) -> Placement | None:
+def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str]) -> MeshPlacement | None:
     if machine.get("network.levels") is None:
         warnings.append(
             f"{machine.name} has no network.levels: what moves between {mesh.devices:,} devices has no time here"

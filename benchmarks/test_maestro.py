@@ -16,11 +16,11 @@ from npuc.backends.maestro import evaluate
 from npuc.compiler.analysis.mapping.batch.arrays import Mappings
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.columns import columns
-from npuc.compiler.analysis.mapping.parity import Array, analyse
+from npuc.compiler.analysis.mapping.parity import PeArray, analyse
 from npuc.dialects.mapping import Problem
 
 LAYER = Problem("CONV", (("K", 64), ("C", 64), ("R", 3), ("S", 3), ("Y", 58), ("X", 58)))
-ARRAY = Array(num_pes=256, noc_bw=32)
+ARRAY = PeArray(num_pes=256, noc_bw=32)
 MACHINE = {"maestro.num_pes": ARRAY.num_pes, "maestro.noc_bw": ARRAY.noc_bw}
 COUNT, ALONE = 4000, 100
 

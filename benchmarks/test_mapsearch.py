@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.mapping.best import Best, Limits, exact_cost, exact_costs, search
 from npuc.compiler.explore.mapping.mappers.random import RandomMapper
 from npuc.compiler.explore.mapping.space import MapSpace, fanouts_of
 from npuc.dialects.mapping import Problem
 
 WORK = contraction_of(Problem("CONV", (("K", 64), ("C", 64), ("R", 3), ("S", 3), ("Y", 58), ("X", 58), ("N", 32))))
-ARRAY = Array(num_pes=256, noc_bw=32)
+ARRAY = PeArray(num_pes=256, noc_bw=32)
 COUNT, ALONE = 10_000, 100
 
 

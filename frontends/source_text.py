@@ -15,7 +15,7 @@ class Place(NamedTuple):
     col: int
 
 
-class Source:
+class SourceText:
     """The text of one file, without byte order mark and with plain line feeds."""
 
     def __init__(self, text: str, filename: str):
@@ -46,7 +46,7 @@ class ArgumentMistake(SourceError):
 
 
 def argument_mistake(
-    source: Source, at: Place, argument: str, function: str, layer: str | None, reason: str, hint: str
+    source: SourceText, at: Place, argument: str, function: str, layer: str | None, reason: str, hint: str
 ) -> ArgumentMistake:
     """The error that an argument of a call at `at` is wrong; `layer` is the name of what the call builds, if known."""
     where = f" (layer '{layer}')" if layer else ""

@@ -8,24 +8,24 @@ The package leaves it out, so that a hardware description can be read without th
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from npuc.compiler.analysis.interconnect.topology import Kind, Level, Network
+from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
 from npuc.compiler.analysis.machine.facts import as_written
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device
 from npuc.hardware.description import Hardware
 from npuc.hardware.kinds import Scalar
 
 
-def network_of(hardware: Hardware, *, backend: str) -> Network:
+def network_of(hardware: Hardware, *, backend: str) -> Interconnect:
     """The network between devices, outermost level first. Raises `UsageError` where the machine has none."""
     rows = hardware.require("network.levels", backend=backend)
     assert isinstance(rows, list), "network.levels is read as a list"
-    return Network(tuple(_level(row) for row in rows))
+    return Interconnect(tuple(_level(row) for row in rows))
 
 
-def _level(row: Mapping[str, Scalar]) -> Level:
+def _level(row: Mapping[str, Scalar]) -> NetworkLevel:
     """A level in bytes and seconds."""
     energy = row.get("pj_per_byte")
-    return Level(
+    return NetworkLevel(
         cast("Kind", row["kind"]),
         int(row["size"]),
         as_written(float(row["gb_per_s"])) * 10**9,

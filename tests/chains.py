@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.sharding.graph.chain import Amount, Layer, Sizes, Type, between
+from npuc.compiler.analysis.sharding.graph.chain import Amount, Layer, LayerSizes, Type, between
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
 from npuc.compiler.core.options import Convention
 
@@ -19,7 +19,7 @@ def level_amounts(layers: Sequence[Layer], choices: Choices, convention: Convent
     Under `physical`, of types I and II only, a boundary moves what table 2 says, and a layer that is of type II at a
     level hands on a sum of which each half owns a part: the whole of it takes twice as much for each such level above.
     """
-    sizes = [Sizes.of(layer) for layer in layers]
+    sizes = [LayerSizes.of(layer) for layer in layers]
     found: list[Amount] = []
     gathered = [1] * len(layers)
     for chosen in choices:

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.arrays import Mappings
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import Problem
 from npuc.dialects.mapping.problem import KINDS, SLIDES, KindName
 
@@ -25,12 +25,12 @@ def draw_layer(r: Random, kinds: tuple[KindName, ...] = KINDS, big: int = 20) ->
     return Problem(kind, tuple(dims.items()), tuple((dim, r.randint(1, 3)) for dim in SLIDES))
 
 
-def draw_array(r: Random, inner: int = 1) -> Array:
+def draw_array(r: Random, inner: int = 1) -> PeArray:
     """A machine, narrow or wide, now and then too small for clusters of `inner` processing elements."""
     pes = r.randint(1, 4) * inner + r.randint(0, 2) if r.random() < 0.9 else r.randint(1, inner)
     wide = (1 << 31) - 1
     bandwidths = r.choice((1, 2, 7, 64, wide)), r.choice((1, 3, 50, 70_000, wide))
-    return Array(pes, bandwidths[0], r.randint(0, 3), bandwidths[1], r.choice((1, 1, 2, 5)))
+    return PeArray(pes, bandwidths[0], r.randint(0, 3), bandwidths[1], r.choice((1, 1, 2, 5)))
 
 
 def draw_batch(r: Random, problem: Problem, count: int, levels: int) -> Mappings:
@@ -81,7 +81,7 @@ def _tile(
     return size, size
 
 
-def hardware_of(array: Array) -> dict[str, int]:
+def hardware_of(array: PeArray) -> dict[str, int]:
     """A machine as hardware keys."""
     found = {"num_pes": array.num_pes, "noc_bw": array.noc_bw, "noc_hop_latency": array.noc_latency}
     found |= {"offchip_bw": array.offchip_bw, "num_simd_lanes": array.lanes}

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import Clusters, Role
 
 Box = dict[str, tuple[int, int]]
@@ -99,7 +99,7 @@ class Seen:
     largest: dict[Role, int] = field(default_factory=lambda: dict.fromkeys(ROLES, 0))
 
 
-def run(work: Contraction, mapping: Clusters, array: Array, depth: int = 0, given: Box | None = None) -> Seen:
+def run(work: Contraction, mapping: Clusters, array: PeArray, depth: int = 0, given: Box | None = None) -> Seen:
     """A level, run; the top one without a box."""
     seen, before = Seen(), None
     whole = given or {dim: (0, size) for dim, size in work.dims}
@@ -114,7 +114,7 @@ def run(work: Contraction, mapping: Clusters, array: Array, depth: int = 0, give
     return seen
 
 
-def _move(work: Contraction, array: Array, seen: Seen, before: Step | None, current: Step) -> None:
+def _move(work: Contraction, array: PeArray, seen: Seen, before: Step | None, current: Step) -> None:
     """What a step brings from the level above, and what the one before it left there."""
     new = {
         role: cells(work, role, current.box) - (kept(work, role, before, current) if before else set())
@@ -131,7 +131,7 @@ def _move(work: Contraction, array: Array, seen: Seen, before: Step | None, curr
 
 
 def _compute(
-    work: Contraction, mapping: Clusters, array: Array, seen: Seen, depth: int, before: Step | None, current: Step
+    work: Contraction, mapping: Clusters, array: PeArray, seen: Seen, depth: int, before: Step | None, current: Step
 ) -> None:
     """What the sub-clusters do in a step, and what the buffers of processing elements receive."""
     if depth + 1 < len(mapping.levels):
@@ -157,7 +157,7 @@ def _compute(
 
 
 def streamed(
-    work: Contraction, mapping: Clusters, array: Array, depth: int = 0, given: Box | None = None
+    work: Contraction, mapping: Clusters, array: PeArray, depth: int = 0, given: Box | None = None
 ) -> tuple[dict[Role, int], int]:
     """
     What the innermost levels bring of each tensor and take away.

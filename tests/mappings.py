@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.mapping.levels import Level, resolve
+from npuc.compiler.analysis.mapping.levels import DirectiveLevel, resolve
 from npuc.dialects.mapping import Cluster, ClusterLevel, Clusters, Directive, Map, Mapping, Problem, Sz, TileLoop
 from npuc.dialects.mapping.directives import Extent
 from npuc.dialects.mapping.problem import KINDS, SLIDES, KindName
@@ -123,7 +123,7 @@ def _has(problem: Problem, apart: dict[str, int], given: dict[str, Span], dim: s
     return low <= index * apart[dim] + first and index * apart[dim] + last - 1 < high
 
 
-def _tiles(mapping: Mapping, level: Level, depth: int, given: dict[str, Span]) -> list[dict[str, Span]]:
+def _tiles(mapping: Mapping, level: DirectiveLevel, depth: int, given: dict[str, Span]) -> list[dict[str, Span]]:
     """What each sub-cluster is given in each step of a level; the empty ones are left out."""
     problem, folds = mapping.problem, list[range]()
     offsets: dict[str, int] = {}

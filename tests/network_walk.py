@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 
-from npuc.compiler.analysis.interconnect.topology import Group, Level
+from npuc.compiler.analysis.interconnect.topology import CommunicationGroup, NetworkLevel
 
 Link = Hashable
 
@@ -32,7 +32,7 @@ Held = list[dict[int, int]]
 class Walk:
     """What has happened on a level so far: seconds, bytes that devices sent, bytes over links."""
 
-    level: Level
+    level: NetworkLevel
     seconds: Fraction = Fraction(0)
     sent: Fraction = Fraction(0)
     carried: Fraction = Fraction(0)
@@ -55,7 +55,7 @@ class Walk:
         self.seconds += longest * self.level.latency_s + max(load.values()) / self.rate()
 
 
-def members_of(group: Group) -> list[list[int]]:
+def members_of(group: CommunicationGroup) -> list[list[int]]:
     """The devices of every group of this kind on the level."""
     span = group.size * group.stride
     return [
@@ -65,7 +65,7 @@ def members_of(group: Group) -> list[list[int]]:
     ]
 
 
-def around(level: Level, source: int, target: int, turn: int, size: Fraction) -> Message:
+def around(level: NetworkLevel, source: int, target: int, turn: int, size: Fraction) -> Message:
     """A message on a ring in one direction."""
     links: list[Link] = []
     while source != target:
@@ -74,7 +74,7 @@ def around(level: Level, source: int, target: int, turn: int, size: Fraction) ->
     return Message(size, tuple(links), len(links))
 
 
-def carry(group: Group, source: int, target: int, size: Fraction) -> Iterator[Message]:
+def carry(group: CommunicationGroup, source: int, target: int, size: Fraction) -> Iterator[Message]:
     """A message by the shortest way; on a ring half each way where both are as short, and never out of an arc."""
     match group.level.kind:
         case "pair" | "fc":
@@ -90,7 +90,7 @@ def carry(group: Group, source: int, target: int, size: Fraction) -> Iterator[Me
                 yield replace(way, size=size / len(shortest))
 
 
-def ring_steps(group: Group, part: Fraction) -> Iterator[list[Message]]:
+def ring_steps(group: CommunicationGroup, part: Fraction) -> Iterator[list[Message]]:
     """The steps of the ring algorithm: each device passes half a part on to either side."""
     for _ in range(group.size - 1):
         step: list[Message] = []
@@ -103,7 +103,7 @@ def ring_steps(group: Group, part: Fraction) -> Iterator[list[Message]]:
         yield step
 
 
-def walk_scatter(group: Group, part: Fraction, held: Held) -> tuple[Walk, Held]:
+def walk_scatter(group: CommunicationGroup, part: Fraction, held: Held) -> tuple[Walk, Held]:
     """
     Reduce-scatter: parts of that many bytes are added up, each of them at one device. The numbers of one group are
     followed, the messages of all.
@@ -131,7 +131,7 @@ def walk_scatter(group: Group, part: Fraction, held: Held) -> tuple[Walk, Held]:
     return walk, [{place: sum(other[place] for other in held)} for place in range(size)]
 
 
-def walk_gather(group: Group, part: Fraction, held: Held) -> tuple[Walk, Held]:
+def walk_gather(group: CommunicationGroup, part: Fraction, held: Held) -> tuple[Walk, Held]:
     """All-gather: parts of that many bytes, one at each device, become known to all."""
     walk, size = Walk(group.level), group.size
     held = [dict(parts) for parts in held]
@@ -154,7 +154,7 @@ def walk_gather(group: Group, part: Fraction, held: Held) -> tuple[Walk, Held]:
     return walk, [{key: value for other in held for key, value in other.items()} for _ in held]
 
 
-def walk_exchange(group: Group, part: Fraction) -> Walk:
+def walk_exchange(group: CommunicationGroup, part: Fraction) -> Walk:
     """All-to-all: each device has a part of that many bytes for each other one."""
     walk = Walk(group.level)
     if group.level.kind == "switch":
@@ -165,19 +165,19 @@ def walk_exchange(group: Group, part: Fraction) -> Walk:
     return walk
 
 
-def walk_messages(group: Group, size: Fraction, pairs: Iterable[tuple[int, int]]) -> Walk:
+def walk_messages(group: CommunicationGroup, size: Fraction, pairs: Iterable[tuple[int, int]]) -> Walk:
     """Messages between places of each group, all at once."""
     walk = Walk(group.level)
     walk.step(_sent(group, list(pairs), size))
     return walk
 
 
-def _to_all(group: Group, part: Fraction) -> Iterator[Message]:
+def _to_all(group: CommunicationGroup, part: Fraction) -> Iterator[Message]:
     """A part from each device of each group to each other one of it."""
     return _sent(group, list(permutations(range(group.size), 2)), part)
 
 
-def _sent(group: Group, pairs: list[tuple[int, int]], size: Fraction) -> Iterator[Message]:
+def _sent(group: CommunicationGroup, pairs: list[tuple[int, int]], size: Fraction) -> Iterator[Message]:
     """Messages between the same places of every group."""
     for members in members_of(group):
         for source, target in pairs:

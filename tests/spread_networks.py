@@ -12,7 +12,7 @@ from npuc.compiler.analysis.nest.elements import element_bytes
 from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.search.movement import elements_of
 from npuc.compiler.analysis.sharding.search.planning import bytes_of
 from npuc.compiler.core.builder import Optimizer
@@ -174,14 +174,14 @@ def set_types(module: ModuleOp, precision: str) -> None:
 
 
 @st.composite
-def plans(draw: st.DrawFn, network: Network, levels: int) -> tuple[Pattern, ...]:
+def plans(draw: st.DrawFn, network: PlanGraph, levels: int) -> tuple[Pattern, ...]:
     """Any way at any level."""
     return tuple(tuple(draw(st.sampled_from(node.ways)) for _ in range(levels)) for node in network.nodes)
 
 
 def spread_by(
     module: ModuleOp, plan: st.DataObject, sizes: tuple[int, ...]
-) -> tuple[Network, Flows, tuple[Pattern, ...]]:
+) -> tuple[PlanGraph, Flows, tuple[Pattern, ...]]:
     """Rewrite a forward module for a mesh by a random plan, and derive the step."""
     func = the_function(module)
     network, flows = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
@@ -198,7 +198,7 @@ def modelled(flows: Flows, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]
     return [elements_of(sum(row[h] for row in rows), sizes) for h in range(len(sizes))]
 
 
-def bytes_modelled(network: Network, flows: Flows, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> Fraction:
+def bytes_modelled(network: PlanGraph, flows: Flows, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> Fraction:
     """Bytes that a plan moves, all devices, one direction, each tensor's by its type."""
     return bytes_of(network, physical_terms(flows), patterns, sizes, None)
 

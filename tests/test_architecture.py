@@ -151,6 +151,29 @@ def cycles(edges: dict[str, list[str]]) -> list[list[str]]:
     return found
 
 
+def package_of(path: Path) -> str:
+    """The package within which a name has one meaning: compiler.analysis, backends.cycle, dialects.npu, frontends …"""
+    parts = path.relative_to(ROOT).parts
+    return ".".join(parts[:2] if parts[0] in ("compiler", "backends", "dialects", "studies") else parts[:1])
+
+
+def test_a_class_name_has_one_meaning_within_a_package() -> None:
+    found: dict[tuple[str, str], list[str]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault((package_of(path), node.name), []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
+def test_private_modules_are_used_in_their_own_folder() -> None:
+    for path in FILES:
+        for name in imports(path):
+            package, _, module = name.rpartition(".")
+            private = module.startswith("_") and not module.startswith("__")
+            assert not private or is_below(package_name(path), package), f"{path} imports {name}"
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_are_short_enough_to_read(path: Path) -> None:
     limit = 600 if "dialects" in path.parts else 310

@@ -8,7 +8,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import kept
-from npuc.compiler.analysis.nest.cores import Part
+from npuc.compiler.analysis.nest.cores import CorePart
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
 from npuc.compiler.report.sections import CoreFacts
@@ -16,7 +16,7 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 
 def array_facts(
-    cores: Sequence[Part], works: Sequence[Compute], busiest: Compute, machine: Machine
+    cores: Sequence[CorePart], works: Sequence[Compute], busiest: Compute, machine: Machine
 ) -> tuple[ArrayFacts, RegisterFedFacts | None, WeightReuseFacts | None]:
     """Tiles, folds and filling; of an array whose stages overlap its instructions and how often weights are used."""
     array, tiles, folds = machine.array, sum(work.tiles for work in works), sum(work.folds for work in works)

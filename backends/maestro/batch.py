@@ -29,7 +29,7 @@ from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of
 from npuc.compiler.analysis.mapping.exact.directives import cluster_levels
 from npuc.compiler.analysis.mapping.levels import Unmappable
-from npuc.compiler.analysis.mapping.parity import Array, analyse
+from npuc.compiler.analysis.mapping.parity import PeArray, analyse
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.dialects.mapping import KINDS, KindName, Mapping, Problem
 from npuc.hardware import Hardware, load_hardware
@@ -68,7 +68,7 @@ def evaluate(
     return evaluate_on(layer, rows, array_of(machine), mode_of(machine, "parity"))
 
 
-def evaluate_on(layer: Problem, rows: Mappings, array: Array, mode: Mode) -> dict[str, Floats]:
+def evaluate_on(layer: Problem, rows: Mappings, array: PeArray, mode: Mode) -> dict[str, Floats]:
     """`evaluate` of what has been read."""
     table = {name: np.full(len(rows), np.nan) for name in COLUMNS}
     part = _parity if mode == "parity" else _exact
@@ -102,7 +102,7 @@ def mapping_arrays(mappings: Sequence[Mapping]) -> dict[str, NDArray[np.int64] |
     }
 
 
-def _parity(problem: Problem, mappings: Mappings, array: Array) -> dict[str, Floats]:
+def _parity(problem: Problem, mappings: Mappings, array: PeArray) -> dict[str, Floats]:
     """MAESTRO's columns: of regular mappings at once, of the others one by one."""
     with np.errstate(all="ignore"):
         table, good = evaluate_part(problem, mappings, array)
@@ -115,7 +115,7 @@ def _parity(problem: Problem, mappings: Mappings, array: Array) -> dict[str, Flo
     return table
 
 
-def _alone(mapping: Mapping, array: Array, levels: int) -> dict[str, int | float | None] | None:
+def _alone(mapping: Mapping, array: PeArray, levels: int) -> dict[str, int | float | None] | None:
     """The columns of one mapping, None if it is refused."""
     try:
         return columns(analyse(mapping, array), array, levels)
@@ -137,7 +137,7 @@ def _rejected(problem: Problem, mappings: Mappings) -> NDArray[np.bool_]:
     return found
 
 
-def _exact(problem: Problem, mappings: Mappings, array: Array) -> dict[str, Floats]:
+def _exact(problem: Problem, mappings: Mappings, array: PeArray) -> dict[str, Floats]:
     """The exact columns of the mappings that compute everything once."""
     with np.errstate(all="ignore"):
         levels, good = read_levels(problem, mappings, array.num_pes)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Literal
 
 from npuc.compiler.analysis.machine.facts import as_written
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS
@@ -28,7 +28,7 @@ OFFCHIP_BW = 70_000
 Mode = Literal["parity", "exact"]
 
 
-def array_of(hardware: Hardware, width: Fraction | int | None = None) -> Array:
+def array_of(hardware: Hardware, width: Fraction | int | None = None) -> PeArray:
     """
     The machine, for elements of `width` bytes, else of `memory.element_bytes`.
 
@@ -36,7 +36,7 @@ def array_of(hardware: Hardware, width: Fraction | int | None = None) -> Array:
     """
     latency = hardware.get("maestro.noc_hop_latency", int)
     offchip = Fraction(hardware.get("maestro.offchip_bw", int) or _offchip_of_dram(hardware, width) or OFFCHIP_BW)
-    return Array(
+    return PeArray(
         num_pes=hardware.require("maestro.num_pes", int, backend=NAME),
         noc_bw=hardware.get("maestro.noc_bw", int) or UNLIMITED,
         noc_latency=1 if latency is None else latency,
@@ -71,7 +71,7 @@ class MappedMachine:
     """
 
     hardware: Hardware
-    array: Array
+    array: PeArray
     mode: Mode
     clock_mhz: float | None
     element_bytes: int | None

@@ -21,7 +21,7 @@ from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import columns_of, evaluate_exact, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.analysis.mapping.levels import Unmappable
-from npuc.compiler.analysis.mapping.parity import Array, analyse
+from npuc.compiler.analysis.mapping.parity import PeArray, analyse
 from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu.nest import Nest, Statement
 
@@ -69,7 +69,7 @@ class Price:
     remarks: tuple[str, ...] = ()
 
 
-def _times(array: Array, runtime: Callable[[Array], int]) -> Times:
+def _times(array: PeArray, runtime: Callable[[PeArray], int]) -> Times:
     """The parts of a runtime, found by taking away one bound of the machine after another."""
     near = replace(array, offchip_bw=UNLIMITED, offchip_cycles=1)
     late = replace(near, noc_bw=UNLIMITED)

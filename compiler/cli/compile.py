@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class CompileOutputs:
     """Where results go: `-` is standard output, None nowhere."""
 
     json: str | None
@@ -127,7 +127,7 @@ def command(
             )
 
 
-def _outputs(asked: Output, csv_format: str, emit: str, *, rows: Rows) -> Outputs:
+def _outputs(asked: Output, csv_format: str, emit: str, *, rows: Rows) -> CompileOutputs:
     """Where results go. Raises `UsageError` for an unknown format."""
     csv, output = asked.csv, asked.output
     from npuc.compiler.emit.base import get_emitter
@@ -144,7 +144,7 @@ def _outputs(asked: Output, csv_format: str, emit: str, *, rows: Rows) -> Output
     if emitter.printed and output is None:
         output = "-"
     reports = csv if csv_format == "scalesim" else None
-    return Outputs(asked.json, None if reports is not None else csv, output, emitter, rows, reports)
+    return CompileOutputs(asked.json, None if reports is not None else csv, output, emitter, rows, reports)
 
 
 def _check(program: Program, options: CompileKeywords, quiet: bool) -> None:
@@ -158,7 +158,13 @@ def _check(program: Program, options: CompileKeywords, quiet: bool) -> None:
 
 
 def _compile(
-    source: Source, backends: Sequence[str], options: CompileKeywords, outputs: Outputs, *, quiet: bool, verbose: bool
+    source: Source,
+    backends: Sequence[str],
+    options: CompileKeywords,
+    outputs: CompileOutputs,
+    *,
+    quiet: bool,
+    verbose: bool,
 ) -> Compilation:
     from npuc.compiler.driver.compile import compile_program
 
@@ -196,7 +202,7 @@ def _keep(source: Source, backend: str, options: CompileKeywords, error: Excepti
         error.add_note(f"the program before it failed, and the command that runs it: {found.name}")
 
 
-def _emitted(result: Compilation, outputs: Outputs) -> Emitted | None:
+def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:
     """What `-o` writes, made before anything is written."""
     if outputs.program is None:
         return None
@@ -217,7 +223,7 @@ def _say(quiet: bool) -> Say:
     return say
 
 
-def _write(result: Compilation, outputs: Outputs, emitted: Emitted | None) -> None:
+def _write(result: Compilation, outputs: CompileOutputs, emitted: Emitted | None) -> None:
     """Write the files that are one each, and the tables unless one of them goes to standard output."""
     from npuc.compiler.report import Comparison, to_csv
 

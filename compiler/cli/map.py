@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class MapOutputs:
     """Where results go: `-` is standard output, None nowhere."""
 
     json: str | None
@@ -134,7 +134,7 @@ def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, 
     return Settings(chosen, mapper, budget, seed, levels, parallel, tiles)
 
 
-def _outputs(asked: Output, *, all_rows: bool) -> Outputs:
+def _outputs(asked: Output, *, all_rows: bool) -> MapOutputs:
     """Where results go. Raises `UsageError` before any work is done."""
     json, csv, program, plot = asked.json, asked.csv, asked.output, asked.plot
     if [json, csv, program].count("-") > 1:
@@ -146,7 +146,7 @@ def _outputs(asked: Output, *, all_rows: bool) -> Outputs:
         from npuc.compiler.core.figure import check_format
 
         picture = check_format(plot)
-    return Outputs(json, csv, program, plot, picture, all_rows)
+    return MapOutputs(json, csv, program, plot, picture, all_rows)
 
 
 def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet: bool) -> tuple[Search, Result]:
@@ -183,7 +183,7 @@ def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet:
     return found, result
 
 
-def _write(search: Search, result: Result, outputs: Outputs) -> None:
+def _write(search: Search, result: Result, outputs: MapOutputs) -> None:
     from npuc.compiler.driver.score import version
     from npuc.compiler.explore.mapping.result import to_csv, to_json
 

@@ -13,7 +13,7 @@ from npuc.compiler.analysis.sharding.graph.chain import Layer
 from npuc.compiler.analysis.sharding.graph.ways import WAYS
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet, fleet_of
 from npuc.compiler.analysis.sharding.heterogeneous.shared_step import step_of_chain
-from npuc.compiler.analysis.sharding.heterogeneous.shares import WHOLE, Step
+from npuc.compiler.analysis.sharding.heterogeneous.shares import WHOLE, SharedStep
 from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import Pair, Row, moved_in_all, plan_unequal, rows_of
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
@@ -66,7 +66,7 @@ def check_unequal(strategy: str, convention: str) -> None:
         raise UsageError(f"--convention {convention} says nothing of unequal shares", hint="use table2")
 
 
-def unequal_plan(step: Step, names: Sequence[str], fleet: Fleet, plan: Pair) -> Parallel:
+def unequal_plan(step: SharedStep, names: Sequence[str], fleet: Fleet, plan: Pair) -> Parallel:
     """A plan as the report has it; `names` are those of the nodes."""
     rows, named = list(rows_of(step, plan)), unique_names(names)
     levels: list[ParallelLevel] = []

@@ -20,7 +20,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 
 from npuc.compiler.analysis.sharding.cost.terms import Pattern
 from npuc.compiler.analysis.sharding.cost.times import TIMES, Times, key_of, times_attr
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.search.goals import patterns_for_time
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.mapping_file import is_mapping_file
@@ -76,7 +76,7 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
         func.attributes[TIMES] = times_attr(measure.times(before, number, session.say))
 
 
-def _name_by_nodes(func: FuncOp, network: Network) -> None:
+def _name_by_nodes(func: FuncOp, network: PlanGraph) -> None:
     """Give each operation the number of its node as its layer."""
     both = zip(network.program.tasks, network.node_of, strict=True)
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]

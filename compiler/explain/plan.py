@@ -19,9 +19,9 @@ from npuc.backends.base import DEFAULT
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.sharding.cost.terms import Pattern
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import has_cuts
-from npuc.compiler.analysis.sharding.search.explained import Explainer, Other, Part
+from npuc.compiler.analysis.sharding.search.explained import Explainer, MovementPart, Other
 from npuc.compiler.analysis.sharding.search.planning import Planned, unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -101,7 +101,7 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
 
 def _planned(
     func: FuncOp, width: int | None, options: Options, machine: Hardware, sources: SourceTexts
-) -> tuple[Network, Flows, Planned]:
+) -> tuple[PlanGraph, Flows, Planned]:
     """The plan that compiling with these options takes, by the pass that takes it. Raises what it raises."""
     (step,) = read_pipeline(",".join(parallel_passes(options, machine)), own_passes())
     assert isinstance(step, ParallelizePass)
@@ -155,7 +155,7 @@ class _Writer:
             adapted=self._other(node, explainer.best_adapted(node, whole=self.alone) if self.adapts else None),
         )
 
-    def part(self, part: Part) -> PlanPart:
+    def part(self, part: MovementPart) -> PlanPart:
         """A source of movement."""
         return PlanPart(
             what=part.what,

@@ -52,7 +52,7 @@ def _back(
     return [emit(kind(g, results=[tensor_of(tensor_type(g).element_type, shape_of(op.x))], **params)).out]
 
 
-class SliceLayer(CollectiveLayer[SliceOp]):
+class KeepPartLayer(CollectiveLayer[SliceOp]):
     """Each device keeps its part of a whole value."""
 
     op = SliceOp
@@ -148,7 +148,7 @@ class AddendLayer(CollectiveLayer[AddendOp]):
         return list(grads)
 
 
-class PlaceLayer(CollectiveLayer[PlaceOp]):
+class PlacePartLayer(CollectiveLayer[PlaceOp]):
     """A part as an addend of the whole."""
 
     op = PlaceOp
@@ -171,7 +171,7 @@ class SendReceiveLayer(CollectiveLayer[SendReceiveOp]):
 
 
 LAYERS = (
-    SliceLayer(),
+    KeepPartLayer(),
     AllGatherLayer(),
     AllToAllLayer(),
     AllReduceLayer(),
@@ -179,6 +179,6 @@ LAYERS = (
     CopyLayer(),
     OnceLayer(),
     AddendLayer(),
-    PlaceLayer(),
+    PlacePartLayer(),
     SendReceiveLayer(),
 )

@@ -15,7 +15,7 @@ from npuc.compiler.core.errors import either
 from npuc.frontends.dsl.spellings import argument_hint
 from npuc.frontends.dsl.syntax import Argument, Call
 from npuc.frontends.dsl.values import Fault, Value, describe, is_integer, is_number, literal_text
-from npuc.frontends.source_text import Source
+from npuc.frontends.source_text import SourceText
 
 
 class Required:
@@ -70,7 +70,7 @@ def _listed(default: Value) -> Value:
     return list(default) if isinstance(default, tuple) else default
 
 
-def match_arguments(signature: Signature, call: Call, source: Source) -> dict[str, Argument]:
+def match_arguments(signature: Signature, call: Call, source: SourceText) -> dict[str, Argument]:
     """The argument of each given parameter; a located error for one too many, unknown, doubled or missing."""
     names = [f.name for f in signature.formals]
     given: dict[str, Argument] = {}

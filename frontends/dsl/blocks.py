@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from npuc.frontends.dsl.program import Routine
 from npuc.frontends.dsl.syntax.parser import parse
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 
 _HEAD = re.compile(r"^block (\w+)\(", re.MULTILINE)
 
@@ -48,7 +48,7 @@ def _families() -> Mapping[str, str]:
 def _routines(family: str) -> Mapping[str, Routine]:
     """The blocks of one file."""
     diagnostics = Diagnostics()
-    source = Source(_texts()[family], f"library:{family}")
+    source = SourceText(_texts()[family], f"library:{family}")
     definitions = parse(source, diagnostics).definitions
     diagnostics.raise_if_any()
     return {one.name.text: Routine(one, source, shipped=True) for one in definitions}

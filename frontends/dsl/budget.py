@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from npuc.compiler.core.options import MAX_OPS
 from npuc.frontends.dsl.naming import Frame
-from npuc.frontends.source_text import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 STEPS_PER_OP = 25
 MAX_NESTING = 100
@@ -18,7 +18,7 @@ class Abort(Exception):
 class Loop:
     """A loop under way."""
 
-    source: Source
+    source: SourceText
     at: Place
     trips: int
 

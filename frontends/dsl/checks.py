@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from npuc.frontends.dsl.program import Program, Routine
+from npuc.frontends.dsl.program import LoadedProgram, Routine
 from npuc.frontends.dsl.spellings import layer_hint
 from npuc.frontends.dsl.syntax import (
     Assignment,
@@ -19,7 +19,7 @@ from npuc.frontends.dsl.syntax import (
 from npuc.frontends.source_text import Diagnostics, Place
 
 
-def check(program: Program, functions: Collection[str], diagnostics: Diagnostics) -> bool:
+def check(program: LoadedProgram, functions: Collection[str], diagnostics: Diagnostics) -> bool:
     """Report what is wrong on the face of a program; false if it must not be elaborated because it would not end."""
     for routine in (program.network, *program.blocks.values()):
         _check_parameters(routine, diagnostics)
@@ -74,7 +74,9 @@ def _check_statements(routine: Routine, diagnostics: Diagnostics) -> None:
         diagnostics.add(source.error(definition.name.at, message))
 
 
-def _check_calls(routine: Routine, program: Program, functions: Collection[str], diagnostics: Diagnostics) -> None:
+def _check_calls(
+    routine: Routine, program: LoadedProgram, functions: Collection[str], diagnostics: Diagnostics
+) -> None:
     for call in _calls(routine):
         if call.function not in functions and call.function not in program.blocks:
             hint = layer_hint(call.function, {*functions, *program.blocks})
@@ -108,7 +110,7 @@ def _weights_and_inputs(body: tuple[Statement, ...]) -> Iterator[tuple[Place, st
             yield node.targets[0].at, node.targets[0].text, "weight"
 
 
-def _check_recursion(program: Program, diagnostics: Diagnostics) -> bool:
+def _check_recursion(program: LoadedProgram, diagnostics: Diagnostics) -> bool:
     """Depth-first over the call graph; each cycle is reported at the call that closes it."""
     finished: set[str] = set()
     sound = True

@@ -22,7 +22,7 @@ from npuc.frontends.dsl.calls import BUILT_IN, sizes_of
 from npuc.frontends.dsl.checks import check
 from npuc.frontends.dsl.defines import check_names, fitting
 from npuc.frontends.dsl.naming import Frame, Slot
-from npuc.frontends.dsl.program import Program, load_program
+from npuc.frontends.dsl.program import LoadedProgram, load_program
 from npuc.frontends.dsl.statements import Statements
 from npuc.frontends.dsl.values import Fault, Poisoned, Value, describe, literal_text
 from npuc.frontends.source_text import Diagnostics, Place
@@ -31,7 +31,7 @@ from npuc.frontends.source_text import Diagnostics, Place
 class Elaboration(Statements):
     """One run of a program: builds an operation for each layer that its network meets."""
 
-    def __init__(self, program: Program, builder: GraphBuilder, diagnostics: Diagnostics):
+    def __init__(self, program: LoadedProgram, builder: GraphBuilder, diagnostics: Diagnostics):
         super().__init__(diagnostics, builder, program.blocks)
         self._network = program.network
         self._frame = Frame(program.network.source, "")
@@ -181,7 +181,7 @@ class Elaboration(Statements):
         return outputs
 
 
-class Parameters:
+class NetworkParameters:
     """The parameters of the network in a text: their names, and whether given values suit them."""
 
     def __init__(self, text: str, filename: str):

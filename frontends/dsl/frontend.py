@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from npuc.frontends.base import Frontend, Program, Request, Source
 
 if TYPE_CHECKING:
-    from npuc.frontends.dsl.elaborate import Parameters
+    from npuc.frontends.dsl.elaborate import NetworkParameters
 
 
 class NetworkLanguage(Frontend):
@@ -27,11 +27,11 @@ class NetworkLanguage(Frontend):
         )
         return Program(module)
 
-    def parameters(self, source: Source) -> Parameters:
+    def parameters(self, source: Source) -> NetworkParameters:
         """See `Frontend`."""
-        from npuc.frontends.dsl.elaborate import Parameters
+        from npuc.frontends.dsl.elaborate import NetworkParameters
 
-        return Parameters(source.text, source.filename)
+        return NetworkParameters(source.text, source.filename)
 
 
 FRONTEND = NetworkLanguage()

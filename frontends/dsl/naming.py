@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from npuc.compiler.core.errors import Location
 from npuc.frontends.dsl.values import Poison, Value
-from npuc.frontends.source_text import Place, Source
+from npuc.frontends.source_text import Place, SourceText
 
 
 def join(prefix: str, name: str) -> str:
@@ -42,15 +42,15 @@ class Frame:
     set in a block of the library: the call in the program that it runs for, which stands for all that it builds.
     """
 
-    source: Source
+    source: SourceText
     prefix: str
     frozen: bool = False
     variables: dict[str, Value | Poison] = field(default_factory=dict[str, "Value | Poison"])
     carried: frozenset[str] = frozenset()
     plain: bool = False
-    caller: tuple[Source, Place] | None = None
+    caller: tuple[SourceText, Place] | None = None
 
-    def blamed(self, at: Place) -> tuple[Source, Place]:
+    def blamed(self, at: Place) -> tuple[SourceText, Place]:
         """The place in the program that answers for one in this body."""
         return self.caller or (self.source, at)
 

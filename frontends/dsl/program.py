@@ -11,7 +11,7 @@ from npuc.frontends.dsl.syntax import Definition, Expr, Import, ListOf, Literal,
 from npuc.frontends.dsl.syntax.parser import parse
 from npuc.frontends.dsl.values import literal_text
 from npuc.frontends.files import SAMPLES, read_text
-from npuc.frontends.source_text import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 _MAX_IMPORT_DEPTH = 32
 
@@ -21,7 +21,7 @@ class Routine:
     """A definition with the file it stands in; `shipped` says that this is a file of the library."""
 
     definition: Definition
-    source: Source
+    source: SourceText
     shipped: bool = False
 
     @cached_property
@@ -48,7 +48,7 @@ def _default_text(default: Expr) -> str:
 
 
 @dataclass(frozen=True)
-class Program:
+class LoadedProgram:
     """What elaboration starts from."""
 
     network: Routine
@@ -62,7 +62,7 @@ class _Loader:
     blocks: dict[str, Routine] = field(default_factory=dict[str, Routine])
     loaded: set[str] = field(default_factory=set[str])
 
-    def load(self, source: Source, path: tuple[str, ...]) -> None:
+    def load(self, source: SourceText, path: tuple[str, ...]) -> None:
         """Read a file and what it imports; `path` lists the files that lead here, this one last."""
         self.loaded.add(path[-1])
         file = parse(source, self.diagnostics)
@@ -71,7 +71,7 @@ class _Loader:
         for definition in file.definitions:
             self._define(Routine(definition, source), imported=len(path) > 1)
 
-    def _import(self, source: Source, one: Import, path: tuple[str, ...]) -> None:
+    def _import(self, source: SourceText, one: Import, path: tuple[str, ...]) -> None:
         target = os.path.normpath(os.path.join(os.path.dirname(source.filename), one.path))
         if one.path.startswith(SAMPLES):
             target = one.path
@@ -88,7 +88,7 @@ class _Loader:
             except NpucError as error:
                 self.diagnostics.add(source.error(one.at, f"cannot import: {error.message}", error.hint))
             else:
-                self.load(Source(text, target), (*path, target))
+                self.load(SourceText(text, target), (*path, target))
 
     def _define(self, routine: Routine, *, imported: bool) -> None:
         definition, source = routine.definition, routine.source
@@ -128,7 +128,7 @@ def _refusal(written: str, target: str, path: tuple[str, ...]) -> str | None:
     return None
 
 
-def load_program(text: str, filename: str) -> Program:
+def load_program(text: str, filename: str) -> LoadedProgram:
     """
     Parse a text and the files it imports.
 
@@ -136,10 +136,10 @@ def load_program(text: str, filename: str) -> Program:
     """
     diagnostics = Diagnostics()
     loader = _Loader(diagnostics)
-    source = Source(text, filename)
+    source = SourceText(text, filename)
     loader.load(source, (os.path.normpath(filename),))
     if not loader.networks and not len(diagnostics):
         hint = "a program is a block of the form: network name(batch=1) { … }"
         diagnostics.add(source.error(Place(1, 1), "found no network, expected one", hint))
     diagnostics.raise_if_any()
-    return Program(loader.networks[0], loader.blocks)
+    return LoadedProgram(loader.networks[0], loader.blocks)

@@ -17,7 +17,7 @@ from npuc.dialects.mapping import KINDS, Cluster, Directive, Extent, KindName, M
 from npuc.frontends.maestro.numbers import in_range, integer, is_number
 from npuc.frontends.maestro.outline import PARTS, Block
 from npuc.frontends.maestro.words import Reader, Word
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 
 _KINDS: dict[str, KindName] = {kind: kind for kind in KINDS}
 _MAPS = ("SpatialMap", "TemporalMap")
@@ -54,7 +54,7 @@ class Body:
     parts: dict[str, Word] = field(default_factory=dict[str, Word])
 
 
-def read_body(source: Source, block: Block, diagnostics: Diagnostics) -> Body:
+def read_body(source: SourceText, block: Block, diagnostics: Diagnostics) -> Body:
     """
     The body of a layer; wrong numbers are noted in `diagnostics`.
 

@@ -16,7 +16,7 @@ from npuc.dialects.mapping.problem import OUTPUT, SLIDES, KindName
 from npuc.frontends.maestro.body import Body, Written
 from npuc.frontends.maestro.numbers import LARGEST
 from npuc.frontends.maestro.words import Word
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 
 MOST_SPATIAL = 2
 _CONVOLUTION = ("N", "G", "K", "C", "R", "S", "Y", "X", "Y'", "X'")
@@ -27,7 +27,7 @@ _GEMM = ("M", "N", "K")
 class Checker:
     """Checks one layer; what is wrong is noted in `diagnostics`."""
 
-    source: Source
+    source: SourceText
     name: Word
     body: Body
     diagnostics: Diagnostics

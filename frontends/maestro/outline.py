@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from npuc.compiler.core.errors import SourceError, did_you_mean
 from npuc.frontends.maestro.numbers import integer
 from npuc.frontends.maestro.words import Reader, Word, is_glued, words_of
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 
 PARTS = ("Type", "Stride", "Dimensions", "Dataflow")
 """What the body of a layer is made of."""
@@ -44,7 +44,7 @@ class Outline:
     blocks: list[Block] = field(default_factory=list[Block])
 
 
-def outline(source: Source) -> Outline:
+def outline(source: SourceText) -> Outline:
     """The outline of a file. Raises `SourceError`s for what concerns the whole of it."""
     reader = Reader(source, words_of(source))
     diagnostics = Diagnostics()

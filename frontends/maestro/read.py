@@ -12,7 +12,7 @@ from npuc.frontends.maestro.check import Checker
 from npuc.frontends.maestro.model import MappedLayer, MappingFile, WrongLayer
 from npuc.frontends.maestro.outline import Block, outline
 from npuc.frontends.maestro.words import Word
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9_\-+./]")
 
@@ -26,7 +26,7 @@ def read_mapping_file(text: str, filename: str) -> MappingFile:
     wrong in chosen layers. A layer without Dataflow takes the directives of the layer before it. Raises `SourceError`
     or `SourceErrors` here for what concerns the whole file: words outside of layers, braces, Constants.
     """
-    source = Source(text, filename)
+    source = SourceText(text, filename)
     found = outline(source)
     layers: list[MappedLayer | WrongLayer] = []
     before: list[Written] = []
@@ -42,7 +42,7 @@ def clean_name(name: str) -> str:
     return _FOREIGN.sub("_", name)
 
 
-def _layer(source: Source, block: Block, before: list[Written]) -> tuple[MappedLayer | WrongLayer, list[Written]]:
+def _layer(source: SourceText, block: Block, before: list[Written]) -> tuple[MappedLayer | WrongLayer, list[Written]]:
     """A layer, and the directives for the next one if that has none."""
     name, place = clean_name(block.name.text), source.location(block.name.at)
     if block.mistake is not None:

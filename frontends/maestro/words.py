@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from npuc.compiler.core.errors import SourceError
-from npuc.frontends.source_text import Place, Source
+from npuc.frontends.source_text import Place, SourceText
 
 SEPARATORS = " \t,->():;"
 _WORD = re.compile(f"[^{re.escape(SEPARATORS)}]+")
@@ -37,7 +37,7 @@ class Word(NamedTuple):
         return f"'{text}'" if len(text) <= _LONGEST_SHOWN else f"'{text[:_LONGEST_SHOWN]}…'"
 
 
-def words_of(source: Source) -> list[Word]:
+def words_of(source: SourceText) -> list[Word]:
     """The words of a file; the last is an empty one at its end."""
     words: list[Word] = []
     for number, line in enumerate(source.lines, 1):
@@ -60,7 +60,7 @@ def is_glued(word: Word) -> bool:
 class Reader:
     """Walks over words, which end with an empty one or a closing brace."""
 
-    source: Source
+    source: SourceText
     words: list[Word]
     position: int = 0
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.programs.interleave_search import Problem, best_together
+from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_together
 from npuc.compiler.analysis.programs.published_order import PublishedChoice
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
@@ -99,7 +99,7 @@ class ExplicitCosts:
         part, core = self._part(size, cut), self._core(size, cut)
         nests = nest_of(part, DX), nest_of(part, DW)
         widths = tuple(widths_of(nest, core) for nest in nests)
-        schedules = best_together(Problem(nests, VALUES, (None, None), widths, core))
+        schedules = best_together(InterleaveProblem(nests, VALUES, (None, None), widths, core))
         assert schedules is not None, "there is no limit"
         time = interleaved_pipeline(Together(nests, schedules, VALUES), core, widths).time
         return time + self._passing(size, cut)

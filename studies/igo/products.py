@@ -8,7 +8,7 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import compulsory_bytes
 from npuc.compiler.analysis.nest.elements import Bits, alike
-from npuc.compiler.analysis.nest.fusion import Part, union
+from npuc.compiler.analysis.nest.fusion import NestPart, union
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Statement, Tensor
 from npuc.dialects.npu.widths import Widths
 
@@ -54,7 +54,7 @@ def nest_of(size: Size, statement: Statement) -> Nest:
 def fused_nest(size: Size) -> Nest:
     """Both gradients in one nest."""
     names = {d: d for d in "mnk"}
-    parts = [Part(nest, tuple(t.name for t in nest.ins), names) for nest in (nest_of(size, DX), nest_of(size, DW))]
+    parts = [NestPart(nest, tuple(t.name for t in nest.ins), names) for nest in (nest_of(size, DX), nest_of(size, DW))]
     return union(parts).nest
 
 

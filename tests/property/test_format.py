@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl.format import format_source
 from npuc.frontends.dsl.syntax.parser import parse
-from npuc.frontends.source_text import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
 from tests.docs.pages import FOLDER, blocks_of
 from tests.programs import Drawn, layout
 
@@ -33,7 +33,7 @@ DOCS = [
 def tree(text: str) -> object:
     """The syntax tree of a text, places aside. Fails for a wrong text."""
     diagnostics = Diagnostics()
-    file = parse(Source(text, "f"), diagnostics)
+    file = parse(SourceText(text, "f"), diagnostics)
     diagnostics.raise_if_any()
     return without_places(file)
 
@@ -109,7 +109,7 @@ PIECES = (
 def accept(text: str) -> None:
     """A right text is formatted, a wrong one refused as it is when it is compiled."""
     diagnostics = Diagnostics()
-    parse(Source(text, "f"), diagnostics)
+    parse(SourceText(text, "f"), diagnostics)
     if not len(diagnostics):
         check(text)
         return

@@ -24,7 +24,7 @@ from npuc.compiler.analysis.timing.interleave import (
 )
 from npuc.compiler.analysis.timing.operations import leaves
 from npuc.compiler.analysis.timing.round_robin import weave
-from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.compiler.analysis.timing.tiles import tile_sequence
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from npuc.dialects.npu.shared import Together, joint_footprint, shared_blocks
@@ -106,20 +106,20 @@ def simulate(ops: list[Op], machine: Machine) -> Fraction:
     return comp_end
 
 
-def flat(node: Node, moved: int) -> list[Op]:
+def flat(node: SequenceNode, moved: int) -> list[Op]:
     return [(leaf.cycles, before) for leaf, before in leaves(node, moved)]
 
 
-def draw_tree(r: Random, depth: int) -> Node:
+def draw_tree(r: Random, depth: int) -> SequenceNode:
     """A random sequence of operations with repetitions."""
     if depth == 0:
         cycles = r.randint(1, 9)
-        return Node((), cycles, cycles)
+        return SequenceNode((), cycles, cycles)
     items = [(draw_tree(r, r.randint(0, depth - 1)), 0, 1)]
     for _ in range(r.randint(0, 3)):
         child = r.choice([items[-1][0], draw_tree(r, r.randint(0, depth - 1))])
         items.append((child, r.choice([0, 2, 5]), r.choice([1, 1, 2, 3, 7])))
-    return Node(
+    return SequenceNode(
         tuple(items),
         sum(n.cycles * c for n, _, c in items),
         items[0][0].first,
@@ -271,9 +271,9 @@ def test_cost_does_not_grow_with_trips() -> None:
     assert timing.time >= max(timing.compute, timing.moved / machine.channel_bits)
 
 
-def parts(node: Node) -> set[Node]:
+def parts(node: SequenceNode) -> set[SequenceNode]:
     """The different nodes of a tree."""
-    found: set[Node] = set()
+    found: set[SequenceNode] = set()
     todo = [node]
     while todo:
         one = todo.pop()

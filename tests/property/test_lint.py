@@ -28,7 +28,7 @@ from npuc.frontends.dsl.syntax import (
 )
 from npuc.frontends.dsl.syntax.parser import parse
 from npuc.frontends.dsl.values import Fault, Value
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 from tests.programs import Drawn, layout
 
 SEEDS = st.integers(0, 2**32)
@@ -37,7 +37,7 @@ VALUES: tuple[Value, ...] = (0, 1, 2, 3, 0.5, 1.5, "a", "b", True, False, None)
 
 def definition_of(text: str) -> Definition:
     diagnostics = Diagnostics()
-    (found,) = parse(Source(text, "f"), diagnostics).definitions
+    (found,) = parse(SourceText(text, "f"), diagnostics).definitions
     diagnostics.raise_if_any()
     return found
 

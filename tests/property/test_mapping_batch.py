@@ -13,13 +13,13 @@ from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.batch.evaluate import evaluate_part
 from npuc.compiler.analysis.mapping.columns import COLUMNS, columns
 from npuc.compiler.analysis.mapping.levels import Unmappable
-from npuc.compiler.analysis.mapping.parity import Array, analyse
+from npuc.compiler.analysis.mapping.parity import PeArray, analyse
 from npuc.dialects.mapping import Cluster, Map, Mapping, Problem
 from npuc.dialects.mapping.problem import SLIDES
 from tests.mapping_batches import draw_array, draw_batch, draw_layer, hardware_of
 
 
-def by_itself(mapping: Mapping, array: Array) -> dict[str, float]:
+def by_itself(mapping: Mapping, array: PeArray) -> dict[str, float]:
     """The columns of a mapping, NaN in each where it is refused."""
     written = [one for level in mapping.levels for one in level]
     sizes = [*(int(str(e)) for one in written for e in (one.size, one.offset)), *mapping.clusters]
@@ -33,7 +33,7 @@ def by_itself(mapping: Mapping, array: Array) -> dict[str, float]:
     return {name: np.nan if value is None else value for name, value in found.items()}
 
 
-def differences(problem: Problem, mappings: Mappings, array: Array) -> list[tuple[int, str, float, float]]:
+def differences(problem: Problem, mappings: Mappings, array: PeArray) -> list[tuple[int, str, float, float]]:
     found = evaluate(problem, mappings, hardware_of(array))
     wrong: list[tuple[int, str, float, float]] = []
     for row in range(len(mappings)):
@@ -68,7 +68,7 @@ def test_hardly_any_mapping_is_left_to_the_slow_way() -> None:
     for _ in range(30):
         problem = draw_layer(r)
         mappings = draw_batch(r, problem, 16, 2)
-        array = Array(32)
+        array = PeArray(32)
         with np.errstate(all="ignore"):
             _, regular = evaluate_part(problem, mappings, array)
         for row in range(len(mappings)):
@@ -83,7 +83,7 @@ def test_numbers_of_steps_that_wrap_around(above: tuple[Map | Cluster, ...]) -> 
     """A number of steps is a 32-bit integer in MAESTRO, at every level."""
     problem = Problem("CONV", (("K", 1024), ("C", 1024), ("R", 3), ("S", 3), ("Y", 130), ("X", 130)))
     tiles = (Map("C", 1, 1), Map("K", 1, 1, spatial=True), Map("Y", 3, 1), Map("X", 3, 1))
-    mapping, array = Mapping(problem, (*above, *tiles)), Array(4, 7)
+    mapping, array = Mapping(problem, (*above, *tiles)), PeArray(4, 7)
     found = evaluate(problem, mapping_arrays([mapping]), hardware_of(array))
     wanted = by_itself(mapping, array)
     assert wanted["compute_delay_max"] < 1000

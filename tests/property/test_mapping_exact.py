@@ -13,7 +13,7 @@ from npuc.compiler.analysis.mapping.exact.again import brought_again
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, TensorAxis, contraction_of
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import ClusterLevel, Clusters, Role, TileLoop
 from tests.mapping_batches import draw_layer
 from tests.mapping_walk import cells, run, streamed
@@ -57,11 +57,11 @@ def draw_clusters(r: Random, work: Contraction, levels: int, most: int = 12) -> 
     return Clusters(tuple(found))
 
 
-def draw_array(r: Random) -> Array:
-    return Array(50, r.randint(1, 9), r.randint(0, 3), r.choice((1, 3, 1000)), r.randint(1, 3))
+def draw_array(r: Random) -> PeArray:
+    return PeArray(50, r.randint(1, 9), r.randint(0, 3), r.choice((1, 3, 1000)), r.randint(1, 3))
 
 
-def walked(work: Contraction, mapping: Clusters, array: Array) -> dict[str, float]:
+def walked(work: Contraction, mapping: Clusters, array: PeArray) -> dict[str, float]:
     """The columns from a walk; L2 holds two tiles of a step, L1 two of a processing element."""
     seen, first = run(work, mapping, array), {loop.dim: loop.temporal for loop in mapping.levels[0].loops}
     step = {dim: (0, first.get(dim, size)) for dim, size in work.dims}
@@ -98,7 +98,7 @@ def _derived(found: dict[str, float]) -> dict[str, float]:
     return {**sizes, "energy_total_mac_units": energy, "energy_nj_csv": 0.00023 * energy}
 
 
-def exact(work: Contraction, mappings: list[Clusters], array: Array) -> dict[str, Floats]:
+def exact(work: Contraction, mappings: list[Clusters], array: PeArray) -> dict[str, Floats]:
     with np.errstate(all="raise"):
         return evaluate_exact(work, cluster_arrays(work, mappings), array)
 
@@ -138,7 +138,7 @@ def test_more_bandwidth_is_never_slower_and_work_takes_its_time() -> None:
         assert exact(work, mappings, later)["runtime_cycles"] >= found["runtime_cycles"]
 
 
-def least_transfers(work: Contraction, mapping: Clusters, array: Array, l1_size: int) -> tuple[int, bool]:
+def least_transfers(work: Contraction, mapping: Clusters, array: PeArray, l1_size: int) -> tuple[int, bool]:
     """The cycles of transfers for the best choice of tensors that sub-clusters keep; whether they can keep all."""
     seen, (again, out) = run(work, mapping, array), streamed(work, mapping, array)
     once = {role: sum(brought[role] for brought in seen.brought) for role in ROLES}

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
-from npuc.compiler.analysis.schedule.partition import Cut, Over, extent_of, in_parts
+from npuc.compiler.analysis.schedule.partition import EqualParts, Over, extent_of, in_parts
 from npuc.compiler.transforms.keep import KeepPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.partition import PartitionPass
@@ -144,16 +144,16 @@ def fused(m: int, n: int, k: int) -> Nest:
 
 
 @st.composite
-def divided(draw: Draw) -> tuple[Nest, Schedule, Cut]:
+def divided(draw: Draw) -> tuple[Nest, Schedule, EqualParts]:
     """A fused nest, a schedule whose steps divide, and a cut in front of it."""
     sizes: list[int] = []
     loops: list[Loop] = []
-    cuts: list[Cut] = []
+    cuts: list[EqualParts] = []
     for dim in "mnk":
         step, trips, parts = (draw(st.integers(1, 4)) for _ in range(3))
         sizes.append(step * trips * parts)
         loops.append(Loop(dim, step))
-        cuts.append(Cut(dim, parts))
+        cuts.append(EqualParts(dim, parts))
     order = draw(st.permutations(range(3)))
     nest = fused(*sizes)
     keep = tuple((name, draw(st.integers(0, 3))) for name in nest.tensors)
@@ -162,7 +162,7 @@ def divided(draw: Draw) -> tuple[Nest, Schedule, Cut]:
 
 @SETTINGS
 @given(divided())
-def test_a_cut_is_one_more_loop(case: tuple[Nest, Schedule, Cut]) -> None:
+def test_a_cut_is_one_more_loop(case: tuple[Nest, Schedule, EqualParts]) -> None:
     nest, schedule, cut = case
     assert traffic(nest, schedule) == named_traffic(nest, schedule)
     part = nest.sizes[cut.dim] // cut.parts
@@ -176,7 +176,7 @@ MIRROR = {"Y": "Y", "W": "X", "X": "W", "dX": "dW", "dW": "dX"}
 
 @SETTINGS
 @given(divided())
-def test_transposition_maps_dx_major_onto_dw_major(case: tuple[Nest, Schedule, Cut]) -> None:
+def test_transposition_maps_dx_major_onto_dw_major(case: tuple[Nest, Schedule, EqualParts]) -> None:
     """Swapping M with N, X with W and dX with dW gives the same traffic, also of a cut nest."""
     nest, schedule, cut = case
     swap = {"m": "n", "n": "m", "k": "k"}

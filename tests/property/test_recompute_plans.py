@@ -8,14 +8,14 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.memory.recompute import Outcome, Problem
+from npuc.compiler.analysis.memory.recompute import Outcome, RecomputeProblem
 from npuc.compiler.analysis.memory.recompute_exact import bound_of_work, least_peak, least_work
 from npuc.compiler.analysis.memory.recompute_search import cheapest
 
 SEEDS = st.integers(0, 2**32)
 
 
-def draw(r: Random, most: int) -> Problem:
+def draw(r: Random, most: int) -> RecomputeProblem:
     """A graph of operations that read some of the last values, and a stage for each in the backward pass."""
     slots: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     sizes: list[int] = []
@@ -43,7 +43,7 @@ def draw(r: Random, most: int) -> Problem:
         gradient = len(sizes) - 1
     returned = frozenset(r.sample(values, r.randint(0, 1)))
     may = {op for op in range(count) if r.random() < 0.9 and not returned.intersection(slots[op][1])}
-    problem = Problem(
+    problem = RecomputeProblem(
         tuple(slots),
         tuple(sizes),
         returned,
@@ -59,7 +59,7 @@ def draw(r: Random, most: int) -> Problem:
     return replace(problem, bound=bound)
 
 
-def every_outcome(problem: Problem) -> Iterator[Outcome]:
+def every_outcome(problem: RecomputeProblem) -> Iterator[Outcome]:
     free = sorted(problem.candidates - problem.bound)
     for chosen in chain.from_iterable(combinations(free, n) for n in range(len(free) + 1)):
         yield problem.outcome(problem.bound | set(chosen))

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from npuc.compiler.analysis.timing.recurrence import Run
-from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.timing.sequence import SequenceNode
 
 Group = tuple[int, int, int, int]
 """Bytes, cycles of the operation that waits for them, cycles of what follows without bytes, and how often."""
@@ -35,10 +35,10 @@ def written_down(groups: list[Group], per_cycle: int, per_byte: int, room: int) 
     return load, comp
 
 
-def leaf(first: int, rest: int) -> Node:
+def leaf(first: int, rest: int) -> SequenceNode:
     """An operation, and one that moves nothing after it."""
-    one, other = Node((), first, first), Node((), rest, rest)
-    return Node(((one, 0, 1), (other, 0, 1)), first + rest, first) if rest else one
+    one, other = SequenceNode((), first, first), SequenceNode((), rest, rest)
+    return SequenceNode(((one, 0, 1), (other, 0, 1)), first + rest, first) if rest else one
 
 
 @pytest.mark.parametrize("seed", range(20))

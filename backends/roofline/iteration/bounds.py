@@ -17,7 +17,7 @@ import numpy as np
 
 from npuc.backends.roofline.iteration.intervals import Intervals
 from npuc.backends.roofline.iteration.trace import Bools, Ints
-from npuc.compiler.analysis.solvers.linear import Program, Solution, solve
+from npuc.compiler.analysis.solvers.linear import LinearProgram, Solution, solve
 
 MOST_ACCESSES = 4096
 """Iterations of more accesses are bounded by tiles alone."""
@@ -52,7 +52,7 @@ class Least:
 def tile_bound(intervals: Intervals, capacity: int) -> int:
     """Bytes that no plan of tiles or whole tensors goes below, by the linear program."""
     unit = _unit(intervals)
-    program = Program()
+    program = LinearProgram()
     _tiles(program, intervals, capacity / unit, unit, cost=1.0)
     found = solve(program, purpose=PURPOSE)
     assert found is not None
@@ -69,7 +69,7 @@ class _Tiles:
     resident: Ints
 
 
-def _tiles(program: Program, intervals: Intervals, capacity: float, unit: float, cost: float) -> _Tiles:
+def _tiles(program: LinearProgram, intervals: Intervals, capacity: float, unit: float, cost: float) -> _Tiles:
     """The program of shares that stay; in all, what stayed at the step before, and what starts, less what ends."""
     size, steps = intervals.size / unit, intervals.trace.steps
     stays = program.variables(len(size), size, -cost)
@@ -101,7 +101,7 @@ def time_bound(intervals: Intervals, capacity: int, tflops: float, gb_per_s: flo
         return max(math.fsum(compute), least / (gb_per_s * 1e9))
     rate = gb_per_s * 1e9 / unit
     most = (intervals.fixed + int(intervals.value_size.sum())) / unit
-    program = Program()
+    program = LinearProgram()
     tiles = _tiles(program, intervals, capacity / unit, unit, cost=0.0)
     loads, copies = program.variables(steps, most), program.variables(steps, most)
     stalls = program.variables(steps, most, 1.0)
@@ -162,7 +162,7 @@ def _unit(intervals: Intervals) -> float:
 def _whole(intervals: Intervals, capacity: int, known: Bools) -> Solution:
     """The solution of the integer program: a variable an interval, whole, and one a written value, its copy."""
     count, unit = len(intervals.slot), _unit(intervals)
-    program = Program()
+    program = LinearProgram()
     stays = program.variables(count, 1.0, -intervals.size / unit, whole=True)
     copies = program.variables(len(intervals.value_size), 1.0, intervals.value_size / unit)
     depends = np.flatnonzero(intervals.value >= 0)

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from npuc.compiler.analysis.interconnect.topology import Group
+from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Way:
     hops: Fraction = Fraction(1)
 
 
-def scatter_way(group: Group) -> Way:
+def scatter_way(group: CommunicationGroup) -> Way:
     """Reduce-scatter or all-gather within a group."""
     size, stride, whole = group.size, group.stride, group.level.size
     match group.level.kind:
@@ -57,7 +57,7 @@ def scatter_way(group: Group) -> Way:
             return Way((size - 1) * (size - 1) * stride, Fraction(2 * stride), hops)
 
 
-def exchange_way(group: Group) -> Way:
+def exchange_way(group: CommunicationGroup) -> Way:
     """All-to-all within a group: a part for each other device."""
     size, stride = group.size, group.stride
     match group.level.kind:
@@ -75,7 +75,7 @@ def exchange_way(group: Group) -> Way:
             return Way((size - 1) * stride, most, Fraction((size + 1) * stride, 3))
 
 
-def message_way(group: Group, pairs: Sequence[tuple[int, int]]) -> Way:
+def message_way(group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
     """Messages of one size from one device of a group to another, for pairs of places within the group, all at once."""
     match group.level.kind:
         case "pair" | "switch":
@@ -92,7 +92,7 @@ def message_way(group: Group, pairs: Sequence[tuple[int, int]]) -> Way:
             return Way(max(far), 2 * group.stride * max(load.values()), Fraction(sum(far), len(pairs)))
 
 
-def _routes(group: Group, source: int, target: int) -> list[list[tuple[int, int]]]:
+def _routes(group: CommunicationGroup, source: int, target: int) -> list[list[tuple[int, int]]]:
     """
     The shortest ways of a message on a ring: one, or two of one length, between which it is halved.
 

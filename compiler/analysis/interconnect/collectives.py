@@ -25,7 +25,7 @@ from math import prod
 from typing import Literal, get_args
 
 from npuc.compiler.analysis.interconnect.algorithms import Way, exchange_way, message_way, scatter_way
-from npuc.compiler.analysis.interconnect.topology import Group, Placement
+from npuc.compiler.analysis.interconnect.topology import CommunicationGroup, MeshPlacement
 
 Collective = Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all"]
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
@@ -75,7 +75,7 @@ class Cost:
         return found
 
 
-def collective_cost(kind: Collective, size: Fraction | int, placement: Placement, over: Iterable[int]) -> Cost:
+def collective_cost(kind: Collective, size: Fraction | int, placement: MeshPlacement, over: Iterable[int]) -> Cost:
     """A collective over levels of a mesh; `size` is the bytes of each device's operand."""
     groups, data = placement.along(over), Fraction(size)
     match kind:
@@ -91,7 +91,7 @@ def collective_cost(kind: Collective, size: Fraction | int, placement: Placement
 
 
 def messages_cost(
-    size: Fraction | int, placement: Placement, over: int, source: Sequence[int], target: Sequence[int]
+    size: Fraction | int, placement: MeshPlacement, over: int, source: Sequence[int], target: Sequence[int]
 ) -> Cost:
     """
     Messages of `size` bytes along a level of a mesh: devices with digit `source[i]` send to those with `target[i]`.
@@ -105,7 +105,7 @@ def messages_cost(
     return Cost((_stage(group, Fraction(size), message_way(group, pairs), Fraction(len(pairs), group.size)),))
 
 
-def _scatter(groups: Sequence[Group], data: Fraction) -> tuple[Stage, ...]:
+def _scatter(groups: Sequence[CommunicationGroup], data: Fraction) -> tuple[Stage, ...]:
     """Reduce-scatter from the innermost group out."""
     found: list[Stage] = []
     for group in groups:
@@ -114,7 +114,7 @@ def _scatter(groups: Sequence[Group], data: Fraction) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def _gather(groups: Sequence[Group], data: Fraction) -> tuple[Stage, ...]:
+def _gather(groups: Sequence[CommunicationGroup], data: Fraction) -> tuple[Stage, ...]:
     """All-gather from the outermost group in."""
     found: list[Stage] = []
     for group in reversed(groups):
@@ -123,7 +123,7 @@ def _gather(groups: Sequence[Group], data: Fraction) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def _stage(group: Group, sent: Fraction, way: Way, part: Fraction = Fraction(1)) -> Stage:
+def _stage(group: CommunicationGroup, sent: Fraction, way: Way, part: Fraction = Fraction(1)) -> Stage:
     """A stage in which a part of the devices sends so many bytes each."""
     level = group.level
     carried = sent * way.hops * part

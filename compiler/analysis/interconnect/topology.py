@@ -34,7 +34,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
-class Level:
+class NetworkLevel:
     """
     A level of a network: its kind, and how many devices it connects.
 
@@ -50,7 +50,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Group:
+class CommunicationGroup:
     """
     Devices that communicate along one level of the network: `size` of them, `stride` places apart.
 
@@ -59,7 +59,7 @@ class Group:
     """
 
     number: int
-    level: Level
+    level: NetworkLevel
     size: int
     stride: int
 
@@ -70,17 +70,17 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Network:
+class Interconnect:
     """The levels of a network, outermost first."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[NetworkLevel, ...]
 
     @property
     def devices(self) -> int:
         """How many devices it connects."""
         return prod(level.size for level in self.levels)
 
-    def place(self, mesh: Sequence[int]) -> Placement:
+    def place(self, mesh: Sequence[int]) -> MeshPlacement:
         """
         A mesh of those sizes, each 2 or more, outermost first, on this network.
 
@@ -93,7 +93,7 @@ class Network:
         if wanted not in inside:
             raise self._refusal(mesh)
         first = len(self.levels) - inside.index(wanted)
-        groups: list[Group] = []
+        groups: list[CommunicationGroup] = []
         number, left = first - 1, 1
         for size in mesh:
             if left == 1:
@@ -102,8 +102,8 @@ class Network:
             if left % size:
                 raise self._refusal(mesh)
             left //= size
-            groups.append(Group(number, self.levels[number], size, left))
-        return Placement(self, tuple(groups))
+            groups.append(CommunicationGroup(number, self.levels[number], size, left))
+        return MeshPlacement(self, tuple(groups))
 
     def _refusal(self, mesh: Sequence[int]) -> CapacityError:
         found = ", ".join(f"{level.kind} {level.size}" for level in self.levels)
@@ -116,31 +116,31 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Placement:
+class MeshPlacement:
     """A mesh on a network: of each level of the mesh, outermost first, which devices communicate along it."""
 
-    network: Network
-    groups: tuple[Group, ...]
+    network: Interconnect
+    groups: tuple[CommunicationGroup, ...]
 
     @property
     def devices(self) -> int:
         """How many devices the mesh has."""
         return prod(group.size for group in self.groups)
 
-    def along(self, over: Iterable[int]) -> tuple[Group, ...]:
+    def along(self, over: Iterable[int]) -> tuple[CommunicationGroup, ...]:
         """
         The groups of a collective over some levels of the mesh, innermost first.
 
         Neighbouring levels that are parts of one level of the network are one group: over all three halves of a ring
         of 8 the whole ring is at work.
         """
-        found: list[Group] = []
+        found: list[CommunicationGroup] = []
         last = -1
         for place in sorted(set(over), reverse=True):
             group = self.groups[place]
             if found and last == place + 1 and found[-1].number == group.number:
                 inner = found.pop()
-                group = Group(group.number, group.level, group.size * inner.size, inner.stride)
+                group = CommunicationGroup(group.number, group.level, group.size * inner.size, inner.stride)
             found.append(group)
             last = place
         return tuple(found)

@@ -36,7 +36,7 @@ from typing import Literal
 
 from npuc.compiler.analysis.lru.folds import Folds, with_waits
 from npuc.compiler.analysis.lru.loops import Split, Walk
-from npuc.compiler.analysis.lru.tiles import Operation, Tiles
+from npuc.compiler.analysis.lru.tiles import Operation, PoolTiles
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import BYTE, whole_bytes
@@ -117,7 +117,7 @@ class _Pool:
 
     def __init__(self, walks: tuple[Walk, ...], machine: Machine):
         self.walks, self.machine = walks, machine
-        self.tiles = Tiles(walks, machine.array)
+        self.tiles = PoolTiles(walks, machine.array)
         self.sizes, self.prior, self.visits = self.tiles.sizes, self.tiles.prior, self.tiles.visits
         self.counts = [_Count([0] * len(self.tiles.values)) for _ in walks]
         self.spilled = [0] * len(self.tiles.values)

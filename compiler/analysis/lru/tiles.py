@@ -104,7 +104,7 @@ class _Use:
     final: dict[int, int]
 
 
-class Tiles:
+class PoolTiles:
     """
     The tiles of some walks: `sizes` in bits, `value_of` the number of the tensor.
 

@@ -37,7 +37,7 @@ from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 
 @dataclass(frozen=True)
-class Groups:
+class FoldRun:
     """
     Groups of folds that follow each other, in the direction of the waits: `count` of them, of which the first streams
     `first` cycles and the last `last`; `shift` is what crosses the edge for the first.
@@ -51,19 +51,19 @@ class Groups:
     shift: int
     waits: int = 0
 
-    def then(self, other: Groups, same: bool) -> Groups:
+    def then(self, other: FoldRun, same: bool) -> FoldRun:
         """These and then others; `same`: both are one group."""
         if same:
-            return Groups(1, self.first + other.first, self.last + other.last, self.shift)
+            return FoldRun(1, self.first + other.first, self.last + other.last, self.shift)
         waits = self.waits + wait(other.shift, self.last) + other.waits
-        return Groups(self.count + other.count, self.first, other.last, self.shift, waits)
+        return FoldRun(self.count + other.count, self.first, other.last, self.shift, waits)
 
-    def times(self, count: int, same: bool) -> Groups:
+    def times(self, count: int, same: bool) -> FoldRun:
         """These again and again; `same`: all of them are one group."""
         if same:
-            return Groups(1, count * self.first, count * self.last, self.shift)
+            return FoldRun(1, count * self.first, count * self.last, self.shift)
         waits = count * self.waits + (count - 1) * wait(self.shift, self.last)
-        return Groups(count * self.count, self.first, self.last, self.shift, waits)
+        return FoldRun(count * self.count, self.first, self.last, self.shift, waits)
 
 
 def wait(shift: int, streamed: int) -> int:
@@ -76,7 +76,7 @@ def is_forward(array: Array) -> bool:
     return array.dataflow != "os"
 
 
-def product_groups(statement: Statement, nest: Nest, array: Array, extents: Mapping[str, int]) -> Groups:
+def product_groups(statement: Statement, nest: Nest, array: Array, extents: Mapping[str, int]) -> FoldRun:
     """The folds of one statement in one tile operation, a group each."""
     batch, m, n, k = gemm_view(nest, statement).sizes(extents)
     size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
@@ -88,19 +88,19 @@ def product_groups(statement: Statement, nest: Nest, array: Array, extents: Mapp
     shifts = [full, rest] if is_forward(array) else [rest, full]
     counts = [high - 1, 1] if is_forward(array) else [1, high - 1]
     column = [
-        Groups(1, streamed, streamed, shift).times(count, same=False)
+        FoldRun(1, streamed, streamed, shift).times(count, same=False)
         for shift, count in zip(shifts, counts, strict=True)
         if count
     ]
     return reduce(lambda one, other: one.then(other, same=False), column).times(columns, same=False)
 
 
-def tile_groups(nest: Nest, array: Array, extents: Mapping[str, int]) -> Groups:
+def tile_groups(nest: Nest, array: Array, extents: Mapping[str, int]) -> FoldRun:
     """The folds of one tile operation, a group each, statement by statement."""
     return in_order((product_groups(s, nest, array, extents) for s in nest.statements), array)
 
 
-def in_order(parts: Iterable[Groups], array: Array) -> Groups:
+def in_order(parts: Iterable[FoldRun], array: Array) -> FoldRun:
     """Sequences that follow each other in time, none going on with the one before."""
     ordered = list(parts) if is_forward(array) else list(parts)[::-1]
     return reduce(lambda one, other: one.then(other, same=False), ordered)
@@ -111,9 +111,9 @@ class FoldGroups:
 
     def __init__(self, nest: Nest, schedule: Schedule, array: Array):
         self.nest, self.schedule, self.array = nest, schedule, array
-        self.found: dict[tuple[int, ...], Groups] = {}
+        self.found: dict[tuple[int, ...], FoldRun] = {}
 
-    def inside(self, level: int, extents: Mapping[str, int]) -> Groups:
+    def inside(self, level: int, extents: Mapping[str, int]) -> FoldRun:
         """The groups of what the loops from `level` on do where the dimensions have these extents."""
         key = (level, *extents.values())
         known = self.found.get(key)
@@ -143,7 +143,7 @@ class FoldGroups:
         )
 
 
-def lengths_beside(parts: Sequence[tuple[Groups, int]], outside: int, array: Array) -> Iterator[tuple[int, int, int]]:
+def lengths_beside(parts: Sequence[tuple[FoldRun, int]], outside: int, array: Array) -> Iterator[tuple[int, int, int]]:
     """
     How long the outer group of each of some sequences must be, which follow each other without going on.
 
@@ -168,7 +168,7 @@ def lengths_beside(parts: Sequence[tuple[Groups, int]], outside: int, array: Arr
         yield number, end, 1
 
 
-def left_of(length: int, own: Groups) -> int:
+def left_of(length: int, own: FoldRun) -> int:
     """How long the group at the end of a sequence must be, 0 where it is; below 0: it began before."""
     return length if length > own.last or length < 0 else 0
 

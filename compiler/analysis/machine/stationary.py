@@ -38,7 +38,7 @@ SHARED: dict[frozenset[str], Group] = {
 
 
 @dataclass(frozen=True)
-class Placement:
+class GroupPlacement:
     """Where the groups of a statement lie: on rows, on columns, streamed."""
 
     rows: Group
@@ -69,16 +69,16 @@ def product_of(statement: Statement) -> tuple[Product, Side, Side, Side]:
 
 
 @lru_cache(maxsize=4096)
-def placement(statement: Statement, array: Array) -> Placement:
+def placement(statement: Statement, array: Array) -> GroupPlacement:
     """The placement of a statement on an array."""
     if array.dataflow != "in-place":
-        return Placement(*array.places)
+        return GroupPlacement(*array.places)
     _, x, w, y = product_of(statement)
-    return Placement(SHARED[frozenset((y, w))], SHARED[frozenset((x, w))], SHARED[frozenset((x, y))])
+    return GroupPlacement(SHARED[frozenset((y, w))], SHARED[frozenset((x, w))], SHARED[frozenset((x, y))])
 
 
 @dataclass(frozen=True)
-class Kept:
+class StationaryTiles:
     """
     Tile operations that find their stationary tile in the elements, and the elements of those tiles.
 
@@ -128,18 +128,18 @@ def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, 
 
 
 @lru_cache(maxsize=4096)
-def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement, anyway: bool = False) -> Kept:
+def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement, anyway: bool = False) -> StationaryTiles:
     """
     The tile operations of a scheduled nest that find the stationary tile of a statement in the elements.
 
     None where it makes no difference, except `anyway`.
     """
     if not (array.keeps or anyway) or (array.grouped and len(nest.statements) > 1):
-        return Kept()
+        return StationaryTiles()
     streamed = streamed_dims(nest, statement, array)
-    found: dict[tuple[int, tuple[int, ...]], Kept] = {}
+    found: dict[tuple[int, tuple[int, ...]], StationaryTiles] = {}
 
-    def inside(level: int, extents: dict[str, int]) -> Kept:
+    def inside(level: int, extents: dict[str, int]) -> StationaryTiles:
         if level == len(schedule.loops):
             return _leaf(nest, statement, array, extents)
         key = (level, tuple(extents.values()))
@@ -160,20 +160,20 @@ def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement, any
             waits = last = array.wait(blocks)
         elif steps:
             blocks = 0
-        found[key] = Kept(tiles, elements, waits, last, blocks)
+        found[key] = StationaryTiles(tiles, elements, waits, last, blocks)
         return found[key]
 
     return inside(0, nest.sizes)
 
 
-def _leaf(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> Kept:
+def _leaf(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> StationaryTiles:
     """One tile operation: its folds are groups of instructions; a single one may be a part of a longer group."""
     batch, m, n, k = gemm_view(nest, statement).sizes(extents)
     size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
     folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
     blocks = -(-size[place.streamed] // array.tile_m)
     wait = array.wait(blocks)
-    return Kept(waits=folds * wait, last=wait, blocks=blocks if folds == 1 else 0)
+    return StationaryTiles(waits=folds * wait, last=wait, blocks=blocks if folds == 1 else 0)
 
 
 def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Array, level: int, extents: Extents) -> int:

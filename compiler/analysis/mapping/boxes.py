@@ -13,8 +13,8 @@ from math import prod
 from typing import TypeAlias
 
 from npuc.compiler.analysis.mapping.coverage import coverage, enough
-from npuc.compiler.analysis.mapping.groups import Group, groups, tied
-from npuc.compiler.analysis.mapping.walk import Plan, Ranges, plan_of, plan_of_clusters
+from npuc.compiler.analysis.mapping.groups import TileGroup, groups, tied
+from npuc.compiler.analysis.mapping.walk import LevelPlan, Ranges, plan_of, plan_of_clusters
 from npuc.dialects.mapping import Clusters, Mapping, Problem
 from npuc.dialects.npu.mapped import layout_of
 from npuc.dialects.npu.nest import Nest
@@ -47,7 +47,7 @@ def boxes(nest: Nest, mapping: Mapping | Clusters) -> tuple[Ranges, ...] | str:
     return _joined(_sets(plan_of(mapping, enough(mapping)), mapping.problem), dict(layout.dims), nest)
 
 
-def _sets(plan: Plan, problem: Problem | None) -> list[list[Box]]:
+def _sets(plan: LevelPlan, problem: Problem | None) -> list[list[Box]]:
     """For each set of dimensions that depend on each other its boxes; so few that not too many come together."""
     sets = [_together(mine) for mine in tied(groups(plan, problem))]
     for number in sorted(range(len(sets)), key=lambda n: -len(sets[n])):
@@ -56,7 +56,7 @@ def _sets(plan: Plan, problem: Problem | None) -> list[list[Box]]:
     return sets
 
 
-def _together(mine: Sequence[Group]) -> list[Box]:
+def _together(mine: Sequence[TileGroup]) -> list[Box]:
     """The boxes of tied groups: those of the same sub-clusters."""
     found: list[tuple[dict[int, int], Box]] = [({}, ())]
     for group in mine:

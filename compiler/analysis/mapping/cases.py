@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from npuc.compiler.analysis.mapping.levels import Level, Tiles, tdiv
+from npuc.compiler.analysis.mapping.levels import DirectiveLevel, DirectiveTiles, tdiv
 
 Position = Literal["first", "steady", "edge"]
 
@@ -40,12 +40,12 @@ class State:
 Case = tuple[State, ...]
 
 
-def states(t: Tiles, width: int, entered: int) -> tuple[State, ...]:
+def states(t: DirectiveTiles, width: int, entered: int) -> tuple[State, ...]:
     """The states along a directive of a level that is entered with a tile of `entered` elements."""
     return _spatial(t, width, entered) if t.spatial else _temporal(t, entered)
 
 
-def _temporal(t: Tiles, entered: int) -> tuple[State, ...]:
+def _temporal(t: DirectiveTiles, entered: int) -> tuple[State, ...]:
     steady = tdiv(entered - t.size, t.offset)
     found = [State("first", 1, whole=entered <= t.size, edge=entered < t.size)]
     if t.size < entered and steady > 0:
@@ -55,7 +55,7 @@ def _temporal(t: Tiles, entered: int) -> tuple[State, ...]:
     return tuple(found)
 
 
-def _spatial(t: Tiles, width: int, entered: int) -> tuple[State, ...]:
+def _spatial(t: DirectiveTiles, width: int, entered: int) -> tuple[State, ...]:
     covered = t.size + t.offset * (width - 1)
     short = entered < covered
     found = [State("first", 1, whole=entered <= covered, edge=short, ragged=short)]
@@ -70,7 +70,7 @@ def _spatial(t: Tiles, width: int, entered: int) -> tuple[State, ...]:
     return tuple(found)
 
 
-def cases(level: Level, entered: dict[str, int]) -> Iterator[Case]:
+def cases(level: DirectiveLevel, entered: dict[str, int]) -> Iterator[Case]:
     """All cases of a level in MAESTRO's order, which some of its figures depend on; the first is the first step."""
     choices = [states(t, level.width, entered[t.dim]) for t in level.tiles]
     inside = [1] * len(choices)

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.mapping.parity import Array, Counters, Extremes
+from npuc.compiler.analysis.mapping.parity import Counters, Extremes, PeArray
 from npuc.dialects.mapping import Role
 
 L2_ENERGY, L1_ENERGY = 18.61, 1.68
@@ -60,7 +60,7 @@ def energy_column(l2: Numbers, l1: Numbers, output_reads: Numbers, levels: int) 
     return NANOJOULES * (L2_ENERGY * (l2 - output_reads) + (L1_ENERGY * l1 if levels == 1 else 0 * l1))
 
 
-def area(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
+def area(l2_size: Numbers, l1_size: Numbers, array: PeArray) -> Numbers:
     """The area of the machine with buffers of these sizes (elements), um^2."""
     pes = array.num_pes
     bus = 101.7938 * (14.662 * pes + 28.895) * array.noc_bw
@@ -68,7 +68,7 @@ def area(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
     return pes * (283 * array.lanes + 0.104 * l1_size) + 0.104 * l2_size + bus + max(395.473 * arbiter, 395.473)
 
 
-def power(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
+def power(l2_size: Numbers, l1_size: Numbers, array: PeArray) -> Numbers:
     """The power of the machine with buffers of these sizes (elements), mW."""
     pes = array.num_pes
     network = 0.8 * (14.662 * pes + 28.895) / 1000 * array.noc_bw
@@ -82,7 +82,7 @@ def power(l2_size: Numbers, l1_size: Numbers, array: Array) -> Numbers:
     )
 
 
-def columns(found: Counters, array: Array, levels: int) -> dict[str, int | float | None]:
+def columns(found: Counters, array: PeArray, levels: int) -> dict[str, int | float | None]:
     """The columns of one mapping of `levels` levels; None where MAESTRO has a quotient of zeros."""
     l2 = sum(found.l2_read.values()) + sum(found.l2_write.values())
     l1 = sum(found.l1_read.values()) + sum(found.l1_write.values())

@@ -18,9 +18,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from npuc.compiler.analysis.mapping.groups import Group, Integers, groups, tied
+from npuc.compiler.analysis.mapping.groups import Integers, TileGroup, groups, tied
 from npuc.compiler.analysis.mapping.levels import Unmappable
-from npuc.compiler.analysis.mapping.walk import Plan, plan_of
+from npuc.compiler.analysis.mapping.walk import LevelPlan, plan_of
 from npuc.dialects.mapping import Mapping, Problem
 from npuc.dialects.mapping.problem import OUTPUT, SLIDES
 
@@ -52,7 +52,7 @@ def coverage(mapping: Mapping, num_pes: int) -> tuple[str, ...]:
     return tuple(_problems(tied(groups(doubtful, mapping.problem)), mapping.problem))
 
 
-def _too_many(plan: Plan, problem: Problem) -> str | None:
+def _too_many(plan: LevelPlan, problem: Problem) -> str | None:
     """Why the points of a plan cannot be looked at, if they cannot: no layer that anybody trains has as many."""
     for dim, size in plan.given:
         windows = SLIDES if problem.slides else {}
@@ -62,7 +62,7 @@ def _too_many(plan: Plan, problem: Problem) -> str | None:
     return None
 
 
-def _doubtful(plan: Plan, problem: Problem) -> Plan:
+def _doubtful(plan: LevelPlan, problem: Problem) -> LevelPlan:
     """
     A plan without the dimensions that every level cuts by themselves, in tiles end to end.
 
@@ -104,7 +104,7 @@ def is_legal(mapping: Mapping) -> bool:
     return not coverage(mapping, enough(mapping))
 
 
-def _problems(sets: Sequence[Sequence[Group]], problem: Problem) -> Iterator[str]:
+def _problems(sets: Sequence[Sequence[TileGroup]], problem: Problem) -> Iterator[str]:
     for mine in sets:
         found = _first(mine)
         if found is not None:
@@ -115,7 +115,7 @@ def _problems(sets: Sequence[Sequence[Group]], problem: Problem) -> Iterator[str
             yield f"{', '.join(moved)} is {f'computed {count} times' if count else 'never computed'}"
 
 
-def _first(mine: Sequence[Group]) -> tuple[tuple[int, ...], int] | None:
+def _first(mine: Sequence[TileGroup]) -> tuple[tuple[int, ...], int] | None:
     """The first point of tied groups that is not computed once, and how often it is."""
     levels = sorted({level for group in mine for level in group.levels})
     widths = {
@@ -143,7 +143,7 @@ def _first(mine: Sequence[Group]) -> tuple[tuple[int, ...], int] | None:
     return None
 
 
-def _counts(group: Group, widths: Sequence[int]) -> Integers:
+def _counts(group: TileGroup, widths: Sequence[int]) -> Integers:
     """How often each point of a group is computed, a row for each combination of its keys."""
     rows = int(np.prod(widths, dtype=np.int64))
     key = np.ravel_multi_index(tuple(group.keys.T), tuple(widths)) if widths else np.zeros(len(group.low), np.int64)

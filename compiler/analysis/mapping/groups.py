@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from npuc.compiler.analysis.mapping.walk import Along, Plan, pace
+from npuc.compiler.analysis.mapping.walk import Along, LevelPlan, pace
 from npuc.dialects.mapping import Problem
 from npuc.dialects.mapping.problem import SLIDES
 
@@ -23,7 +23,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Group:
+class TileGroup:
     """
     The distinct tiles of one or two dimensions, a row each: where they begin and end, and how often they come.
 
@@ -40,7 +40,7 @@ class Group:
     keys: Integers
 
 
-def groups(plan: Plan, problem: Problem | None = None) -> tuple[Group, ...]:
+def groups(plan: LevelPlan, problem: Problem | None = None) -> tuple[TileGroup, ...]:
     """The groups of a mapping; of one by directives for this layer, whose windows slide."""
     names = [dim for dim, _ in plan.given]
     slides = problem is not None and problem.slides
@@ -50,7 +50,7 @@ def groups(plan: Plan, problem: Problem | None = None) -> tuple[Group, ...]:
     return tuple(_group(plan, dims, problem if dims in pairs else None) for dims in (*single, *pairs))
 
 
-def _group(plan: Plan, dims: tuple[str, ...], problem: Problem | None) -> Group:
+def _group(plan: LevelPlan, dims: tuple[str, ...], problem: Problem | None) -> TileGroup:
     given = dict(plan.given)
     low = np.zeros((1, len(dims)), np.int64)
     size = np.array([[given[dim] for dim in dims]], np.int64)
@@ -85,7 +85,7 @@ def _group(plan: Plan, dims: tuple[str, ...], problem: Problem | None) -> Group:
         some = low[:, 0] < high[:, 0]
         low, high, times, keys = low[some], high[some], times[some], keys[some]
         sizes = (outputs, sizes[1])
-    return Group(dims, sizes, low, high, times, tuple(levels), keys)
+    return TileGroup(dims, sizes, low, high, times, tuple(levels), keys)
 
 
 def _cut(along: Along, length: Integers) -> tuple[Integers, Integers, Integers, Integers]:
@@ -123,9 +123,9 @@ def _distinct(low: Integers, size: Integers, keys: Integers, times: Integers) ->
     return low[first], size[first], keys[first], sums
 
 
-def tied(found: Sequence[Group]) -> list[list[Group]]:
+def tied(found: Sequence[TileGroup]) -> list[list[TileGroup]]:
     """The groups that go together, directly or through others."""
-    sets: list[list[Group]] = []
+    sets: list[list[TileGroup]] = []
     for group in found:
         mine = [s for s in sets if any(set(group.levels) & set(other.levels) for other in s)]
         sets = [s for s in sets if s not in mine]

@@ -28,7 +28,7 @@ def tdiv(a: int, b: int) -> int:
 
 
 @dataclass(frozen=True)
-class Tiles:
+class DirectiveTiles:
     """One directive of a level in numbers: tiles of `size`, `offset` apart, of a dimension of `whole` elements."""
 
     dim: str
@@ -62,7 +62,7 @@ class Tiles:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TileSizes:
     """The sizes of a tile along one dimension: in the middle and at the edge, whole and what is new in it."""
 
     mapped: int
@@ -72,7 +72,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Level:
+class DirectiveLevel:
     """
     One cluster level: `width` sub-clusters (or processing elements) and directives, outermost first.
 
@@ -82,12 +82,12 @@ class Level:
 
     problem: Problem
     width: int
-    tiles: tuple[Tiles, ...]
-    sizes: dict[str, Sizes]
+    tiles: tuple[DirectiveTiles, ...]
+    sizes: dict[str, TileSizes]
     edges: int
 
 
-def resolve(mapping: Mapping, num_pes: int) -> tuple[Level, ...]:
+def resolve(mapping: Mapping, num_pes: int) -> tuple[DirectiveLevel, ...]:
     """The levels of a mapping on `num_pes` processing elements, from the top. Raises `Unmappable`."""
     inner = 1
     for size in mapping.clusters:
@@ -95,9 +95,9 @@ def resolve(mapping: Mapping, num_pes: int) -> tuple[Level, ...]:
     if num_pes < inner:
         raise Unmappable(f"its clusters hold {inner:,} processing elements, the machine has {num_pes:,}", fits=False)
     widths = (num_pes // inner, *mapping.clusters)
-    levels: list[Level] = []
+    levels: list[DirectiveLevel] = []
     whole = dict(mapping.problem.sizes)
-    above: tuple[Tiles, ...] = ()
+    above: tuple[DirectiveTiles, ...] = ()
     for number, width in enumerate(widths):
         tiles = _level_tiles(mapping, number, above, whole)
         levels.append(_level(mapping.problem, width, tiles))
@@ -106,7 +106,9 @@ def resolve(mapping: Mapping, num_pes: int) -> tuple[Level, ...]:
     return tuple(levels)
 
 
-def _level_tiles(mapping: Mapping, number: int, above: tuple[Tiles, ...], whole: dict[str, int]) -> tuple[Tiles, ...]:
+def _level_tiles(
+    mapping: Mapping, number: int, above: tuple[DirectiveTiles, ...], whole: dict[str, int]
+) -> tuple[DirectiveTiles, ...]:
     """The directives of a level, completed, with their strides."""
     written = mapping.levels[number]
     sizes = {m.dim: mapping.extent(m.size) for m in written}
@@ -127,7 +129,7 @@ def _level_tiles(mapping: Mapping, number: int, above: tuple[Tiles, ...], whole:
         if all(dim != other for other, *_ in rows):
             rows.append((dim, whole[dim], whole[dim], False))
     found = tuple(
-        Tiles(dim, *_strided(mapping.problem, dim, size, offset, number), spatial, whole[dim])
+        DirectiveTiles(dim, *_strided(mapping.problem, dim, size, offset, number), spatial, whole[dim])
         for dim, size, offset, spatial in rows
     )
     count = sum(t.spatial for t in found)
@@ -149,19 +151,19 @@ def _strided(problem: Problem, dim: str, size: int, offset: int, number: int) ->
     return outputs * min(stride, window) + max(window - stride, 0), outputs * step
 
 
-def _level(problem: Problem, width: int, tiles: tuple[Tiles, ...]) -> Level:
-    sizes = {t.dim: Sizes(t.size, t.mapped_edge, t.unique, t.unique_edge) for t in tiles}
+def _level(problem: Problem, width: int, tiles: tuple[DirectiveTiles, ...]) -> DirectiveLevel:
+    sizes = {t.dim: TileSizes(t.size, t.mapped_edge, t.unique, t.unique_edge) for t in tiles}
     if problem.slides:
         for dim, filter_dim in SLIDES.items():
             own, window = sizes[dim], sizes[filter_dim]
             offset, size = next((t.offset, t.size) for t in tiles if t.dim == dim)
             edge = own.mapped_edge - window.mapped_edge + 1
-            sizes[OUTPUT[dim]] = Sizes(own.mapped - window.mapped + 1, edge, min(offset, size), min(offset, edge))
+            sizes[OUTPUT[dim]] = TileSizes(own.mapped - window.mapped + 1, edge, min(offset, size), min(offset, edge))
     first = next(t for t in tiles if t.spatial)
-    return Level(problem, width, tiles, sizes, _edges(first, width))
+    return DirectiveLevel(problem, width, tiles, sizes, _edges(first, width))
 
 
-def _edges(t: Tiles, width: int) -> int:
+def _edges(t: DirectiveTiles, width: int) -> int:
     """The number of sub-clusters at work in the last fold of a spatial map."""
     covered = t.offset * (width - 1) + t.size
     if t.whole > covered:

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from npuc.compiler.analysis.mapping.cases import Case, cases, occurrences
-from npuc.compiler.analysis.mapping.levels import Level, Unmappable, resolve, tdiv
-from npuc.compiler.analysis.mapping.volumes import Step
+from npuc.compiler.analysis.mapping.levels import DirectiveLevel, Unmappable, resolve, tdiv
+from npuc.compiler.analysis.mapping.volumes import LevelCase
 from npuc.dialects.mapping import Mapping, Problem, Role
 
 INPUTS: tuple[Role, ...] = ("I", "W")
 
 
 @dataclass(frozen=True)
-class Array:
+class PeArray:
     """
     The machine: elements, the network's elements a cycle and latency, off-chip elements, MACs a cycle.
 
@@ -85,7 +85,7 @@ class Counters:
             self.l2_size[role] = self.l1_size[role] = self.l1_write[role] = self.l1_read[role] = 0
 
 
-def analyse(mapping: Mapping, array: Array) -> Counters:
+def analyse(mapping: Mapping, array: PeArray) -> Counters:
     """The counters of the top level. Raises `Unmappable`."""
     run = _Run(resolve(mapping, array.num_pes), array)
     found = run.level(0, dict(mapping.problem.sizes))
@@ -95,8 +95,8 @@ def analyse(mapping: Mapping, array: Array) -> Counters:
 
 @dataclass
 class _Run:
-    levels: tuple[Level, ...]
-    array: Array
+    levels: tuple[DirectiveLevel, ...]
+    array: PeArray
     known: dict[tuple[int, ...], Counters] = field(default_factory=dict[tuple[int, ...], Counters])
     deepest: int = -1
     innermost: Counters = field(default_factory=Counters)
@@ -115,7 +115,7 @@ class _Run:
         if number > self.deepest:
             self.deepest, self.innermost = number, total
         for case in cases(level, entered):
-            step, count = Step(level, case), occurrences(case)
+            step, count = LevelCase(level, case), occurrences(case)
             if not total.steps:
                 _add_room(total, step)
             self._case(number, step, count, total)
@@ -124,7 +124,7 @@ class _Run:
             total.bandwidth /= total.steps
         return total
 
-    def _case(self, number: int, step: Step, count: int, total: Counters) -> None:
+    def _case(self, number: int, step: LevelCase, count: int, total: Counters) -> None:
         egress, work = step.egress(), step.work()
         total.l2_write["O"] += count * egress
         total.l1_write["O"] += count * work
@@ -161,7 +161,7 @@ class _Run:
         total.peak = max(total.peak, tdiv(most, busy))
         total.bandwidth += tdiv(count * most, busy)
 
-    def _inside(self, number: int, step: Step, critical: int) -> tuple[int, float]:
+    def _inside(self, number: int, step: LevelCase, critical: int) -> tuple[int, float]:
         """Cycles of the work of a step, and how many processing elements take part."""
         level = step.level
         spatial = next(s for t, s in zip(level.tiles, step.case, strict=True) if t.spatial)
@@ -179,7 +179,7 @@ class _Run:
         return compute, active or own
 
 
-def _add_room(total: Counters, step: Step) -> None:
+def _add_room(total: Counters, step: LevelCase) -> None:
     """
     Room for two tiles of each tensor, above and in a sub-cluster.
 
@@ -197,7 +197,7 @@ def _add_room(total: Counters, step: Step) -> None:
             total.l1_size[role] += inside
 
 
-def _entered(level: Level, case: Case, last: bool) -> dict[str, int]:
+def _entered(level: DirectiveLevel, case: Case, last: bool) -> dict[str, int]:
     """The tile that a sub-cluster is given in a step."""
     found: dict[str, int] = {}
     for t, state in zip(level.tiles, case, strict=True):

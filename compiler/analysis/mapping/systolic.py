@@ -20,7 +20,7 @@ from npuc.compiler.analysis.machine.array import Array as SystolicArray
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import ClusterLevel, Clusters, Problem, TileLoop
 
 
@@ -51,7 +51,7 @@ class MappedTime:
 def mapped_time(array: SystolicArray, noc_bw: int, m: int, n: int, k: int) -> MappedTime:
     """The exact time of one product under the array's dataflow, with a network of `noc_bw` elements a cycle."""
     sizes = {"m": m, "n": n, "k": k}
-    machine = Array(num_pes=array.elements, noc_bw=noc_bw, offchip_bw=(1 << 31) - 1)
+    machine = PeArray(num_pes=array.elements, noc_bw=noc_bw, offchip_bw=(1 << 31) - 1)
     found = evaluate_exact(
         product(m, n, k), cluster_arrays(product(m, n, k), [systolic_clusters(array, sizes)]), machine
     )

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.mapping.cases import Case, State
-from npuc.compiler.analysis.mapping.levels import Level, Tiles, Unmappable
+from npuc.compiler.analysis.mapping.levels import DirectiveLevel, DirectiveTiles, Unmappable
 from npuc.dialects.mapping import Role
 from npuc.dialects.mapping.problem import OUTPUT
 
 
 @dataclass(frozen=True)
-class Step:
+class LevelCase:
     """A case of a level."""
 
-    level: Level
+    level: DirectiveLevel
     case: Case
 
     @property
@@ -28,7 +28,7 @@ class Step:
         """The innermost directive that is not at its first tile."""
         return next((i for i in range(len(self.case) - 1, -1, -1) if self.case[i].moved), None)
 
-    def _coupled(self, role: Role) -> list[tuple[int, Tiles, State]]:
+    def _coupled(self, role: Role) -> list[tuple[int, DirectiveTiles, State]]:
         dims = self.level.problem.coupled(role)
         rows = zip(self.level.tiles, self.case, strict=True)
         return [(i, t, state) for i, (t, state) in enumerate(rows) if t.dim in dims]
@@ -71,7 +71,9 @@ class Step:
                 product *= s.mapped_edge if last else s.mapped
         return product
 
-    def _extent(self, t: Tiles, state: State, only_new: bool, *, first: bool, last: bool, outside: bool) -> int:
+    def _extent(
+        self, t: DirectiveTiles, state: State, only_new: bool, *, first: bool, last: bool, outside: bool
+    ) -> int:
         """The factor of one dimension in what a sub-cluster gets."""
         s = self.level.sizes[t.dim]
         mapped = s.mapped_edge if last else s.mapped
@@ -120,7 +122,7 @@ class Step:
             product *= self._output_extent(t, state, first, last, fresh)
         return product
 
-    def _taps(self, t: Tiles, state: State, first: bool, last: bool) -> int:
+    def _taps(self, t: DirectiveTiles, state: State, first: bool, last: bool) -> int:
         """The factor of a dimension that is summed over."""
         s = self.level.sizes[t.dim]
         if not t.spatial:
@@ -134,7 +136,7 @@ class Step:
                 return s.unique_edge
         return s.mapped if first else s.unique or 1
 
-    def _output_extent(self, t: Tiles, state: State, first: bool, last: bool, fresh: bool) -> int:
+    def _output_extent(self, t: DirectiveTiles, state: State, first: bool, last: bool, fresh: bool) -> int:
         """The factor of a dimension of the output."""
         s = self.level.sizes[OUTPUT.get(t.dim, t.dim) if self.level.problem.slides else t.dim]
         if not t.spatial:

@@ -82,7 +82,7 @@ class Floor:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LevelPlan:
     """The levels of a mapping from the top, and the size of each dimension that the first is given."""
 
     given: tuple[tuple[str, int], ...]
@@ -103,7 +103,7 @@ def pace(problem: Problem, dim: str) -> int:
     return min(problem.stride[dim], problem.sizes[SLIDES[dim]])
 
 
-def plan_of(mapping: Mapping, num_pes: int) -> Plan:
+def plan_of(mapping: Mapping, num_pes: int) -> LevelPlan:
     """The levels of a mapping by directives on so many processing elements. Raises `Unmappable`."""
     problem = mapping.problem
     floors: list[Floor] = []
@@ -119,10 +119,10 @@ def plan_of(mapping: Mapping, num_pes: int) -> Plan:
     for dim, window in SLIDES.items() if problem.slides else ():
         given[dim] = (problem.outputs(dim) - 1) * pace(problem, dim) + problem.sizes[window]
     dims = [a.dim for a in floors[0].along]
-    return Plan(tuple((dim, given[dim]) for dim in dims), tuple(floors))
+    return LevelPlan(tuple((dim, given[dim]) for dim in dims), tuple(floors))
 
 
-def plan_of_clusters(clusters: Clusters, sizes: Named[str, int]) -> Plan:
+def plan_of_clusters(clusters: Clusters, sizes: Named[str, int]) -> LevelPlan:
     """The levels of a right mapping in cluster form, for a nest with dimensions of these sizes."""
     floors: list[Floor] = []
     for level in clusters.levels:
@@ -131,10 +131,10 @@ def plan_of_clusters(clusters: Clusters, sizes: Named[str, int]) -> Plan:
             along.append(Along(loop.dim, loop.spatial, loop.spatial, loop.parts, every, loop.temporal))
             every *= loop.parts
         floors.append(Floor(level.fanout, every, tuple(reversed(along))))
-    return Plan(tuple(sizes.items()), tuple(floors))
+    return LevelPlan(tuple(sizes.items()), tuple(floors))
 
 
-def leaves(plan: Plan) -> Iterator[Leaf]:
+def leaves(plan: LevelPlan) -> Iterator[Leaf]:
     """
     All that processing elements do, one step of one element at a time; those of an element in the order of steps.
 

@@ -104,7 +104,7 @@ def is_view(op: Operation) -> bool:
     return isinstance(op, TrainOp) and get_layer(op).kind is Kind.VIEW
 
 
-class Sizes:
+class TensorSizes:
     """The bytes of tensors; `float_bytes` as for `element_bytes`."""
 
     def __init__(self, float_bytes: int | None):
@@ -123,7 +123,7 @@ class Sizes:
         return whole_bytes(elements(value) * bits)
 
 
-class _Builder(Sizes):
+class _Builder(TensorSizes):
     """Numbers the buffers of a block."""
 
     def __init__(self, block: Block, float_bytes: int | None):

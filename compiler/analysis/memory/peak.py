@@ -26,7 +26,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.memory.liveness import (
     Memory,
-    Sizes,
+    TensorSizes,
     is_view,
     live_at,
     memory_of_tensors,
@@ -69,7 +69,7 @@ def peak_of_module(module: ModuleOp, float_bytes: int | None) -> Peak | None:
 
 def peak_of(func: FuncOp, float_bytes: int | None) -> Peak:
     """What is in memory at the peak of a function at the `train` level; `float_bytes` as for `element_bytes`."""
-    tensors, sizes = tensors_of(func, float_bytes), Sizes(float_bytes)
+    tensors, sizes = tensors_of(func, float_bytes), TensorSizes(float_bytes)
     memory = memory_of_tensors(tensors)
     kinds: dict[MemoryKind, int] = dict.fromkeys(MEMORY_KINDS, 0)
     arguments = {a.index: a.kind for a in arguments_of(func)}

@@ -42,7 +42,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Problem:
+class RecomputeProblem:
     """
     A training step as numbers: its slots, the bytes of its buffers, and which forward operations may run again.
 
@@ -142,7 +142,7 @@ class Problem:
         return slots
 
 
-def problem_of(tensors: Tensors, wanted: Callable[[str], bool]) -> Problem:
+def problem_of(tensors: Tensors, wanted: Callable[[str], bool]) -> RecomputeProblem:
     """
     The problem of a training step. Of the layers that are `wanted` all forward operations may run again.
 
@@ -151,7 +151,7 @@ def problem_of(tensors: Tensors, wanted: Callable[[str], bool]) -> Problem:
     """
     forward = tensors.ops[: tensors.boundary]
     slots = tensors.slots
-    problem = Problem(
+    problem = RecomputeProblem(
         slots,
         tensors.sizes,
         tensors.returned,
@@ -210,7 +210,7 @@ def _layer_numbers(ops: Iterable[Operation]) -> Iterable[int]:
         yield max(number, 0)
 
 
-def _allowed(tensors: Tensors, problem: Problem, wanted: Callable[[str], bool]) -> set[int]:
+def _allowed(tensors: Tensors, problem: RecomputeProblem, wanted: Callable[[str], bool]) -> set[int]:
     """The forward operations that may run again as far as layers, roles and memory written in place say."""
     ops, boundary = tensors.ops, tensors.boundary
     block = ops[0].parent if ops else None
@@ -243,7 +243,7 @@ def _arguments(op: Operation) -> Iterable[BlockArgument]:
             yield value
 
 
-def in_segments(problem: Problem, cuts: Sequence[int]) -> frozenset[int]:
+def in_segments(problem: RecomputeProblem, cuts: Sequence[int]) -> frozenset[int]:
     """
     The plan that keeps what crosses one of the cuts of the forward pass, and what comes after the last of them.
 
@@ -271,18 +271,18 @@ def _next_cut(boundary: int, cuts: Sequence[int]) -> list[int]:
     return behind
 
 
-def every(problem: Problem, k: int) -> frozenset[int]:
+def every(problem: RecomputeProblem, k: int) -> frozenset[int]:
     """The plan that keeps what crosses the end of each k-th layer."""
     starts = layer_starts(problem)
     return in_segments(problem, starts[k::k])
 
 
-def layer_starts(problem: Problem) -> list[int]:
+def layer_starts(problem: RecomputeProblem) -> list[int]:
     """The first operation of each layer, in order."""
     layers = problem.layers
     return [op for op in range(problem.boundary) if op == 0 or layers[op] != layers[op - 1]]
 
 
-def common_k(problem: Problem) -> int:
+def common_k(problem: RecomputeProblem) -> int:
     """The number of layers of a segment of which there are as many as layers in one: the root, rounded."""
     return max(1, round(len(layer_starts(problem)) ** 0.5))

@@ -1,15 +1,15 @@
 """
 The plan of recomputation with the least work under a budget of memory, by an integer program; for small steps.
 
-Exact among the plans of `recompute.Problem`. The program is that of `recompute_program`, the solver that of `linear`. A
+Exact among the plans of a `RecomputeProblem`. The program is that of `recompute_program`, the solver that of `linear`. A
 solver's tolerance is many bytes of a large value, so that its plan is weighed again, and the budget lowered if needed.
 """
 
 import numpy as np
 
-from npuc.compiler.analysis.memory.recompute import Plan, Problem
-from npuc.compiler.analysis.memory.recompute_program import Program, Terms
-from npuc.compiler.analysis.solvers.linear import Program as Linear
+from npuc.compiler.analysis.memory.recompute import Plan, RecomputeProblem
+from npuc.compiler.analysis.memory.recompute_program import RecomputeProgram, Terms
+from npuc.compiler.analysis.solvers.linear import LinearProgram as Linear
 from npuc.compiler.analysis.solvers.linear import Solution, solve
 
 NODES = 20_000
@@ -17,7 +17,7 @@ NODES = 20_000
 PURPOSE = "recompute{policy=optimal}, for a network of this size,"
 
 
-def least_work(problem: Problem, budget: int) -> Plan | None:
+def least_work(problem: RecomputeProblem, budget: int) -> Plan | None:
     """
     The plan of least work whose peak is within a budget, in bytes; None if there is none.
 
@@ -34,7 +34,7 @@ def least_work(problem: Problem, budget: int) -> Plan | None:
         limit -= over  # the solver's tolerance: a millionth of a large value is many bytes
 
 
-def least_peak(problem: Problem) -> Plan:
+def least_peak(problem: RecomputeProblem) -> Plan:
     """The plan of least peak. Raises as `least_work`."""
     found = _solved(problem, None)
     assert found is not None
@@ -45,16 +45,16 @@ class Unsolved(Exception):
     """The search for the optimum ended before it was proved."""
 
 
-def bound_of_work(problem: Problem, budget: int) -> int | None:
+def bound_of_work(problem: RecomputeProblem, budget: int) -> int | None:
     """Work below which no plan is within a budget, by the linear program; None if that has no solution."""
-    program = Program(problem)
+    program = RecomputeProgram(problem)
     found = _run(program, budget, whole=False)
     return None if found is None else int(found.bound * _scale(program))
 
 
-def _solved(problem: Problem, budget: int | None) -> Plan | None:
+def _solved(problem: RecomputeProblem, budget: int | None) -> Plan | None:
     """The plan of least work within a budget, or of least peak without one; None if no plan is."""
-    program = Program(problem)
+    program = RecomputeProgram(problem)
     found = _run(program, budget, whole=True)
     if found is None:
         return None
@@ -63,12 +63,12 @@ def _solved(problem: Problem, budget: int | None) -> Plan | None:
     return problem.bound | {op for op in program.stages if found.values[program.again(op)] > 0.5}
 
 
-def _scale(program: Program) -> int:
+def _scale(program: RecomputeProgram) -> int:
     """The work that counts as 1 for the solver."""
     return max(1, max((program.problem.works[op] for op in program.stages), default=1))
 
 
-def _run(program: Program, budget: int | None, *, whole: bool) -> Solution | None:
+def _run(program: RecomputeProgram, budget: int | None, *, whole: bool) -> Solution | None:
     """What the solver found for least work within a budget, or for the least peak; None if nothing is within it."""
     problem = program.problem
     unit = max(1, max(problem.sizes, default=1))

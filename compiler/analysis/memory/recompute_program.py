@@ -1,7 +1,7 @@
 """
 The integer program whose solutions are the plans of recomputation of a step, with the memory at each of its points.
 
-After Jain et al. (2020), Checkmate (arXiv 1910.02653), restricted to the plans of `recompute.Problem`: each forward
+After Jain et al. (2020), Checkmate (arXiv 1910.02653), restricted to the plans of a `RecomputeProblem`: each forward
 operation is kept or computed once more, in front of the first stage of the backward pass that needs it, in the order of
 the program.
 
@@ -28,18 +28,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
-from npuc.compiler.analysis.memory.recompute import Problem
+from npuc.compiler.analysis.memory.recompute import RecomputeProblem
 
 Terms = dict[int, float]
 """A linear expression: a factor for each variable, the constant under -1."""
 
 
-def size_of(problem: Problem) -> int:
+def size_of(problem: RecomputeProblem) -> int:
     """The number of points of the integer program at which something runs again: what its time depends on."""
     return sum(len(stages) for stages in possible_stages(problem).values())
 
 
-def possible_stages(problem: Problem) -> dict[int, tuple[int, ...]]:
+def possible_stages(problem: RecomputeProblem) -> dict[int, tuple[int, ...]]:
     """The stages in which each candidate may be computed again, ascending; those that nobody needs have none."""
     stage_of = {op: s for s, (start, end) in enumerate(problem.spans) for op in range(start, end)}
     found: dict[int, tuple[int, ...]] = {}
@@ -59,10 +59,10 @@ def possible_stages(problem: Problem) -> dict[int, tuple[int, ...]]:
 
 
 @dataclass
-class Program:
+class RecomputeProgram:
     """The integer program of one problem: `rows` of `lower` or more, over `count` variables from 0 to 1."""
 
-    problem: Problem
+    problem: RecomputeProblem
     lower: list[float] = field(default_factory=list[float])
     """The least value of each row, and beside it the terms."""
     rows: list[Terms] = field(default_factory=list[Terms])

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from npuc.compiler.analysis.memory.recompute import Plan, Problem, in_segments, layer_starts
+from npuc.compiler.analysis.memory.recompute import Plan, RecomputeProblem, in_segments, layer_starts
 
 EFFORT = 3_000_000
 """The operations that all tries together walk over, at most."""
@@ -45,7 +45,7 @@ class _Try:
 class _Search:
     """One search: what was tried, and how much may be tried still."""
 
-    problem: Problem
+    problem: RecomputeProblem
     budget: int
     left: int = 0
     known: dict[frozenset[int], _Try] = field(default_factory=dict[frozenset[int], _Try])
@@ -81,7 +81,7 @@ class _Search:
 
 
 @dataclass(frozen=True)
-class Found:
+class RecomputeResult:
     """
     A plan within a budget, if one was found; else `least_bytes` is a budget for which one is found.
     """
@@ -90,17 +90,17 @@ class Found:
     least_bytes: int
 
 
-def cheapest(problem: Problem, budget: int) -> Found:
+def cheapest(problem: RecomputeProblem, budget: int) -> RecomputeResult:
     """The plan of least work within a budget that the search finds."""
     found, least, sure = _best_found(problem, budget)
     if found is not None or least >= sure:
-        return Found(found, sure)
+        return RecomputeResult(found, sure)
     # The least peak was met by chance, on the way to another budget: is it found again?
     again, _, _ = _best_found(problem, least)
-    return Found(None, sure if again is None else least)
+    return RecomputeResult(None, sure if again is None else least)
 
 
-def _best_found(problem: Problem, budget: int) -> tuple[frozenset[int] | None, int, int]:
+def _best_found(problem: RecomputeProblem, budget: int) -> tuple[frozenset[int] | None, int, int]:
     """A plan within a budget, the least peak of all that were tried, and of those that are tried for any budget."""
     search = _Search(problem, budget)
     found = [problem.bound]
@@ -125,7 +125,7 @@ def _beginnings(search: _Search) -> Iterator[frozenset[int]]:
         yield min(plans, key=search.rank)
 
 
-def _divisions(problem: Problem, most: int) -> Iterator[Sequence[int]]:
+def _divisions(problem: RecomputeProblem, most: int) -> Iterator[Sequence[int]]:
     """Up to `most` divisions of the forward pass, by numbers of layers and by bytes; the first is into one segment."""
     yield ()
     starts = layer_starts(problem)
@@ -234,7 +234,7 @@ def _with_sources(search: _Search, op: int, barred: frozenset[int]) -> frozenset
     return frozenset(found)
 
 
-def _needed(problem: Problem, plan: Plan) -> frozenset[int]:
+def _needed(problem: RecomputeProblem, plan: Plan) -> frozenset[int]:
     """The operations of a plan that run again at all, and those that are bound to others."""
     return frozenset(~op for op in problem.sequence(plan) if op < 0) | problem.bound
 

@@ -146,7 +146,7 @@ def inside(mask: int, base: int, size: int) -> int:
 
 
 @dataclass(frozen=True)
-class Cut:
+class CutDimension:
     """A dimension cut by nested loops; only intervals of at most `limit` count (None: all)."""
 
     size: int
@@ -155,7 +155,7 @@ class Cut:
 
 
 @lru_cache(maxsize=65536)
-def axis_sum(axis: Axis, size: int, cuts: tuple[Cut, ...]) -> int:
+def axis_sum(axis: Axis, size: int, cuts: tuple[CutDimension, ...]) -> int:
     """
     The sum over all tiles of an axis, one interval of each of its dimensions, of the distinct positions inside [0,
     size).
@@ -182,7 +182,7 @@ def axis_sum(axis: Axis, size: int, cuts: tuple[Cut, ...]) -> int:
     return total
 
 
-def _by_length(cut: Cut) -> list[tuple[int, Ints]]:
+def _by_length(cut: CutDimension) -> list[tuple[int, Ints]]:
     lows: dict[int, list[int]] = {}
     for low, length in intervals(cut.size, cut.steps):
         if cut.limit is None or length <= cut.limit:

@@ -29,7 +29,7 @@ Key = tuple[tuple[str, Range], ...]
 
 
 @dataclass(frozen=True)
-class Part:
+class CorePart:
     """What one core runs: the nest cut to its `ranges` of the dimensions over cores (outermost first), and how."""
 
     nest: Nest
@@ -50,12 +50,12 @@ class Part:
 
 
 @lru_cache(maxsize=4096)
-def parts(nest: Nest, schedule: Schedule) -> tuple[Part, ...]:
+def parts(nest: Nest, schedule: Schedule) -> tuple[CorePart, ...]:
     """The parts of a nest, one a core, in program order; the whole nest where no loop is over cores."""
     if not schedule.spread:
-        return (Part(nest, schedule, ()),)
+        return (CorePart(nest, schedule, ()),)
     inner = replace(schedule, loops=schedule.loops[schedule.spread :])
-    return tuple(Part(part_nest(nest, dict(at)), inner, at) for at in _ranges(nest, schedule))
+    return tuple(CorePart(part_nest(nest, dict(at)), inner, at) for at in _ranges(nest, schedule))
 
 
 def _ranges(nest: Nest, schedule: Schedule, number: int = 0) -> Iterator[tuple[tuple[str, Range], ...]]:
@@ -146,7 +146,7 @@ def spread_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, redu
     return Spread(tuple(moved), channel)
 
 
-def _moved(nest: Nest, part: Part, stream: Stream, inner: Stream, reduction: bool) -> TensorTraffic:
+def _moved(nest: Nest, part: CorePart, stream: Stream, inner: Stream, reduction: bool) -> TensorTraffic:
     """What one core moves of a tensor, apart from elements that no statement touches."""
     if stream.kind == "start" and part.again(stream.out.dims):
         return TensorTraffic(0, 0)
@@ -164,7 +164,7 @@ def _passed_on(row: TensorTraffic, elements: int) -> TensorTraffic:
     return replace(row, write=row.write - elements, spilled=row.spilled - elements)
 
 
-def _new(nest: Nest, part: Part, tensor: Tensor, *, last: bool = False) -> int:
+def _new(nest: Nest, part: CorePart, tensor: Tensor, *, last: bool = False) -> int:
     """
     The elements of a tensor in a part that no part with other elements reached before; with `last`, reaches after it.
 

@@ -18,7 +18,7 @@ from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 
 @dataclass(frozen=True)
-class Part:
+class NestPart:
     """
     One of the nests: `values` says what each of its inputs, then each of its starts, is; equal ones are the same.
 
@@ -66,7 +66,7 @@ def same_dimensions(first: Nest, second: Nest, shared: tuple[str, str]) -> dict[
     return names if all(first.sizes[new] == second.sizes[old] for old, new in names.items()) else None
 
 
-def union(parts: Sequence[Part]) -> Union:
+def union(parts: Sequence[NestPart]) -> Union:
     """The nest of all statements of the parts, in their order; its dimensions are those of the first part."""
     ins: list[Tensor] = []
     outs: list[Tensor] = []

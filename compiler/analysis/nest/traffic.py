@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from npuc.compiler.analysis.nest.blocks import Cut, Stream, axis_sum, interval_count, streams, touched
+from npuc.compiler.analysis.nest.blocks import CutDimension, Stream, axis_sum, interval_count, streams, touched
 from npuc.compiler.analysis.nest.elements import Bits, whole_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -103,7 +103,9 @@ def _visits(nest: Nest, schedule: Schedule, stream: Stream, outside: tuple[int, 
 
     total = 1
     for axis, size in zip(stream.tensor.axes, stream.tensor.shape, strict=True):
-        cuts = tuple(Cut(nest.sizes[d], steps(d, outside), min(steps(d, inside), default=None)) for d, _ in axis.terms)
+        cuts = tuple(
+            CutDimension(nest.sizes[d], steps(d, outside), min(steps(d, inside), default=None)) for d, _ in axis.terms
+        )
         total *= axis_sum(axis, size, cuts)
     others = {schedule.loops[p].dim for p in outside} - stream.tensor.dims
     stepping = None if seam is None else schedule.loops[seam]

@@ -21,7 +21,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import holds_one_tile
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
-from npuc.compiler.analysis.programs.interleave_search import Problem, best_together
+from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_together
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.analysis.programs.published_order import published_order
 from npuc.compiler.analysis.programs.reported_costs import Price, nest_price, pool_price, together_price, total
@@ -38,7 +38,7 @@ GRADIENTS = {"dX", "dW"}
 
 
 @dataclass(frozen=True)
-class Program:
+class PricedProgram:
     """How contractions run, the schedule of each (of the one nest if fused), and what that costs."""
 
     kind: Kind
@@ -56,8 +56,8 @@ class Fused:
 
 @lru_cache(maxsize=1024)
 def best_program(
-    problem: Problem, own: tuple[Schedule, ...], fused: Fused | None, objective: Objective = "time"
-) -> Program:
+    problem: InterleaveProblem, own: tuple[Schedule, ...], fused: Fused | None, objective: Objective = "time"
+) -> PricedProgram:
     """
     The cheapest program; `own` are the schedules of the nests by themselves, `fused` is None if they cannot be one.
 
@@ -72,7 +72,7 @@ def best_program(
     return cheapest(found, objective)
 
 
-def cheapest(programs: Sequence[Program], objective: Objective) -> Program:
+def cheapest(programs: Sequence[PricedProgram], objective: Objective) -> PricedProgram:
     """
     The program that costs least; of equal ones that with less traffic, then the first.
 
@@ -81,16 +81,16 @@ def cheapest(programs: Sequence[Program], objective: Objective) -> Program:
     return min(programs, key=lambda program: (program.price.score(objective), program.price.moved))
 
 
-def _sequential(problem: Problem, own: tuple[Schedule, ...]) -> Program:
+def _sequential(problem: InterleaveProblem, own: tuple[Schedule, ...]) -> PricedProgram:
     machine = problem.machine
     if machine.policy == "lru":
         together = Together(problem.nests, own, problem.values)
-        return Program("sequential", own, pool_price(together, machine, problem.widths, "sequential"))
+        return PricedProgram("sequential", own, pool_price(together, machine, problem.widths, "sequential"))
     prices = [
         nest_price(nest, schedule, machine, widths, _may_find(nest, schedule, machine))
         for nest, schedule, widths in zip(problem.nests, own, problem.widths, strict=True)
     ]
-    return Program("sequential", own, total(prices))
+    return PricedProgram("sequential", own, total(prices))
 
 
 def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
@@ -104,7 +104,7 @@ def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
     return in_place and holds_one_tile(nest, schedule, array)
 
 
-def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[Program]:
+def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[PricedProgram]:
     """The nest in the best order, and in that of the rule."""
     nest, widths = fused.nest, fused.widths
     rule = published_order(nest) if {out.name for out in nest.outs} == GRADIENTS else None
@@ -117,7 +117,7 @@ def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[Pro
         yield fused_program(fused, schedule, machine)
 
 
-def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> Program:
+def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> PricedProgram:
     """One nest with a schedule."""
     nest, widths = fused.nest, fused.widths
     if machine.policy == "lru":
@@ -125,10 +125,10 @@ def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> Program
         price = pool_price(together, machine, (widths,), "sequential")
     else:
         price = nest_price(nest, schedule, machine, widths)
-    return Program("fused", (schedule,), price)
+    return PricedProgram("fused", (schedule,), price)
 
 
-def _zipped(problem: Problem, objective: Objective, below: float) -> Iterator[Program]:
+def _zipped(problem: InterleaveProblem, objective: Objective, below: float) -> Iterator[PricedProgram]:
     """The nests in turn, where they may cost no more than `below`."""
     try:
         schedules = best_together(problem, objective, below)
@@ -138,17 +138,17 @@ def _zipped(problem: Problem, objective: Objective, below: float) -> Iterator[Pr
         yield zip_program(problem, schedules)
 
 
-def zip_program(problem: Problem, schedules: tuple[Schedule, ...]) -> Program:
+def zip_program(problem: InterleaveProblem, schedules: tuple[Schedule, ...]) -> PricedProgram:
     """Nests in turn with schedules."""
     together = Together(problem.nests, schedules, problem.values)
     if problem.machine.policy == "lru":
         price = pool_price(together, problem.machine, problem.widths, "zipped")
     else:
         price = together_price(together, problem.machine, problem.widths)
-    return Program("zip", schedules, price)
+    return PricedProgram("zip", schedules, price)
 
 
-def _zip_floor(problem: Problem, objective: Objective) -> float:
+def _zip_floor(problem: InterleaveProblem, objective: Objective) -> float:
     """What nests in turn cost at least: 0 where no bound is known."""
     machine = problem.machine
     if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.carries:
@@ -159,7 +159,7 @@ def _zip_floor(problem: Problem, objective: Objective) -> float:
     return max(least_cycles(problem.nests, machine.array), ceil(moved / machine.channel_bits))
 
 
-def _zip_bits(problem: Problem) -> int:
+def _zip_bits(problem: InterleaveProblem) -> int:
     """The bits that nests in turn move at least: those of each alone, less the inputs that fit SPM as a whole."""
     spm, pairs = problem.machine.spm_bytes, list(zip(problem.nests, problem.widths, strict=True))
     apart = sum(lower_bound_bits(nest, spm, own) for nest, own in pairs)

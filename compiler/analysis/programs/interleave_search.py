@@ -32,7 +32,7 @@ from npuc.dialects.npu.shared import Block, Together, Values, joint_footprint, r
 
 
 @dataclass(frozen=True)
-class Problem:
+class InterleaveProblem:
     """
     Nests without schedules, whose inputs of one number in `values` are the same value, on a machine.
 
@@ -57,7 +57,9 @@ class Problem:
 
 
 @lru_cache(maxsize=1024)
-def best_together(problem: Problem, objective: Objective = "time", below: float = inf) -> tuple[Schedule, ...] | None:
+def best_together(
+    problem: InterleaveProblem, objective: Objective = "time", below: float = inf
+) -> tuple[Schedule, ...] | None:
     """
     The schedules of all nests, without a budget of their own; None where all cost more than `below`, at least.
 
@@ -84,7 +86,7 @@ def best_together(problem: Problem, objective: Objective = "time", below: float 
     return min((one for one in found if one[0] <= least), key=lambda one: (one[1], one[0], one[2]))[3].schedules
 
 
-def _floor(together: Together, problem: Problem, objective: Objective) -> float:
+def _floor(together: Together, problem: InterleaveProblem, objective: Objective) -> float:
     """What nests with schedules cost at least, without their time tile by tile; 0 where that is not known."""
     if objective != "time" or problem.machine.policy == "lru":
         return 0.0
@@ -92,7 +94,7 @@ def _floor(together: Together, problem: Problem, objective: Objective) -> float:
     return max(float(cycles), float(sent_bits(together, problem.widths) / problem.machine.channel_bits))
 
 
-def price(together: Together, problem: Problem, objective: Objective) -> tuple[float, float]:
+def price(together: Together, problem: InterleaveProblem, objective: Objective) -> tuple[float, float]:
     """What is minimised, exactly, and the bits that move."""
     machine, widths = problem.machine, problem.widths
     timing = interleaved_pipeline(together, machine, widths)
@@ -117,11 +119,11 @@ def sent_bits(together: Together, widths: Widths) -> int:
     return sum(moved_bits(nest, of, own) for nest, own, of in moves)
 
 
-def _pairs(problem: Problem) -> Iterator[tuple[Nest, Schedule | None]]:
+def _pairs(problem: InterleaveProblem) -> Iterator[tuple[Nest, Schedule | None]]:
     return zip(problem.nests, problem.fixed, strict=True)
 
 
-def _choices(problem: Problem) -> list[tuple[tuple[Block, ...], ...]]:
+def _choices(problem: InterleaveProblem) -> list[tuple[tuple[Block, ...], ...]]:
     """What may be held together: nothing, each input that several nests without a schedule read, all of them."""
     same: dict[tuple[object, ...], list[Block]] = {}
     for number, (nest, fixed) in enumerate(_pairs(problem)):
@@ -132,7 +134,7 @@ def _choices(problem: Problem) -> list[tuple[tuple[Block, ...], ...]]:
     return [(), *((one,) for one in inputs), *([tuple(inputs)] if len(inputs) > 1 else [])]
 
 
-def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: Objective) -> Together | None:
+def _with_held(problem: InterleaveProblem, held: Sequence[tuple[Block, ...]], objective: Objective) -> Together | None:
     """The nests with schedules that keep these inputs whole; None where that does not fit."""
     names: list[set[str]] = [set() for _ in problem.nests]
     for number, name in (block for blocks in held for block in blocks):
@@ -160,13 +162,13 @@ def _with_held(problem: Problem, held: Sequence[tuple[Block, ...]], objective: O
     return Together(problem.nests, tuple(schedules), problem.values)
 
 
-def _room(problem: Problem, number: int, name: str) -> int:
+def _room(problem: InterleaveProblem, number: int, name: str) -> int:
     """The bytes of a whole input."""
     nest = problem.nests[number]
     return whole_bytes(problem.widths[number].rooms(nest)[name] * footprint(nest, Schedule())[name])
 
 
-def _fixed_or_least(problem: Problem) -> list[int]:
+def _fixed_or_least(problem: InterleaveProblem) -> list[int]:
     """The bytes that each nest takes: by its schedule, or by the smallest tiles."""
     found: list[int] = []
     for (nest, fixed), widths in zip(_pairs(problem), problem.widths, strict=True):

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.nest.bounds import Certificate, capacity, compulsory
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, whole_bytes
-from npuc.compiler.analysis.nest.fusion import Part, same_dimensions, union
+from npuc.compiler.analysis.nest.fusion import NestPart, same_dimensions, union
 from npuc.compiler.analysis.timing.interleave import Widths
 from npuc.dialects.npu.contract import operand_tensors
 from npuc.dialects.npu.nest import Nest
@@ -61,7 +61,7 @@ def _merged(nests: tuple[Nest, ...], keys: Sequence[dict[str, Hashable]], widths
     None where there is none, or where a value would be two of its tensors: its words would count twice. A value that
     is free to one of the nests, as it stays in SPM, is free to all.
     """
-    parts: list[Part] = []
+    parts: list[NestPart] = []
     operands: list[list[Hashable]] = []
     for nest, names in zip(nests, keys, strict=True):
         common = [(first, name) for name, key in names.items() for first, other in keys[0].items() if other == key]
@@ -71,7 +71,7 @@ def _merged(nests: tuple[Nest, ...], keys: Sequence[dict[str, Hashable]], widths
             return None
         tensors = operand_tensors(nest)
         operands.append([names[t.name] for t in tensors])
-        parts.append(Part(nest, tuple((names[t.name], t.shape) for t in tensors), dims))
+        parts.append(NestPart(nest, tuple((names[t.name], t.shape) for t in tensors), dims))
     joined = union(parts)
     sources = [operands[part][number] for part, number in joined.sources]
     if len(set(sources)) < len(sources):

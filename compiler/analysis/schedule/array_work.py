@@ -9,15 +9,15 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.stationary import members, placement
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.edge_work import EdgeWork
-from npuc.compiler.analysis.schedule.space import Group, Reals, along, total
+from npuc.compiler.analysis.schedule.space import DimGroup, Reals, along, total
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 
 
-class Work:
+class ArrayWork:
     """The work for one nest. Without `energy` nobody asks for the bits."""
 
-    def __init__(self, nest: Nest, array: Array, groups: tuple[Group, ...], widths: Bits, *, energy: bool):
+    def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits, *, energy: bool):
         self.nest, self.array, self.groups = nest, array, groups
         self.width = widths.held(nest)
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
@@ -112,7 +112,7 @@ class Work:
 
 
 @lru_cache(maxsize=4096)
-def _sums(groups: tuple[Group, ...], kind: str, array: Array) -> Reals:
+def _sums(groups: tuple[DimGroup, ...], kind: str, array: Array) -> Reals:
     """The sums of a factor over all tiles of some groups."""
     factors: dict[str, Callable[[int], int]] = {
         "rows": lambda size: -(-size // array.rows),

@@ -34,7 +34,7 @@ MOST = float_info.max
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSchedule:
     """A schedule with what is minimised, exactly, and its bits."""
 
     schedule: Schedule
@@ -51,7 +51,7 @@ def best_candidate(
     *,
     fine: bool,
     limit: float = MOST,
-) -> Found | None:
+) -> FoundSchedule | None:
     """The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`."""
     prices = Prices(nest, machine, objective, widths, fine=fine)
     budget = machine.spm_bytes
@@ -75,7 +75,7 @@ def _exact(prices: Prices, ways: Ways, found: Candidates, number: int) -> float:
     return price_of(prices.nest, schedule, prices.machine, prices.objective, prices.widths)[0]
 
 
-def _best(prices: Prices, ways: Ways, found: Candidates) -> Found:
+def _best(prices: Prices, ways: Ways, found: Candidates) -> FoundSchedule:
     """The best candidate: by score, then time, traffic, room, and their order."""
     score, time, bound, moved, room, at = found.score, found.time, found.bound, found.moved, found.room, found.at
 
@@ -88,7 +88,7 @@ def _best(prices: Prices, ways: Ways, found: Candidates) -> Found:
     ranked = few[np.lexsort((room[few], moved[few], time[few], score[few]))][:TIMED]
     first = int(ranked[0])
     if prices.objective not in ("time", "edp"):
-        return Found(schedule(first), float(score[first]), float(moved[first]))
+        return FoundSchedule(schedule(first), float(score[first]), float(moved[first]))
     # By turns the best by the estimate, by the bound, and by traffic of those that cost as little: either of the first
     # two may be misled, and a cycle is not worth much traffic. Of those that all prices take for equal, one.
     cheap = ranked[score[ranked] <= score[first] * ALIKE]
@@ -113,4 +113,4 @@ def _best(prices: Prices, ways: Ways, found: Candidates) -> Found:
         timed.append((exact, float(moved[number]), int(room[number]), number))
     least = min(timed)[0]
     exact, traffic, _, number = min((t for t in timed if t[0] <= least * ALIKE), key=lambda t: (t[1], t[2], t[0]))
-    return Found(schedule(number), exact, traffic)
+    return FoundSchedule(schedule(number), exact, traffic)

@@ -14,7 +14,7 @@ import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
-from npuc.compiler.analysis.schedule.array_work import Work
+from npuc.compiler.analysis.schedule.array_work import ArrayWork
 from npuc.compiler.analysis.schedule.loop_orders import Ways
 from npuc.compiler.analysis.schedule.residency_options import Role, holder
 from npuc.compiler.analysis.schedule.space import Grid, Reals, groups_of
@@ -27,7 +27,7 @@ AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class GridSteps:
     """
     Steps of all groups, positions in the flat grid (`at`), where what takes the least room fits.
 
@@ -92,7 +92,7 @@ class Prices:
             holder(replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t), held[t.name], rooms[t.name])
             for (t, among), w in zip(moved_by, widths.stored, strict=True)
         ]
-        self.work = Work(nest, machine.array, self.groups, widths, energy=objective in ("energy", "edp"))
+        self.work = ArrayWork(nest, machine.array, self.groups, widths, energy=objective in ("energy", "edp"))
         self.maps: dict[tuple[int, ...], Grid] = {}
 
     def places(self, at: Grid) -> Places:
@@ -121,7 +121,7 @@ class Prices:
                 keep.append((name, depth))
         return Schedule(tuple(loops), tuple(keep), self.machine.spm_bytes)
 
-    def steps(self, ways: Ways, budget: int) -> Steps:
+    def steps(self, ways: Ways, budget: int) -> GridSteps:
         """The steps at which tensors that are held in the smallest room fit in `budget` bytes."""
         ends = (*ways.starts[1:], len(ways.options))
         room: Reals = np.zeros(self.shape)
@@ -136,9 +136,11 @@ class Prices:
         cycles, accesses, _ = self._work(ways, place)
         sent, unhidden = (np.minimum.reduceat(values, ways.starts, axis=0).sum(axis=0) for values in (moved, last))
         least = self._bound(cycles.min(axis=0), sent, unhidden, accesses.min(axis=0))
-        return Steps(at, moved, last, least)
+        return GridSteps(at, moved, last, least)
 
-    def candidates(self, ways: Ways, steps: Steps, limit: float, budget: int, *, most: int | None = None) -> Candidates:
+    def candidates(
+        self, ways: Ways, steps: GridSteps, limit: float, budget: int, *, most: int | None = None
+    ) -> Candidates:
         """
         The candidates that fit in `budget` bytes, with a bound of at most `limit`.
 

@@ -25,8 +25,8 @@ import numpy as np
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.edge import is_forward
-from npuc.compiler.analysis.machine.stationary import Placement, members, placement
-from npuc.compiler.analysis.schedule.space import Grid, Group, Reals, along, total
+from npuc.compiler.analysis.machine.stationary import GroupPlacement, members, placement
+from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, total
 from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest
 
@@ -40,7 +40,7 @@ for tiles of several).
 class EdgeWork:
     """The waits of one nest on an array whose groups of folds overlap."""
 
-    def __init__(self, nest: Nest, array: Array, groups: tuple[Group, ...]):
+    def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...]):
         self.nest, self.array, self.groups = nest, array, groups
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
         self.none: Reals = np.zeros((1,) * len(groups))
@@ -76,7 +76,7 @@ class EdgeWork:
         ends = self._ends(members(first, its_place.rows), members(last, place.streamed))
         return np.maximum(found - ends, 0.0)
 
-    def _alone(self, view: GemmView, place: Placement, inside: frozenset[int]) -> Reals:
+    def _alone(self, view: GemmView, place: GroupPlacement, inside: frozenset[int]) -> Reals:
         """The waits of one statement where these groups of dimensions are inside the one that it streams."""
         dims = members(view, place.streamed)
         rows, streamed = self._numbers(members(view, place.rows)), self._numbers(dims)
@@ -96,7 +96,7 @@ class EdgeWork:
         hidden = np.where(alike < tiles, alike * self.array.most_shift, 0.0)
         return np.maximum(found - np.where(joins, less + hidden, 0.0) - ends, 0.0)
 
-    def _folds(self, view: GemmView, place: Placement) -> Reals:
+    def _folds(self, view: GemmView, place: GroupPlacement) -> Reals:
         """How often the row folds of a tile are run: for every element of the batch and column fold."""
         columns = self._numbers(members(view, place.cols))
         batch = self._numbers(view.batch)
@@ -144,7 +144,7 @@ class EdgeWork:
         """The groups of these dimensions."""
         return tuple(n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims))
 
-    def _of(self, numbers: Sequence[int]) -> tuple[Group, ...]:
+    def _of(self, numbers: Sequence[int]) -> tuple[DimGroup, ...]:
         return tuple(self.groups[n] for n in numbers)
 
     def _shaped(self, numbers: Sequence[int], values: Grid | Reals) -> Reals:
@@ -154,7 +154,7 @@ class EdgeWork:
 
 
 @lru_cache(maxsize=4096)
-def _tiles(group: Group) -> tuple[Grid, Grid]:
+def _tiles(group: DimGroup) -> tuple[Grid, Grid]:
     """The sizes of the tiles at each position of a group, and how many have each; padded with none of size 1."""
     most = max(map(len, group.tiles))
     sizes, counts = np.ones((len(group.chain), most), np.int64), np.zeros((len(group.chain), most), np.int64)
@@ -164,7 +164,7 @@ def _tiles(group: Group) -> tuple[Grid, Grid]:
 
 
 @lru_cache(maxsize=4096)
-def _end(group: Group, last: bool) -> Grid:
+def _end(group: DimGroup, last: bool) -> Grid:
     """The size of the first or last tile at each position of a group."""
     found: list[int] = []
     for position in range(len(group.chain)):
@@ -176,7 +176,11 @@ def _end(group: Group, last: bool) -> Grid:
 
 @lru_cache(maxsize=4096)
 def _pair(
-    both: tuple[Group, ...], rows: tuple[Group, ...], streamed: tuple[Group, ...], term: Term, array: Array
+    both: tuple[DimGroup, ...],
+    rows: tuple[DimGroup, ...],
+    streamed: tuple[DimGroup, ...],
+    term: Term,
+    array: Array,
 ) -> Reals:
     """The sum of a term over the tiles at every position of some groups, an axis each."""
     tall = long = weight = np.ones((1,) * (2 * len(both)), dtype=np.int64)
@@ -205,6 +209,6 @@ def _term(tall: Grid, long: Grid, term: Term, array: Array) -> Grid:
     return (high - 1) * full + rest
 
 
-def _alone_on_rows(rows: tuple[Group, ...], streamed: int, array: Array) -> Grid:
+def _alone_on_rows(rows: tuple[DimGroup, ...], streamed: int, array: Array) -> Grid:
     """The waits of groups that stream so many cycles, one for each tile that fits the rows."""
     return total(rows, lambda size: max(0, array.shift(size) - streamed) if size <= array.rows else 0)

@@ -27,7 +27,7 @@ import numpy as np
 
 from npuc.compiler.analysis.nest.blocks import is_plain
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, taken_bytes
-from npuc.compiler.analysis.schedule.space import SMALL, Grid, Group
+from npuc.compiler.analysis.schedule.space import SMALL, DimGroup, Grid
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 RATIO = 1.25
@@ -77,7 +77,7 @@ def least_traffic(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, 
     return _coarsened(nest, _Chain(groups, order, cuts), finest, spm_bytes, widths)
 
 
-def _problem(nest: Nest, widths: Bits) -> tuple[tuple[Group, ...], tuple[_Tensor, ...]] | None:
+def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[_Tensor, ...]] | None:
     """The groups that are not batch, and the tensors; None where this search does not apply."""
     tensors = (*nest.ins, *nest.outs)
     if len(nest.tensors) > len(tensors) or len(tensors) > 5:
@@ -111,7 +111,7 @@ def _problem(nest: Nest, widths: Bits) -> tuple[tuple[Group, ...], tuple[_Tensor
 
 
 @lru_cache(maxsize=4096)
-def _group(dims: tuple[str, ...], sizes: tuple[int, ...]) -> Group:
+def _group(dims: tuple[str, ...], sizes: tuple[int, ...]) -> DimGroup:
     """A group with a chain down to single elements: at each step the least that makes so many tiles."""
     chain: list[tuple[Loop, ...]] = [()]
     outer: list[Loop] = []
@@ -119,7 +119,7 @@ def _group(dims: tuple[str, ...], sizes: tuple[int, ...]) -> Group:
         if size > 1:
             chain += [(*outer, Loop(dim, step)) for step in _steps(size)]
             outer.append(Loop(dim, 1))
-    return Group(dims, sizes, tuple(chain))
+    return DimGroup(dims, sizes, tuple(chain))
 
 
 def _steps(size: int) -> list[int]:
@@ -136,21 +136,21 @@ def _steps(size: int) -> list[int]:
     return steps if steps[-1] == 1 else [*steps, 1]
 
 
-def _finest(group: Group, edge: int) -> int:
+def _finest(group: DimGroup, edge: int) -> int:
     """The position of the least tile of a group that is not below `edge`."""
     sizes = _sizes(group)
     return int(np.flatnonzero(sizes >= min(edge, int(sizes[0])))[-1])
 
 
 @lru_cache(maxsize=4096)
-def _sizes(group: Group) -> Grid:
+def _sizes(group: DimGroup) -> Grid:
     """The size of the tile at each position of a group's chain."""
     sizes = dict(zip(group.dims, group.sizes, strict=True))
     return np.array([prod((sizes | group.steps(p)).values()) for p in range(len(group.chain))], dtype=np.int64)
 
 
 @lru_cache(maxsize=4096)
-def _nested(group: Group) -> Grid:
+def _nested(group: DimGroup) -> Grid:
     """The tiles of position j inside those of position i."""
     count = np.ones((len(group.chain), len(group.chain)), dtype=np.int64)
     for dim, size in zip(group.dims, group.sizes, strict=True):
@@ -174,7 +174,7 @@ def _orders(tensors: Sequence[_Tensor]) -> Iterator[tuple[_Tensor, ...]]:
 
 
 def _cuts(
-    order: tuple[_Tensor, ...], groups: Sequence[Group], finest: Sequence[int], budget: int, limit: float
+    order: tuple[_Tensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], budget: int, limit: float
 ) -> tuple[float, tuple[int, ...]] | None:
     """The least weight below `limit`, and the position of each tensor's own group at its level; None if none fits."""
     users = [[t for t in order if t.lacks == g] for g in range(len(groups))]
@@ -224,7 +224,7 @@ class _Ways:
         return _Ways(tuple(place[few] for place in self.places), self.weight[few])
 
 
-def _ways(users: Sequence[_Tensor], group: Group, finest: int) -> _Ways:
+def _ways(users: Sequence[_Tensor], group: DimGroup, finest: int) -> _Ways:
     """Every way to cut a group for the tensors that lack it."""
     if len(users) == 1:
         place = np.arange(finest + 1)
@@ -235,7 +235,7 @@ def _ways(users: Sequence[_Tensor], group: Group, finest: int) -> _Ways:
 
 
 def _rooms(
-    order: tuple[_Tensor, ...], groups: Sequence[Group], finest: Sequence[int], at: Mapping[str, Grid], last: int
+    order: tuple[_Tensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], at: Mapping[str, Grid], last: int
 ) -> tuple[Grid, Grid]:
     """The room of all blocks: what is fixed, and what is multiplied by the tile of the group `last`."""
     count = len(next(iter(at.values())))
@@ -261,7 +261,7 @@ def _rooms(
 class _Chain:
     """Groups, the tensors in the order of their levels, and of each the position of the group that it lacks."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[DimGroup, ...]
     order: tuple[_Tensor, ...]
     cuts: tuple[int, ...]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.residency_options import Holder, Option
-from npuc.compiler.analysis.schedule.space import Grid, Group, Reals
+from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals
 from npuc.dialects.npu.nest import Nest
 
 
@@ -50,7 +50,7 @@ class Ways:
 
 
 def all_ways(
-    nest: Nest, widths: Bits, groups: Sequence[Group], holders: Sequence[Holder], wanted: tuple[str, ...]
+    nest: Nest, widths: Bits, groups: Sequence[DimGroup], holders: Sequence[Holder], wanted: tuple[str, ...]
 ) -> Ways:
     """
     Every order of the groups, batch outermost, with `wanted` dimensions in that order; all ways to hold tensors.

@@ -26,7 +26,7 @@ TIME_PARTS = (2, 4, 8)
 
 
 @dataclass(frozen=True)
-class Cut:
+class EqualParts:
     """A dimension in a number of equal parts."""
 
     dim: str
@@ -46,7 +46,7 @@ def dividing(extents: Iterable[int], parts: int) -> list[int]:
     return [*[c for c in counts if c < parts][-1:], *[c for c in counts if c > parts][:1]]
 
 
-def in_parts(nest: Nest, schedule: Schedule, cut: Cut) -> Schedule:
+def in_parts(nest: Nest, schedule: Schedule, cut: EqualParts) -> Schedule:
     """
     A schedule in front of whose loops a dimension is cut.
 
@@ -62,7 +62,7 @@ def in_parts(nest: Nest, schedule: Schedule, cut: Cut) -> Schedule:
     return replace(schedule, loops=loops, keep=tuple(entry for entry in kept if entry[1]))
 
 
-def searched(nest: Nest, machine: Machine, objective: Objective, widths: Bits, cut: Cut) -> Schedule:
+def searched(nest: Nest, machine: Machine, objective: Objective, widths: Bits, cut: EqualParts) -> Schedule:
     """A cut with the best schedule of a part inside, on the one core that runs it; raises as the search does."""
     step = nest.sizes[cut.dim] // cut.parts
     part = part_nest(nest, {cut.dim: (0, step)})
@@ -71,7 +71,7 @@ def searched(nest: Nest, machine: Machine, objective: Objective, widths: Bits, c
     return Schedule((Loop(cut.dim, step, cores=cut.over == "cores"), *inner.loops), inner.keep, inner.spm)
 
 
-def cuts(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) -> Iterator[Cut]:
+def cuts(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) -> Iterator[EqualParts]:
     """The cuts that `best_cut` tries: M, N and K in 2, 4, 8 parts over time, and in one for each core."""
     view = forward_view(nest)
     for dims in (view.m, view.n, view.k):
@@ -82,7 +82,7 @@ def cuts(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) ->
                 found = (d for d in dims if extent_of(nest, schedule, d, kind) % parts == 0)
                 dim = next(found, None)
                 if dim is not None and parts > 1:
-                    yield Cut(dim, parts, kind)
+                    yield EqualParts(dim, parts, kind)
 
 
 def best_cut(

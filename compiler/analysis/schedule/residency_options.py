@@ -14,7 +14,7 @@ import numpy as np
 
 from npuc.compiler.analysis.nest.blocks import is_plain, touched
 from npuc.compiler.analysis.nest.elements import BYTE
-from npuc.compiler.analysis.schedule.space import Grid, Group, Reals, along, table_of
+from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, table_of
 from npuc.dialects.npu.nest import Tensor
 
 Dims: TypeAlias = tuple[tuple[str, int], ...]
@@ -44,7 +44,7 @@ class Option:
 def holder(
     tensor: Tensor,
     dims: Dims,
-    groups: tuple[Group, ...],
+    groups: tuple[DimGroup, ...],
     among: frozenset[str],
     width: int,
     role: Role,
@@ -67,7 +67,7 @@ class Holder:
         self,
         tensor: Tensor,
         dims: Dims,
-        groups: tuple[Group, ...],
+        groups: tuple[DimGroup, ...],
         among: frozenset[str],
         width: int,
         role: Role,

@@ -20,7 +20,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.cores import core_count, parts
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, alike, taken_bytes
-from npuc.compiler.analysis.schedule.candidates import MOST, Found, best_candidate
+from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate
 from npuc.compiler.analysis.schedule.core_loops import cut_floor, cuts_of
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import price_of
@@ -135,7 +135,9 @@ def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, o
     )
 
 
-def _found(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Iterator[Found]:
+def _found(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
+) -> Iterator[FoundSchedule]:
     """The best of the coarse candidates, of the fine ones, and of the least traffic, as far as they may be the best."""
     coarse = best_candidate(nest, machine, objective, widths, order, fine=False)
     near = 1.0 if objective == "traffic" else NEAR
@@ -154,8 +156,8 @@ def _found(nest: Nest, machine: Machine, objective: Objective, widths: Bits, ord
 
 
 def _by_traffic(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, best: Found | None
-) -> Iterator[Found]:
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, best: FoundSchedule | None
+) -> Iterator[FoundSchedule]:
     """Schedules of less traffic than the best so far, where that may help: in tiles of any size, and of the array's."""
     if objective == "edp":
         return
@@ -174,7 +176,7 @@ def _by_traffic(
             objective == "time" and best is not None and compute(nest, schedule, machine.array).cycles >= best.score
         ):
             continue
-        yield Found(schedule, *price_of(nest, schedule, machine, objective, widths))
+        yield FoundSchedule(schedule, *price_of(nest, schedule, machine, objective, widths))
 
 
 def _floor(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> float:

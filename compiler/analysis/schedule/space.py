@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from npuc.compiler.analysis.nest.blocks import Cut, axis_sum, inside, is_plain
+from npuc.compiler.analysis.nest.blocks import CutDimension, axis_sum, inside, is_plain
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Tensor
 
@@ -34,7 +34,7 @@ FINE_CHAIN = 28
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class DimGroup:
     """
     Dimensions that the same tensors use, and the chain of their tiles: loops of each position, outermost first.
 
@@ -93,7 +93,7 @@ class Group:
         return counts
 
 
-def total(groups: Sequence[Group], factor: Callable[[int], int]) -> Grid:
+def total(groups: Sequence[DimGroup], factor: Callable[[int], int]) -> Grid:
     """
     The sum, over the tiles of several groups together, of a function of the tile's size: an axis a group.
     """
@@ -116,7 +116,7 @@ def along(values: Grid, axis: int, count: int) -> Grid:
     return values.reshape(shape)
 
 
-def groups_of(nest: Nest, edges: tuple[int, int], *, fine: bool) -> tuple[Group, ...]:
+def groups_of(nest: Nest, edges: tuple[int, int], *, fine: bool) -> tuple[DimGroup, ...]:
     """
     The groups of a nest, batch first, the others in the nest's order.
 
@@ -129,7 +129,7 @@ def groups_of(nest: Nest, edges: tuple[int, int], *, fine: bool) -> tuple[Group,
         members.setdefault(frozenset(t.name for t in tensors if dim in t.dims), []).append(dim)
     everywhere = frozenset(t.name for t in tensors)
     windows = {d for t in tensors for a in t.axes for d in sorted(a.dims, key=lambda d: nest.sizes[d])[:-1]}
-    groups: list[Group] = []
+    groups: list[DimGroup] = []
     for users in sorted(members, key=lambda users: users != everywhere):
         dims = tuple(members[users])
         sizes = tuple(nest.sizes[d] for d in dims)
@@ -139,10 +139,12 @@ def groups_of(nest: Nest, edges: tuple[int, int], *, fine: bool) -> tuple[Group,
 
 
 @lru_cache(maxsize=4096)
-def _group(dims: tuple[str, ...], sizes: tuple[int, ...], cut: frozenset[str] | None, edge: int, fine: bool) -> Group:
+def _group(
+    dims: tuple[str, ...], sizes: tuple[int, ...], cut: frozenset[str] | None, edge: int, fine: bool
+) -> DimGroup:
     """A group; `cut` are the dimensions that take steps, None for batch."""
     chain = _corners(dims, sizes) if cut is None else _chain(dims, sizes, cut, edge, fine=fine)
-    return Group(dims, sizes, chain)
+    return DimGroup(dims, sizes, chain)
 
 
 def _corners(dims: tuple[str, ...], sizes: tuple[int, ...]) -> tuple[tuple[Loop, ...], ...]:
@@ -215,7 +217,7 @@ class Table:
     uses: tuple[bool, ...]
 
 
-def table_of(tensor: Tensor, groups: tuple[Group, ...]) -> Table:
+def table_of(tensor: Tensor, groups: tuple[DimGroup, ...]) -> Table:
     """The table of a tensor."""
     ones = np.ones((1,) * len(groups), dtype=np.int64)
     room, volume, first, last = ones, ones, ones, ones
@@ -226,7 +228,7 @@ def table_of(tensor: Tensor, groups: tuple[Group, ...]) -> Table:
 
 
 @lru_cache(maxsize=4096)
-def _axis_tables(axis: Axis, size: int, groups: tuple[Group, ...]) -> tuple[Grid, Grid, Grid, Grid]:
+def _axis_tables(axis: Axis, size: int, groups: tuple[DimGroup, ...]) -> tuple[Grid, Grid, Grid, Grid]:
     """The tables of one axis, computed once for each combination of steps that differ on it."""
     sizes = {d: n for group in groups for d, n in zip(group.dims, group.sizes, strict=True)}
     shape = [1] * len(groups)
@@ -260,7 +262,7 @@ def _axis_entry(sizes: dict[str, int], axis: Axis, size: int, step: dict[str, in
         dim = axis.terms[0][0]
         return step[dim], size, step[dim], (size - 1) % step[dim] + 1
     mask = positions(tuple((c, step[d]) for d, c in axis.terms))
-    cuts = tuple(Cut(sizes[d], (step[d],) if step[d] < sizes[d] else ()) for d in axis.dims)
+    cuts = tuple(CutDimension(sizes[d], (step[d],) if step[d] < sizes[d] else ()) for d in axis.dims)
     rest = {d: (sizes[d] - 1) % step[d] + 1 for d in axis.dims}
     base = axis.offset + sum(c * (sizes[d] - rest[d]) for d, c in axis.terms)
     final = positions(tuple((c, rest[d]) for d, c in axis.terms))

@@ -25,7 +25,7 @@ CLOSE = 1e-6
 
 
 @dataclass
-class Program:
+class LinearProgram:
     """
     Minimise the cost of variables between 0 and a limit, under rows: low <= sum of factors times variables <= high.
 
@@ -91,7 +91,7 @@ class Solution:
 
 
 def solve(
-    program: Program,
+    program: LinearProgram,
     *,
     purpose: str,
     nodes: int | None = None,
@@ -143,7 +143,7 @@ def solve(
 _FEASIBLE = 2
 
 
-def _costs(program: Program, values: Floats | None, bound: float) -> bool:
+def _costs(program: LinearProgram, values: Floats | None, bound: float) -> bool:
     """Whether values cost what none go below, but for the solver's tolerance."""
     if values is None:
         return False
@@ -158,7 +158,7 @@ def _highs(purpose: str) -> Any:
         raise UsageError(f"{purpose} needs HiGHS, which is not installed", hint='pip install "npuc[solver]"') from e
 
 
-def _model(highs: Any, program: Program) -> Any:
+def _model(highs: Any, program: LinearProgram) -> Any:
     row, variable, factor = program.matrix()
     model = highs.HighsLp()
     model.num_col_, model.num_row_ = program.size, program.height
@@ -178,7 +178,7 @@ def _model(highs: Any, program: Program) -> Any:
     return model
 
 
-def dual_bound(program: Program, multipliers: Floats) -> float:
+def dual_bound(program: LinearProgram, multipliers: Floats) -> float:
     """The cost that no values go below, by multipliers of the rows, whatever these are: weak duality."""
     row, variable, factor = program.matrix()
     limit = np.where(multipliers > 0, _joined(program.low), _joined(program.high))

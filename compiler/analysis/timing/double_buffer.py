@@ -25,7 +25,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import Part, parts, spread_traffic
+from npuc.compiler.analysis.nest.cores import CorePart, parts, spread_traffic
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.timing.epilogue_tiles import Finish, finishing_parts, finishing_sequence
@@ -99,7 +99,7 @@ def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: int)
 class CoreRun:
     """What one core runs: its part, the tile operations, and its machine, whose channel is the core's share."""
 
-    part: Part
+    part: CorePart
     sequence: TileSequence
     machine: Machine
     moved: int
@@ -129,7 +129,7 @@ def core_runs(
             key = name, part.key(nest.tensors[name].dims)
             readers[key] = readers.get(key, 0) + (row.read > 0)
 
-    def spared(part: Part, name: str, read: int) -> Fraction:
+    def spared(part: CorePart, name: str, read: int) -> Fraction:
         """The bits of a read that a core is not billed for, as others read the same."""
         shared = readers[name, part.key(nest.tensors[name].dims)] if machine.multicast and name not in outs else 1
         return stored[name] * (read - Fraction(read, max(1, shared)))

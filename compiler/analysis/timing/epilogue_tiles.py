@@ -15,7 +15,7 @@ from math import ceil, prod
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.nest.blocks import is_plain
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.timing.sequence import Node, TileSequence
+from npuc.compiler.analysis.timing.sequence import SequenceNode, TileSequence
 from npuc.compiler.analysis.timing.tile_blocks import Moved, Place
 from npuc.compiler.analysis.timing.tiles import TileBuilder
 from npuc.dialects.npu.finish import block_elements
@@ -48,8 +48,8 @@ class _FinishingBuilder(TileBuilder):
         self.finish = [(by_name[name], cycles) for name, cycles in finish]
         sizes = {name: block_elements(nest, schedule, name) for name, _ in finish}
         self.largest = [ceil(cycles * sizes[moved.stream.tensor.name]) for moved, cycles in self.finish]
-        self.ended: dict[tuple[int, Place], Node] = {}
-        self.busy: dict[Node, int] = {}
+        self.ended: dict[tuple[int, Place], SequenceNode] = {}
+        self.busy: dict[SequenceNode, int] = {}
         """The cycles of the vector unit on the blocks that a node finishes."""
 
     def finishing(self) -> TileSequence:
@@ -64,7 +64,7 @@ class _FinishingBuilder(TileBuilder):
         last = sum(ceil(cycles * self._block(moved, level, place, last=True)[0]) for moved, cycles in self.finish)
         return replace(sequence, vector=self._busy(sequence.root), beside=last)
 
-    def _node(self, level: int, place: Place) -> Node:
+    def _node(self, level: int, place: Place) -> SequenceNode:
         node = super()._node(level, place)
         depths = [self._depth(moved) for moved, _ in self.finish]
         if level not in depths:
@@ -76,7 +76,7 @@ class _FinishingBuilder(TileBuilder):
             # What is left of the block before and of inner ones, less the time of this one; a single block has none.
             due = sum(work for work, depth in zip(self.largest, depths, strict=True) if depth >= level) + inside
             wait = max(0, due - node.cycles) if level > self.schedule.spread else 0
-            items = ((node, 0, 1), (Node((), wait, wait), 0, 1))
+            items = ((node, 0, 1), (SequenceNode((), wait, wait), 0, 1))
             ended = replace(node, items=items, cycles=node.cycles + wait, ends=None) if wait else _same(node)
             self.busy[ended] = inside + own
             self.ended[key] = ended
@@ -86,7 +86,7 @@ class _FinishingBuilder(TileBuilder):
         """The loops around a block of an output; what a core does is inside all loops over cores."""
         return max(moved.stream.depth, self.schedule.spread)
 
-    def _busy(self, node: Node) -> int:
+    def _busy(self, node: SequenceNode) -> int:
         if node not in self.busy:
             self.busy[node] = sum(self._busy(child) * count for child, _, count in node.items)
         return self.busy[node]
@@ -100,6 +100,6 @@ class _FinishingBuilder(TileBuilder):
         return ceil(cycles * prod(extents[axis.dims[0]] if is_plain(axis) else size for axis, size in axes))
 
 
-def _same(node: Node) -> Node:
+def _same(node: SequenceNode) -> SequenceNode:
     """A node like another, which may be visited elsewhere without finishing anything."""
     return replace(node)

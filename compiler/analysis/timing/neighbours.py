@@ -13,7 +13,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import tile_cycles, waits_apart
 from npuc.compiler.analysis.machine.edge import (
     FoldGroups,
-    Groups,
+    FoldRun,
     edge_cycles,
     left_of,
     lengths_beside,
@@ -21,7 +21,7 @@ from npuc.compiler.analysis.machine.edge import (
     wait,
 )
 from npuc.compiler.analysis.machine.stationary import changes, group_wait
-from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.dialects.npu.nest import Nest, Schedule
 
 Found = tuple[int, ...]
@@ -45,17 +45,17 @@ class Neighbours:
             return (0,)
         return self._groups(level, extents) if self.finds else ()
 
-    def leaf(self, extents: dict[str, int], found: Found) -> Node:
+    def leaf(self, extents: dict[str, int], found: Found) -> SequenceNode:
         """One tile operation."""
         found = waits_apart(self.nest, self.array, extents) if self.apart else found
         cycles = tile_cycles(self.nest, self.array, extents, found)
-        ends: Groups | None = None
+        ends: FoldRun | None = None
         waits = 0
         if self.array.most_shift:
             ends = tile_groups(self.nest, self.array, extents)
             beside = wait(found[0], ends.last) if self.edge is not None else 0
             cycles, waits = cycles + beside, ends.waits + beside
-        return Node((), cycles, cycles, ends=ends, waits=waits)
+        return SequenceNode((), cycles, cycles, ends=ends, waits=waits)
 
     def runs(self, level: int, extents: dict[str, int], found: Found, parts: Parts) -> Iterator[tuple[int, Found, int]]:
         """

@@ -7,12 +7,12 @@ from npuc.compiler.analysis.machine.compute import tile_cycles
 from npuc.compiler.analysis.machine.edge import is_forward, wait
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import placement
-from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
-def leaves(node: Node, moved: int) -> Iterator[tuple[Node, int]]:
+def leaves(node: SequenceNode, moved: int) -> Iterator[tuple[SequenceNode, int]]:
     """The tile operations in order, each with the bytes that move before it."""
     if not node.items:
         yield node, moved
@@ -43,7 +43,7 @@ def tile_folds(nest: Nest, machine: Machine, extents: dict[str, int]) -> Iterato
                 yield size[place.streamed], min(array.rows, size[place.rows] - row)
 
 
-def edge_waits(nest: Nest, machine: Machine, extents: dict[str, int], leaf: Node) -> list[int]:
+def edge_waits(nest: Nest, machine: Machine, extents: dict[str, int], leaf: SequenceNode) -> list[int]:
     """What each fold of a tile operation waits for the array's edge; what is not between two of them, the outer one."""
     array, folds = machine.array, list(tile_folds(nest, machine, extents))
     if not array.most_shift:

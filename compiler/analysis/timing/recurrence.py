@@ -13,7 +13,7 @@ trip counts.
 from collections import deque
 from dataclasses import dataclass
 
-from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.timing.sequence import SequenceNode
 
 SHORT = 64
 """The longest queue of pending operations for which results are remembered."""
@@ -54,7 +54,7 @@ class Run:
         self.last: int = 0
         self.held: int = 0
         self.seen: dict[object, tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]] = {}
-        self.profiles: dict[tuple[Node, int], _Profile] = {}
+        self.profiles: dict[tuple[SequenceNode, int], _Profile] = {}
 
     def state(self) -> RunState:
         """Where the recurrence stands, to come back to it with `restore`."""
@@ -89,7 +89,7 @@ class Run:
         queue.append((moved, self.comp - self.last))
         self.load, self.base, self.last, self.held = load, base, self.comp, held
 
-    def node(self, node: Node, moved: int) -> None:
+    def node(self, node: SequenceNode, moved: int) -> None:
         """All operations of a node, `moved` bits before the first."""
         if not node.loads:
             if moved:
@@ -115,12 +115,12 @@ class Run:
         self.comp, self.base, self.last, self.held = end + found[1], end + found[2], end + found[3], found[4]
         self.queue = deque(found[5])
 
-    def _items(self, node: Node, moved: int) -> None:
+    def _items(self, node: SequenceNode, moved: int) -> None:
         for number, (child, before, count) in enumerate(node.items):
             before = before if number else moved
             self.repeat(child, before, count)
 
-    def repeat(self, child: Node, moved: int, count: int) -> None:
+    def repeat(self, child: SequenceNode, moved: int, count: int) -> None:
         """`count` equal parts, `moved` bits before each: runs them until the state repeats, and extrapolates."""
         if count == 1:
             self.node(child, moved)
@@ -150,7 +150,7 @@ class Run:
         self.load, self.comp = self.load + ticks, self.comp + ticks
         self.base, self.last = self.base + ticks, self.last + ticks
 
-    def _coast(self, child: Node, moved: int, count: int) -> int:
+    def _coast(self, child: SequenceNode, moved: int, count: int) -> int:
         """
         Runs as many repetitions as provably wait for nothing, at most `count`; returns their number.
 
@@ -182,7 +182,7 @@ class Run:
             self.node(child, moved)
         return count
 
-    def _jump(self, leaf: Node, moved: int, count: int) -> None:
+    def _jump(self, leaf: SequenceNode, moved: int, count: int) -> None:
         """
         `count` equal operations that wait for nothing, at once, with the queue that they leave.
 
@@ -217,7 +217,7 @@ class Run:
             behind -= size
         return True
 
-    def _profile(self, node: Node, moved: int) -> _Profile:
+    def _profile(self, node: SequenceNode, moved: int) -> _Profile:
         key = (node, moved)
         found = self.profiles.get(key)
         if found is not None:

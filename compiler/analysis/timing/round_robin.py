@@ -12,24 +12,24 @@ from math import lcm
 from typing import TypeAlias
 
 from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.edge import Groups, in_order, lengths_beside, wait
-from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.machine.edge import FoldRun, in_order, lengths_beside, wait
+from npuc.compiler.analysis.timing.sequence import SequenceNode
 
-Run: TypeAlias = tuple[Node, int, int]
+Run: TypeAlias = tuple[SequenceNode, int, int]
 """A node, the bits that move before each of its runs, how often it runs."""
 
 
-def weave(sequences: Sequence[tuple[Node, int]]) -> tuple[Node, int]:
+def weave(sequences: Sequence[tuple[SequenceNode, int]]) -> tuple[SequenceNode, int]:
     """One sequence of all operations in turn; each comes with the bits that move before its first operation."""
     return _Weaver().whole(tuple((node, moved, 1) for node, moved in sequences)), sequences[0][1]
 
 
 class _Weaver:
     def __init__(self) -> None:
-        self.sizes: dict[Node, int] = {}
-        self.known: dict[tuple[Run, ...], Node] = {}
+        self.sizes: dict[SequenceNode, int] = {}
+        self.known: dict[tuple[Run, ...], SequenceNode] = {}
 
-    def whole(self, parts: tuple[Run, ...]) -> Node:
+    def whole(self, parts: tuple[Run, ...]) -> SequenceNode:
         """The node of some repetitions of a part of each sequence, all of them run to their end."""
         found = self.known.get(parts)
         if found is None:
@@ -65,7 +65,7 @@ class _Weaver:
                 _add(done, run)
         return done
 
-    def _size(self, node: Node) -> int:
+    def _size(self, node: SequenceNode) -> int:
         """The number of tile operations of a node."""
         found = self.sizes.get(node)
         if found is None:
@@ -74,7 +74,7 @@ class _Weaver:
         return found
 
 
-def _inside(node: Node, moved: int, count: int) -> list[Run]:
+def _inside(node: SequenceNode, moved: int, count: int) -> list[Run]:
     """What one run of a node consists of, the first part last."""
     if not node.items:
         return [(node, moved, count)]
@@ -98,14 +98,14 @@ def _add(runs: list[Run], run: Run) -> None:
         runs.append(run)
 
 
-def node_of(runs: list[Run]) -> Node:
+def node_of(runs: list[Run]) -> SequenceNode:
     """The node of these runs; the bits before the first of them are the caller's."""
     first, moved, count = runs[0]
     if len(runs) == 1 and count == 1:
         return first
     again = [(first, moved, count - 1)] if count > 1 else []
     items = [(first, 0, 1), *again, *runs[1:]]
-    return Node(
+    return SequenceNode(
         tuple(items),
         sum(node.cycles * times for node, _, times in items),
         first.first,
@@ -115,7 +115,7 @@ def node_of(runs: list[Run]) -> Node:
     )
 
 
-def with_waits(root: Node, array: Array) -> Node:
+def with_waits(root: SequenceNode, array: Array) -> SequenceNode:
     """The same operations, each with what its outer group waits for the array's edge between it and its neighbour."""
     return _Neighbours(array).node(root, 0) if array.most_shift else root
 
@@ -123,10 +123,10 @@ def with_waits(root: Node, array: Array) -> Node:
 class _Neighbours:
     def __init__(self, array: Array):
         self.array = array
-        self.groups: dict[Node, Groups] = {}
-        self.known: dict[tuple[Node, int], Node] = {}
+        self.groups: dict[SequenceNode, FoldRun] = {}
+        self.known: dict[tuple[SequenceNode, int], SequenceNode] = {}
 
-    def node(self, node: Node, length: int) -> Node:
+    def node(self, node: SequenceNode, length: int) -> SequenceNode:
         """A node whose last group (os: first) must be of a length, 0 where it is."""
         if not length and not self._of(node).waits:
             return node
@@ -147,7 +147,7 @@ class _Neighbours:
         self.known[node, length] = found
         return found
 
-    def _of(self, node: Node) -> Groups:
+    def _of(self, node: SequenceNode) -> FoldRun:
         """The groups of a node."""
         found = self.groups.get(node)
         if found is None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npuc.compiler.analysis.machine.edge import Groups
+from npuc.compiler.analysis.machine.edge import FoldRun
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class SequenceNode:
     """
     Tile operations that follow each other.
 
@@ -19,12 +19,12 @@ class Node:
     they do.
     """
 
-    items: tuple[tuple[Node, int, int], ...]
+    items: tuple[tuple[SequenceNode, int, int], ...]
     cycles: int
     first: int
     moved: int = 0
     loads: int = 0
-    ends: Groups | None = None
+    ends: FoldRun | None = None
     waits: int = 0
 
 
@@ -38,7 +38,7 @@ class TileSequence:
     last operation and run beside the tail.
     """
 
-    root: Node
+    root: SequenceNode
     head: int
     tail: int
     spare: int

@@ -17,7 +17,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing.neighbours import Neighbours
-from npuc.compiler.analysis.timing.sequence import Node, TileSequence
+from npuc.compiler.analysis.timing.sequence import SequenceNode, TileSequence
 from npuc.compiler.analysis.timing.tile_blocks import Blocks, Place
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -52,7 +52,7 @@ class TileBuilder(Blocks):
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, apart: bool):
         super().__init__(nest, schedule, widths)
         self.neighbours = Neighbours(nest, schedule, array, apart)
-        self.nodes: dict[tuple[int, Place], Node] = {}
+        self.nodes: dict[tuple[int, Place], SequenceNode] = {}
 
     def sequence(self, held: bool) -> TileSequence:
         found = self.neighbours.begins(-1, self.nest.sizes)
@@ -110,7 +110,7 @@ class TileBuilder(Blocks):
             yield from self._cores(level + 1, replace(inner, first=flags, last=last), reduction)
             flags = later
 
-    def _node(self, level: int, place: Place) -> Node:
+    def _node(self, level: int, place: Place) -> SequenceNode:
         """What the loops from `level` on do at this place."""
         if level == len(self.loops):
             return self._leaf(place)
@@ -118,7 +118,7 @@ class TileBuilder(Blocks):
         found = self.nodes.get(key)
         if found is not None:
             return found
-        items: list[tuple[Node, int, int]] = []
+        items: list[tuple[SequenceNode, int, int]] = []
         later = self._later(level, place.first)
         previous: Place | None = None
         for inner, found, count, last in self._told_apart(level, place):
@@ -126,7 +126,7 @@ class TileBuilder(Blocks):
             moved = 0 if previous is None else self._step(level, place, previous, inner)
             items.append((self._child(level, inner, flags, last, found), moved, count))
             previous = inner
-        node = Node(
+        node = SequenceNode(
             tuple(items),
             sum(child.cycles * count for child, _, count in items),
             items[0][0].first,
@@ -165,7 +165,7 @@ class TileBuilder(Blocks):
     def _extents(self, place: Place) -> dict[str, int]:
         return dict(zip(self.nest.sizes, place.extents, strict=True))
 
-    def _leaf(self, place: Place) -> Node:
+    def _leaf(self, place: Place) -> SequenceNode:
         key = (len(self.loops), place)
         node = self.nodes.get(key)
         if node is None:
@@ -207,7 +207,7 @@ class TileBuilder(Blocks):
 
     def _child(
         self, level: int, inner: Place, first: tuple[bool, ...], last: tuple[bool, ...], found: tuple[int, ...]
-    ) -> Node:
+    ) -> SequenceNode:
         """The node inside one iteration; what no deeper loop asks for is forgotten, so that more nodes are equal."""
         tables = tuple(t if self.table_depth[n] > level + 1 else None for n, t in enumerate(inner.tables))
         flags = tuple(f if m.stream.depth > level + 1 else True for f, m in zip(first, self.moved, strict=True))

@@ -31,7 +31,7 @@ from npuc.compiler.analysis.timing.operations import (
     tile_folds,
 )
 from npuc.compiler.analysis.timing.recurrence import Run, RunState
-from npuc.compiler.analysis.timing.sequence import Node
+from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -132,7 +132,7 @@ class _Serial:
     def __init__(self, per_cycle: int, per_bit: int):
         self.per_cycle, self.per_bit, self.comp = per_cycle, per_bit, 0
 
-    def repeat(self, child: Node, moved: int, count: int) -> None:
+    def repeat(self, child: SequenceNode, moved: int, count: int) -> None:
         self.comp += count * ((moved + child.moved) * self.per_bit + child.cycles * self.per_cycle)
 
     def state(self) -> RunState:
@@ -162,7 +162,7 @@ class _Walk:
     shortest: int
     alike: bool
 
-    def part(self, child: Node, streamed: Node, moved: int, count: int) -> Iterator[Stretch]:
+    def part(self, child: SequenceNode, streamed: SequenceNode, moved: int, count: int) -> Iterator[Stretch]:
         """The stretches of `count` equal parts; `streamed` is the same part on an array without fill and drain."""
         run, begin, state = self.run, self.run.comp, self.run.state()
         run.repeat(child, moved, count)
@@ -254,7 +254,7 @@ def timeline(
     return Timeline(p, tuple(s for s in stretches if s.ticks), pieces, first, last, nest.macs)
 
 
-def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: Node, head: int) -> Iterator[Piece]:
+def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: SequenceNode, head: int) -> Iterator[Piece]:
     """The first tile operations, as many as have at most `FOLDS` folds; at least the first folds of the first one."""
     array, run = machine.array, _run_of(machine)
     p = run.per_cycle

@@ -17,7 +17,7 @@ from npuc.compiler.analysis.mapping.exact.again import brought_again
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import columns_of, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.mapping.candidates import Candidates, Mapper
 from npuc.dialects.mapping import Clusters, Mapping
 
@@ -108,7 +108,7 @@ Evaluate: TypeAlias = Callable[[Candidates], Costs]
 def exact_costs(
     works: tuple[Contraction, ...],
     candidates: Candidates,
-    array: Array,
+    array: PeArray,
     l1_size: int | None = None,
     sum_size: float = 1.0,
 ) -> Costs:
@@ -142,7 +142,7 @@ def with_sums(elements: Floats, outputs: Floats, sum_size: float) -> Floats:
 
 
 def exact_cost(
-    works: tuple[Contraction, ...], mapping: Clusters, array: Array, l1_size: int | None = None, sum_size: float = 1.0
+    works: tuple[Contraction, ...], mapping: Clusters, array: PeArray, l1_size: int | None = None, sum_size: float = 1.0
 ) -> Cost:
     """What one mapping costs exactly; `l1_size` and `sum_size` as of `exact_costs`."""
     fanouts = np.array([[level.fanout] for level in mapping.levels])

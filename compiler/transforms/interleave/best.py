@@ -3,7 +3,7 @@
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths, value_widths
 from npuc.compiler.analysis.programs.cheapest import Fused, best_program
-from npuc.compiler.analysis.programs.interleave_search import Problem
+from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.transforms.interleave.fuse import fuse, joined_nest
@@ -38,11 +38,11 @@ def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:
         zip_together(found, machine, objective)
 
 
-def _problem(found: Sharing, machine: Machine) -> Problem:
+def _problem(found: Sharing, machine: Machine) -> InterleaveProblem:
     inputs = [[same_value(value) for value in op.operands[: len(op.nest.ins)]] for op in found.ops]
     widths = tuple(contract_widths(op, machine) for op in found.ops)
     nests = tuple(op.nest for op in found.ops)
-    return Problem(nests, number_values(inputs), (None,) * len(nests), widths, machine)
+    return InterleaveProblem(nests, number_values(inputs), (None,) * len(nests), widths, machine)
 
 
 def _fused(found: Sharing, machine: Machine) -> Fused | None:

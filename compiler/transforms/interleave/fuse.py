@@ -4,7 +4,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from npuc.compiler.analysis.nest.fusion import Part, Union, same_dimensions, union
+from npuc.compiler.analysis.nest.fusion import NestPart, Union, same_dimensions, union
 from npuc.compiler.transforms.interleave.sharing import Sharing
 from npuc.compiler.transforms.interleave.together import together_role
 from npuc.dialects.npu import ContractOp, ViewOp
@@ -21,12 +21,12 @@ def have_same_dimensions(found: Sharing) -> bool:
 
 def joined_nest(found: Sharing) -> Union | None:
     """The nest of all statements of a set; None if they do not all run over the dimensions of the first."""
-    parts: list[Part] = []
+    parts: list[NestPart] = []
     for op, name in zip(found.ops, found.names, strict=True):
         names = same_dimensions(found.ops[0].nest, op.nest, (found.names[0], name))
         if names is None:
             return None
-        parts.append(Part(op.nest, tuple(same_value(v) for v in op.operands), names))
+        parts.append(NestPart(op.nest, tuple(same_value(v) for v in op.operands), names))
     return union(parts)
 
 

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.sharding.cost.times import TIMES, Times, key_of, times_from
 from npuc.compiler.analysis.sharding.graph.flows import Flows, flows_of
-from npuc.compiler.analysis.sharding.graph.nodes import Network, network_of
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph, network_of
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
 from npuc.compiler.analysis.sharding.search.goals import patterns_for_time
@@ -126,7 +126,7 @@ class ParallelizePass(ModulePass):
         func.attributes[PLAN] = plan_attr(network, planned, moved)
         func.attributes.pop(TIMES, None)
 
-    def plan(self, func: FuncOp, width: int | None) -> tuple[Network, Flows, Planned]:
+    def plan(self, func: FuncOp, width: int | None) -> tuple[PlanGraph, Flows, Planned]:
         """
         The plan for a forward function whose floats have `width` bytes (None: those of their types), and what it is a
         plan of.
@@ -143,7 +143,7 @@ class ParallelizePass(ModulePass):
             return network, flows, plan.solve()
         return network, flows, fitting(func, plan, room)
 
-    def _times(self, func: FuncOp, network: Network) -> Times | None:
+    def _times(self, func: FuncOp, network: PlanGraph) -> Times | None:
         """What the function says of its work."""
         if self._objective != "time":
             return None
@@ -158,7 +158,7 @@ class ParallelizePass(ModulePass):
             self._check_known(network, times)
         return times
 
-    def _check_known(self, network: Network, times: Times) -> None:
+    def _check_known(self, network: PlanGraph, times: Times) -> None:
         """Raise `PassFailedException` where the work of a node is not known in one of its ways."""
         labels = patterns_for_time(network, self.rule, len(self.sizes))
         for node, own, work in zip(network.nodes, labels, times.work, strict=True):
@@ -166,7 +166,7 @@ class ParallelizePass(ModulePass):
             if unknown:
                 raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{node.name}' for {unknown[0]}")
 
-    def network_to_plan(self, func: FuncOp) -> tuple[Network, Flows]:
+    def network_to_plan(self, func: FuncOp) -> tuple[PlanGraph, Flows]:
         """
         `network_for`, with the ways that the strategy chooses from: a joint one takes only what goes even, and so are
         the channels cut wherever there are two ways to.
@@ -210,7 +210,7 @@ def float_bytes_of(module: ModuleOp) -> int | None:
     return None if machine is None else machine.element_bytes
 
 
-def plan_attr(network: Network, planned: Planned, moved: Fraction) -> DictionaryAttr:
+def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> DictionaryAttr:
     """
     What was chosen, for whoever reads the program: the ways of each layer with weights from the top level down.
 
@@ -241,7 +241,7 @@ def plan_attr(network: Network, planned: Planned, moved: Fraction) -> Dictionary
     return DictionaryAttr(entries)
 
 
-def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[Network, Flows]:
+def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGraph, Flows]:
     """
     The choices that a forward function leaves. Statistics of a batch are computed in two steps from now on.
 

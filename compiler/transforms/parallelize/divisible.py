@@ -8,9 +8,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation
 
 from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.graph.nodes import Network, Node
+from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup, PlanGraph
 from npuc.compiler.analysis.sharding.graph.segments import segments_cut
-from npuc.compiler.analysis.sharding.graph.tasks import Program, Task
+from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
 from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.verify import location_of
@@ -21,7 +21,7 @@ from npuc.dialects.train.base import TrainOp
 _WHAT: dict[Way, str] = {"I": "its batch", "II": "its input channels", "III": "its output channels", "whole": "nothing"}
 
 
-def check_divides(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh) -> None:
+def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[Pattern], mesh: Mesh) -> None:
     """Raise `CapacityError` for the first cut that does not go even; `network` is that of `func`."""
     problems = list(_problems(func, network, plan, mesh))
     if problems:
@@ -35,7 +35,7 @@ def check_divides(func: FuncOp, network: Network, plan: Sequence[Pattern], mesh:
         )
 
 
-def even_ways(func: FuncOp, network: Network, devices: int, asked: Collection[Way] = WAYS) -> Network:
+def even_ways(func: FuncOp, network: PlanGraph, devices: int, asked: Collection[Way] = WAYS) -> PlanGraph:
     """
     The network with those ways of each node alone that go even among so many devices, where there are any; `asked` are
     the ways that have to.
@@ -48,14 +48,14 @@ def even_ways(func: FuncOp, network: Network, devices: int, asked: Collection[Wa
             cut = network.cuttings.cut_of[way][number]
             if node is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
                 uneven.add((node, way))
-    nodes: list[Node] = []
+    nodes: list[LayerGroup] = []
     for number, node in enumerate(network.nodes):
         ways = tuple(way for way in node.ways if (number, way) not in uneven)
         nodes.append(replace(node, ways=ways or node.ways))
     return replace(network, nodes=tuple(nodes))
 
 
-def _length(program: Program, task: Task, cut: Cut, op: Operation | None) -> int:
+def _length(program: TaskGraph, task: Task, cut: Cut, op: Operation | None) -> int:
     """
     What a cut cuts: the length that all its axes have in common, or that of a hub's value; where axes are cut in
     segments (the gates of a cell), what these have in common.
@@ -69,7 +69,7 @@ def _length(program: Program, task: Task, cut: Cut, op: Operation | None) -> int
 
 
 def _problems(
-    func: FuncOp, network: Network, plan: Sequence[Pattern], mesh: Mesh
+    func: FuncOp, network: PlanGraph, plan: Sequence[Pattern], mesh: Mesh
 ) -> Iterator[tuple[Operation | BlockArgument, str]]:
     """What does not divide, and where: the first input that has a batch, or operations."""
     first, axis = next(iter(network.cuttings.batch.items()), (None, 0))
@@ -96,7 +96,7 @@ def _problems(
             yield where, f"layer '{task.layer}' splits {what}: {found}"
 
 
-def _found(program: Program, task: Task, cut: Cut, op: Operation | None, mesh: Mesh) -> str:
+def _found(program: TaskGraph, task: Task, cut: Cut, op: Operation | None, mesh: Mesh) -> str:
     """Which axis, or which of its segments, does not divide."""
     expected = f"expected a multiple of {mesh.devices:,}, the devices"
     beside = zip((*task.operands, *task.results), (*cut.operands, *cut.results), strict=True)
@@ -113,9 +113,9 @@ def _found(program: Program, task: Task, cut: Cut, op: Operation | None, mesh: M
     return f"found {groups:,} groups, {expected}"
 
 
-def _shape(program: Program, value: int) -> str:
+def _shape(program: TaskGraph, value: int) -> str:
     return "x".join(map(str, program.values[value].shape))
 
 
-def _size(program: Program, value: int, axis: int) -> int:
+def _size(program: TaskGraph, value: int, axis: int) -> int:
     return program.values[value].shape[axis]

@@ -15,9 +15,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.analysis.memory.liveness import is_view, memory_of_tensors, tensors_of
-from npuc.compiler.analysis.sharding.cost.device_memory import Room
+from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.search.planning import Goal, Planned, plan_network
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import Convention, Strategy
@@ -39,7 +39,7 @@ TRIES = 6
 class Request:
     """What a plan is wanted for."""
 
-    network: Network
+    network: PlanGraph
     flows: Flows
     strategy: Strategy
     convention: Convention
@@ -50,12 +50,12 @@ class Request:
         """The plan. Raises `CapacityError` where parameters alone take more than the room."""
         return plan_network(self.network, self.flows, self.strategy, self.convention, self.sizes, self.goal)
 
-    def within(self, room: Room) -> Planned:
+    def within(self, room: DeviceMemory) -> Planned:
         """The plan for so much room."""
         return replace(self, goal=replace(self.goal, room=room)).solve()
 
 
-def fitting(func: FuncOp, plan: Request, room: Room) -> Planned:
+def fitting(func: FuncOp, plan: Request, room: DeviceMemory) -> Planned:
     """A plan whose step fits the room; of those tried the one that takes least, if none fits."""
     best, peak = _fitting(func, plan, room)
     if peak > room.limit and plan.goal.rule(plan.strategy, plan.convention).has_outputs:
@@ -70,7 +70,7 @@ def fitting(func: FuncOp, plan: Request, room: Room) -> Planned:
     return best
 
 
-def _fitting(func: FuncOp, plan: Request, room: Room) -> tuple[Planned, int]:
+def _fitting(func: FuncOp, plan: Request, room: DeviceMemory) -> tuple[Planned, int]:
     """The plan of the least peak of those tried until one fits, and its peak in bytes."""
     best = plan.within(room)
     least = peak_of(func, plan, best, room)
@@ -89,7 +89,7 @@ def _fitting(func: FuncOp, plan: Request, room: Room) -> tuple[Planned, int]:
     return best, least
 
 
-def peak_of(func: FuncOp, plan: Request, planned: Planned, room: Room) -> int:
+def peak_of(func: FuncOp, plan: Request, planned: Planned, room: DeviceMemory) -> int:
     """The most bytes that the step of a plan takes on a device."""
     step = func.clone()
     spread(step, plan.network, plan.flows, planned.patterns, Mesh(plan.sizes))
@@ -103,7 +103,7 @@ def _derive(step: FuncOp) -> None:
         differentiate(step)
 
 
-def room_of(func: FuncOp, limit: int, width: int | None) -> Room:
+def room_of(func: FuncOp, limit: int, width: int | None) -> DeviceMemory:
     """
     The memory of a device, and what of a forward function the backward pass will read; floats of `width` bytes (None:
     those of their types).
@@ -125,7 +125,7 @@ def room_of(func: FuncOp, limit: int, width: int | None) -> Room:
                 # a layer reads a view, vector work what it shows
                 if tensors.buffer_of.get(result) in buffers and (weights or not is_view(op)):
                     kept[weights].add(numbers[result])
-    return Room(limit, width, states_of(func), frozenset(kept[True]), frozenset(kept[False]))
+    return DeviceMemory(limit, width, states_of(func), frozenset(kept[True]), frozenset(kept[False]))
 
 
 def is_matrix(op: Operation) -> bool:

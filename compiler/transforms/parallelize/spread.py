@@ -20,7 +20,7 @@ from npuc.compiler.analysis.sharding.cost.resharding import Form, Passage, moves
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of, levels_where, rate_of
 from npuc.compiler.analysis.sharding.graph.flows import NUMBER, Flows, Sum
 from npuc.compiler.analysis.sharding.graph.homes import Home
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.tasks import Source, Task
 from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
@@ -45,7 +45,7 @@ from npuc.dialects.train.signature import results_of
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def spread(func: FuncOp, network: Network, flows: Flows, plan: Sequence[Pattern], mesh: Mesh) -> None:
+def spread(func: FuncOp, network: PlanGraph, flows: Flows, plan: Sequence[Pattern], mesh: Mesh) -> None:
     """
     Rewrite a forward function for the devices of a mesh, a pattern for each node; `network` is that of `func`.
 
@@ -60,7 +60,7 @@ class _Spreading:
     """The function under construction: what is known of each value by its number."""
 
     func: FuncOp
-    network: Network
+    network: PlanGraph
     flows: Flows
     plan: Sequence[Pattern]
     mesh: Mesh

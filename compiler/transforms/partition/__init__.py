@@ -34,7 +34,7 @@ from npuc.compiler.analysis.programs.interleave_search import price
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.partition import (
     TIME_PARTS,
-    Cut,
+    EqualParts,
     Over,
     best_cut,
     dividing,
@@ -126,11 +126,11 @@ class PartitionPass(ModulePass):
             sizes = ", ".join(f"{dim} = {extent}" for dim, extent in extents.items())
             near = ", ".join(map(str, dividing(extents.values(), parts)))
             raise usage_error(op, f"{parts} parts do not divide {sizes} of {named(op)}", f"nearest that do: {near}")
-        op.schedule = _with_cut(module, op, Cut(dim, parts, over), objective)
+        op.schedule = _with_cut(module, op, EqualParts(dim, parts, over), objective)
         return True
 
 
-def _with_cut(module: ModuleOp, op: ContractOp, cut: Cut, objective: Objective) -> Schedule:
+def _with_cut(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: Objective) -> Schedule:
     """The schedule of a contraction with a cut. Raises `UsageError` and `CapacityError` at its place."""
     in_turn = together_of(op) is not None
     if in_turn and cut.over == "cores":
@@ -182,7 +182,7 @@ def _cut_of(op: ContractOp, letter: str, parts: int) -> Schedule:
     nest, schedule = op.nest, op.schedule
     dims = (dim for dim in dims_of(nest, letter) if extent_of(nest, schedule, dim, "time") % parts == 0)
     dim = next(dims, None)
-    return schedule if dim is None else in_parts(nest, schedule, Cut(dim, parts))
+    return schedule if dim is None else in_parts(nest, schedule, EqualParts(dim, parts))
 
 
 def _predicted(nest: Nest, machine: Machine) -> Sequence[str]:

@@ -25,10 +25,10 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.memory.liveness import tensors_of
-from npuc.compiler.analysis.memory.recompute import Plan, Problem, common_k, every, problem_of
+from npuc.compiler.analysis.memory.recompute import Plan, RecomputeProblem, common_k, every, problem_of
 from npuc.compiler.analysis.memory.recompute_exact import Unsolved, least_peak, least_work
 from npuc.compiler.analysis.memory.recompute_program import size_of
-from npuc.compiler.analysis.memory.recompute_search import Found, cheapest
+from npuc.compiler.analysis.memory.recompute_search import RecomputeResult, cheapest
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.recompute.remake import remake
@@ -85,7 +85,7 @@ class RecomputePass(ModulePass):
                 f"{self.name}: found {lowered}, expected train operations: run it before lower-to-npu"
             )
 
-    def _plan(self, problem: Problem, func: FuncOp) -> Plan:
+    def _plan(self, problem: RecomputeProblem, func: FuncOp) -> Plan:
         if self.policy == "none":
             return frozenset()
         if self.budget_mib is None:
@@ -101,14 +101,16 @@ class RecomputePass(ModulePass):
         return found.plan
 
 
-def optimal(problem: Problem, budget: int) -> Found:
+def optimal(problem: RecomputeProblem, budget: int) -> RecomputeResult:
     """The plan of least work within a budget of bytes: exact for small steps, by search for large ones."""
     if problem.outcome(problem.bound).peak_bytes <= budget:
-        return Found(problem.bound, budget)
+        return RecomputeResult(problem.bound, budget)
     if size_of(problem) <= EXACT:
         try:
             plan = least_work(problem, budget)
-            return Found(plan, budget if plan is not None else problem.outcome(least_peak(problem)).peak_bytes)
+            return RecomputeResult(
+                plan, budget if plan is not None else problem.outcome(least_peak(problem)).peak_bytes
+            )
         except Unsolved:
             pass
     return cheapest(problem, budget)

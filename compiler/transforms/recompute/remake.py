@@ -3,11 +3,11 @@
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from npuc.compiler.analysis.memory.liveness import Tensors
-from npuc.compiler.analysis.memory.recompute import Plan, Problem
+from npuc.compiler.analysis.memory.recompute import Plan, RecomputeProblem
 from npuc.dialects.provenance import Role, derive, mark_recomputed, role_of
 
 
-def remake(tensors: Tensors, problem: Problem, plan: Plan) -> None:
+def remake(tensors: Tensors, problem: RecomputeProblem, plan: Plan) -> None:
     """Change a program, whose `tensors` and `problem` these are, so that the operations of a plan run again."""
     _Remaking(tensors, problem, plan).run()
 
@@ -15,7 +15,7 @@ def remake(tensors: Tensors, problem: Problem, plan: Plan) -> None:
 class _Remaking:
     """One program and one plan, and the second values so far."""
 
-    def __init__(self, tensors: Tensors, problem: Problem, plan: Plan):
+    def __init__(self, tensors: Tensors, problem: RecomputeProblem, plan: Plan):
         self.tensors, self.problem, self.plan = tensors, problem, plan
         self.made = {b for op in plan for b in problem.slots[op][1]}
         """The buffers that are made again."""

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 from npuc.compiler.analysis.machine.facts import TARGET, Machine, machine_of
 from npuc.compiler.analysis.nest.elements import contract_widths
-from npuc.compiler.analysis.programs.interleave_search import Problem, best_together
+from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_together
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.core.errors import CapacityError, SourceError
@@ -61,12 +61,12 @@ def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> S
         ) from None
 
 
-def problem_of(op: InterleaveOp, machine: Machine) -> Problem:
+def problem_of(op: InterleaveOp, machine: Machine) -> InterleaveProblem:
     """The search for contractions that run in turn; schedules that they have are set."""
     contracts, together = op.contracts, op.together
     fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
     widths = tuple(contract_widths(contract, machine) for contract in contracts)
-    return Problem(together.nests, together.values, fixed, widths, machine)
+    return InterleaveProblem(together.nests, together.values, fixed, widths, machine)
 
 
 def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) -> None:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from npuc.frontends.dsl.format.lines import INDENT, Layout, Writer
 from npuc.frontends.dsl.format.pieces import Comment, Piece, Pieces, read_pieces
 from npuc.frontends.dsl.syntax.parser import parse
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def format_source(text: str, filename: str) -> str:
 
     Raises SourceError or SourceErrors for what cannot be parsed.
     """
-    source = Source(text, filename)
+    source = SourceText(text, filename)
     diagnostics = Diagnostics()
     parse(source, diagnostics)
     diagnostics.raise_if_any()

@@ -13,7 +13,7 @@ from lark import Token
 
 from npuc.frontends.dsl.syntax.parser import lex
 from npuc.frontends.dsl.syntax.tokens import CLOSING, END, OPENING, prepare
-from npuc.frontends.source_text import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 MAX_NESTING = 100
 _BRACKETS = ("LPAR", "LSQB")
@@ -118,7 +118,7 @@ def _depths(items: Sequence[Piece]) -> list[int]:
     return depths
 
 
-def read_pieces(source: Source) -> Pieces:
+def read_pieces(source: SourceText) -> Pieces:
     """The pieces of a text that has no syntax errors. Raises SourceError where brackets are nested too deep."""
     raw = list(lex(source))
     prepared = prepare(source, iter(raw), Diagnostics())

@@ -19,7 +19,7 @@ from npuc.frontends.dsl.program import load_program
 from npuc.frontends.dsl.syntax import Argument, File, Loss, walk
 from npuc.frontends.dsl.syntax.parser import parse
 from npuc.frontends.dsl.values import Value
-from npuc.frontends.source_text import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 __all__ = ["RULES", "Finding", "Rule", "lint_source"]
 
@@ -41,7 +41,7 @@ def lint_source(
 
     Raises SourceError or SourceErrors for a wrong program, UsageError for wrong `defines`.
     """
-    source = Source(text, filename)
+    source = SourceText(text, filename)
     subject = _subject(source, defines, max_ops)
     silenced = ignored(source)
     found: set[Finding] = set()
@@ -56,7 +56,7 @@ def lint_source(
     return sorted(found, key=lambda f: (f.location, f.rule, f.message))
 
 
-def _subject(source: Source, defines: Mapping[str, Value] | None, max_ops: int) -> Subject:
+def _subject(source: SourceText, defines: Mapping[str, Value] | None, max_ops: int) -> Subject:
     """The file, parsed, and with a network in it also built."""
     diagnostics = Diagnostics()
     file = parse(source, diagnostics)
@@ -72,7 +72,7 @@ def _subject(source: Source, defines: Mapping[str, Value] | None, max_ops: int) 
     return Subject(source, file, program, function)
 
 
-def _check_nesting(source: Source, file: File) -> None:
+def _check_nesting(source: SourceText, file: File) -> None:
     """Raise SourceError for statements and expressions nested deeper than any that can be built."""
     pending: list[tuple[object, int]] = [(file.definitions, 0)]
     while pending:

@@ -10,11 +10,11 @@ from typing import TypeAlias
 from xdsl.dialects.func import FuncOp
 
 from npuc.compiler.core.errors import Location, SourceError
-from npuc.frontends.dsl.program import Program
+from npuc.frontends.dsl.program import LoadedProgram
 from npuc.frontends.dsl.syntax import Definition, File
 from npuc.frontends.dsl.syntax.parser import lex
 from npuc.frontends.dsl.syntax.tokens import END, prepare
-from npuc.frontends.source_text import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 _ERROR = ": error: "
 _IGNORE = re.compile(r'"[^"\n]*"|(#.*)')
@@ -55,9 +55,9 @@ class Subject:
     Rules speak of what the file itself says, not of what it imports.
     """
 
-    source: Source
+    source: SourceText
     file: File
-    program: Program | None = None
+    program: LoadedProgram | None = None
     graph: FuncOp | None = None
 
     @property
@@ -84,7 +84,7 @@ class Rule:
     check: Check
 
 
-def ignored(source: Source) -> Mapping[int, frozenset[str] | None]:
+def ignored(source: SourceText) -> Mapping[int, frozenset[str] | None]:
     """
     The rules that comments `# lint: ignore[rule, …]` silence, by line; None stands for all of them.
 
@@ -104,7 +104,7 @@ def ignored(source: Source) -> Mapping[int, frozenset[str] | None]:
     return found
 
 
-def _first_lines(source: Source) -> Mapping[int, int]:
+def _first_lines(source: SourceText) -> Mapping[int, int]:
     """For the last line of each statement, or of its head, the first one."""
     starts: dict[int, int] = {}
     first = last = 0

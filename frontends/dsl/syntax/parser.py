@@ -11,7 +11,7 @@ from npuc.frontends.dsl.syntax import File
 from npuc.frontends.dsl.syntax.expected import hint_for, message_for
 from npuc.frontends.dsl.syntax.tokens import END, Newlines, place, prepare, statement_around
 from npuc.frontends.dsl.syntax.tree import TreeBuilder
-from npuc.frontends.source_text import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 
 class _Session(Protocol):
@@ -59,7 +59,7 @@ def _parse_tokens(tokens: list[Token]) -> File:
         raise _Failure(position, token, frozenset(parser.accepts())) from error
 
 
-def lex(source: Source) -> Iterator[Token]:
+def lex(source: SourceText) -> Iterator[Token]:
     """The raw tokens of a text, line ends among them; comments and blanks are the gaps between them."""
     return _grammar().lex(source.text)
 
@@ -68,7 +68,7 @@ def _end(tokens: list[Token]) -> Place:
     return Place(tokens[-1].end_line or 1, tokens[-1].end_column or 1) if tokens else Place(1, 1)
 
 
-def parse(source: Source, diagnostics: Diagnostics) -> File:
+def parse(source: SourceText, diagnostics: Diagnostics) -> File:
     """
     The syntax tree of a text; syntax errors go to `diagnostics`.
 

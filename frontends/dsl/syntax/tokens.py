@@ -11,7 +11,7 @@ from math import isfinite
 
 from lark import Token
 
-from npuc.frontends.source_text import Diagnostics, Place, Source
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 END = "_NL"
 MAX_BRACKETS = 1000
@@ -62,7 +62,7 @@ def _like(token: Token, type: str, value: str) -> Token:
     return Token.new_borrow_pos(type, value, token)
 
 
-def _report_bad(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) -> Tokens:
+def _report_bad(source: SourceText, raw: Iterable[Token], diagnostics: Diagnostics) -> Tokens:
     """The tokens without bad ones; a run of bad letters counts as a name, so that what is around it still parses."""
     kept: list[Token] = []
     bad: set[tuple[int, str]] = set()
@@ -111,7 +111,7 @@ def _is_in_range(token: Token) -> bool:
     return len(digits) < 19 or (len(digits) == 19 and int(digits) < 2**63)
 
 
-def prepare(source: Source, raw: Iterable[Token], diagnostics: Diagnostics) -> Tokens:
+def prepare(source: SourceText, raw: Iterable[Token], diagnostics: Diagnostics) -> Tokens:
     """The tokens of a file as the grammar expects them; bad characters go to `diagnostics`."""
     found = _report_bad(source, raw, diagnostics)
     following = _following(found.tokens)

@@ -2,7 +2,7 @@
 
 from npuc.compiler.analysis.nest import bounds
 from npuc.compiler.analysis.nest.bounds import Certificate, compulsory_bytes
-from npuc.compiler.analysis.nest.fusion import Part, union
+from npuc.compiler.analysis.nest.fusion import NestPart, union
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 from tests.widths import of_bytes
@@ -37,7 +37,7 @@ def capacity(nest: Nest, spm: int) -> int:
 def test_the_pair_is_its_one_nest() -> None:
     """Both bounds are those of the nest of both statements, whatever room there is."""
     names = {dim: dim for dim in SIZES}
-    nest = union((Part(DX, ("dY", "W"), names), Part(DW, ("X", "dY"), names))).nest
+    nest = union((NestPart(DX, ("dY", "W"), names), NestPart(DW, ("X", "dY"), names))).nest
     for spm in (1, 64, 500, 10**5):
         found = pair(spm)
         assert found.compulsory == compulsory_bytes(nest, of_bytes(nest, 1)) == 2 * X + 2 * W + Y

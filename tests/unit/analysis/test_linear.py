@@ -9,7 +9,7 @@ import pytest
 
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.solvers import linear
-from npuc.compiler.analysis.solvers.linear import Program, solve
+from npuc.compiler.analysis.solvers.linear import LinearProgram, solve
 
 NET = """network net(batch=10) {
   input x: f32[batch, 32]
@@ -22,8 +22,8 @@ NET = """network net(batch=10) {
 COSTS, SIZES = np.array([-5.0, -4.0, -3.0]), np.array([4.0, 3.0, 2.0])
 
 
-def knapsack(room: float = 5.0) -> Program:
-    program = Program()
+def knapsack(room: float = 5.0) -> LinearProgram:
+    program = LinearProgram()
     taken = program.variables(3, 1.0, COSTS, whole=True)
     program.put(np.broadcast_to(program.rows(1, -np.inf, room), taken.shape), taken, SIZES)
     return program
@@ -49,7 +49,7 @@ def test_values_that_cost_more_than_the_solver_says_are_not_taken(
     starts: list[bool] = []
     costs = linear._costs  # pyright: ignore[reportPrivateUsage]
 
-    def doubted(program: Program, values: linear.Floats | None, bound: float) -> bool:
+    def doubted(program: LinearProgram, values: linear.Floats | None, bound: float) -> bool:
         starts.append(True)
         return costs(program, np.array([1.0, 0.0, 0.0]), bound)
 

@@ -16,7 +16,7 @@ from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS
 from npuc.frontends.dsl.blocks import described, library_block, library_names, library_routines
 from npuc.frontends.dsl.calls import BUILT_IN
 from npuc.frontends.dsl.checks import check
-from npuc.frontends.dsl.program import Program, Routine
+from npuc.frontends.dsl.program import LoadedProgram, Routine
 from npuc.frontends.dsl.reference import FAMILIES
 from npuc.frontends.source_text import Diagnostics
 from tests.unit.dsl.block_calls import build, message
@@ -44,7 +44,7 @@ def test_its_blocks_pass_the_checks_of_programs():
     diagnostics = Diagnostics()
     (definition,) = (r for r in [library_block("channel_shuffle")] if r is not None)
     names = {*get_functions(), *BUILT_IN}
-    check(Program(definition, library_routines()), names, diagnostics)
+    check(LoadedProgram(definition, library_routines()), names, diagnostics)
     diagnostics.raise_if_any()
 
 

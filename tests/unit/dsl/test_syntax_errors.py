@@ -4,13 +4,13 @@ import pytest
 
 from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.dsl.syntax.parser import parse
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 
 
 def messages(text: str) -> list[str]:
     """The syntax errors of a text as `line:col: message | hint`."""
     diagnostics = Diagnostics()
-    parse(Source(text, "f"), diagnostics)
+    parse(SourceText(text, "f"), diagnostics)
     with pytest.raises(SourceError) as caught:
         diagnostics.raise_if_any()
     errors = caught.value.errors if isinstance(caught.value, SourceErrors) else (caught.value,)
@@ -96,7 +96,7 @@ def test_statements(statement: str, expected: str):
 
 def test_largest_integer():
     diagnostics = Diagnostics()
-    parse(Source("network t(n=000009223372036854775807) { }", "f"), diagnostics)
+    parse(SourceText("network t(n=000009223372036854775807) { }", "f"), diagnostics)
     assert len(diagnostics) == 0
 
 

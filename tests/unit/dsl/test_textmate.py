@@ -19,7 +19,7 @@ from npuc.compiler.layers.arguments import ELEMENT_TYPES
 from npuc.frontends import read_text, sample_names
 from npuc.frontends.dsl.syntax.parser import lex, parse
 from npuc.frontends.dsl.syntax.tokens import END, prepare
-from npuc.frontends.source_text import Diagnostics, Source
+from npuc.frontends.source_text import Diagnostics, SourceText
 from tests.programs import Drawn, layout
 
 ROOT = Path(__file__).parents[3]
@@ -119,7 +119,7 @@ EXPECTED: dict[str, tuple[str, ...]] = {
 
 def check(text: str) -> None:
     """Compare the scopes of a right text with the tokens of the parser."""
-    source, diagnostics = Source(text, "f"), Diagnostics()
+    source, diagnostics = SourceText(text, "f"), Diagnostics()
     parse(source, diagnostics)
     diagnostics.raise_if_any()
     scopes = Engine(GRAMMAR).scopes(source.text)
@@ -173,7 +173,7 @@ network output(batch=64,
 def test_every_construct() -> None:
     check(ALL)
     terminals = set(re.findall(r"^([A-Z]+)(?:\.-?\d+)?: ", LARK, re.MULTILINE)) - {"BAD"}
-    source = Source(ALL, "f")
+    source = SourceText(ALL, "f")
     used = {token.type for token in prepare(source, lex(source), Diagnostics()).tokens}
     assert terminals <= used, "a word of the language that this test does not show"
     assert used - {END} == set(EXPECTED)

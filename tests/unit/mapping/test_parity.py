@@ -14,7 +14,7 @@ import pytest
 from npuc.backends.maestro import evaluate, mapping_arrays
 from npuc.compiler.analysis.mapping.columns import COLUMNS, columns
 from npuc.compiler.analysis.mapping.levels import Unmappable
-from npuc.compiler.analysis.mapping.parity import Array, analyse
+from npuc.compiler.analysis.mapping.parity import PeArray, analyse
 from npuc.dialects.mapping import Map, Mapping, Sz
 from npuc.frontends.maestro import WrongLayer, read_mapping_file
 from tests.mapping_batches import hardware_of
@@ -35,7 +35,7 @@ class Row:
     """A row of the reference: the mapping, the machine, what became of it."""
 
     mapping: Mapping
-    array: Array
+    array: PeArray
     status: str
     columns: dict[str, str]
 
@@ -77,7 +77,7 @@ def rows() -> list[Row]:
 
 def _row(row: dict[str, str]) -> Row:
     machine = ("num_pes", "noc_bw", "noc_hop_latency", "offchip_bw", "num_simd_lanes")
-    array = Array(*(int(row[name]) for name in machine))
+    array = PeArray(*(int(row[name]) for name in machine))
     return Row(mappings(row["mapping_file"])[int(row["layer_index"])], array, row["status"], row)
 
 

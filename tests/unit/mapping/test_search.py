@@ -13,7 +13,7 @@ from npuc.compiler.analysis.mapping.convert import normal
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.mapping.best import (
     OBJECTIVES,
     Best,
@@ -30,7 +30,7 @@ from npuc.compiler.explore.mapping.mappers.random import BLOCK, RandomMapper
 from npuc.compiler.explore.mapping.space import MapSpace, divisors, fanouts_of, widths_of
 from npuc.dialects.mapping import ClusterLevel, Clusters, Problem, TileLoop
 
-ARRAY = Array(num_pes=4, noc_bw=2, noc_latency=2)
+ARRAY = PeArray(num_pes=4, noc_bw=2, noc_latency=2)
 GEMM = contraction_of(Problem("GEMM", (("M", 4), ("N", 2), ("K", 3))))
 CONV = contraction_of(Problem("CONV", (("K", 2), ("C", 1), ("R", 2), ("S", 1), ("Y", 3), ("X", 1))))
 LIMITS = st.sampled_from((Limits(), Limits(l1=8), Limits(l1=6, l2=24)))

@@ -9,7 +9,7 @@ from npuc.backends.maestro.batch import evaluate
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.mapping.best import exact_costs
 from npuc.compiler.explore.mapping.directives import as_directives, directive_space
 from npuc.compiler.explore.mapping.mappers.random import RandomMapper
@@ -43,6 +43,6 @@ def test_directives_cost_what_cluster_form_costs_in_mode_exact(problem: Problem)
     machine = {"maestro.num_pes": PES, "maestro.noc_bw": 4, "maestro.mode": "exact"}
     batch = RandomMapper(directive_space(problem, PES), 3).propose(300)
     table = evaluate(problem, as_directives(problem, batch), load_hardware(machine))
-    costs = exact_costs((contraction_of(problem),), batch, Array(PES, noc_bw=4))
+    costs = exact_costs((contraction_of(problem),), batch, PeArray(PES, noc_bw=4))
     np.testing.assert_array_equal(table["runtime_cycles"], costs.cycles)
     np.testing.assert_array_equal(table["energy_total_mac_units"], costs.energy)

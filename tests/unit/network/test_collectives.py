@@ -15,7 +15,14 @@ from npuc.compiler.analysis.interconnect.collectives import (
     collective_cost,
     messages_cost,
 )
-from npuc.compiler.analysis.interconnect.topology import KINDS, Group, Kind, Level, Network, Placement
+from npuc.compiler.analysis.interconnect.topology import (
+    KINDS,
+    CommunicationGroup,
+    Interconnect,
+    Kind,
+    MeshPlacement,
+    NetworkLevel,
+)
 from npuc.compiler.analysis.sharding.cost.device_reads import gathered, reduced, sent, shared
 from npuc.hardware import load_hardware
 from npuc.hardware.network import network_of
@@ -26,15 +33,15 @@ LATENCY, RATE, ENERGY = Fraction(3, 1000), Fraction(7, 2), Fraction(5, 3)
 
 
 @st.composite
-def levels(draw: st.DrawFn, size: int, kind: Kind | None = None) -> Level:
+def levels(draw: st.DrawFn, size: int, kind: Kind | None = None) -> NetworkLevel:
     """A level of that many devices."""
     kinds: list[Kind] = [k for k in KINDS if k != "pair" or size == 2]
     chosen: Kind = draw(st.sampled_from(kinds)) if kind is None else kind
-    return Level(chosen, size, draw(numbers), draw(numbers | st.just(Fraction(0))), draw(numbers))
+    return NetworkLevel(chosen, size, draw(numbers), draw(numbers | st.just(Fraction(0))), draw(numbers))
 
 
 @st.composite
-def parts(draw: st.DrawFn, doubling: bool = False) -> tuple[Placement, int]:
+def parts(draw: st.DrawFn, doubling: bool = False) -> tuple[MeshPlacement, int]:
     """
     A mesh on one level of a network, and a level of that mesh.
 
@@ -43,10 +50,10 @@ def parts(draw: st.DrawFn, doubling: bool = False) -> tuple[Placement, int]:
     kind = draw(st.sampled_from(KINDS))
     size = draw(st.sampled_from([2, 4, 8] if doubling and kind == "switch" else [2, 3, 4, 5, 6, 8]))
     mesh = [2] if kind == "pair" else [n for n in (draw(st.integers(1, 3)), size, draw(st.integers(1, 3))) if n > 1]
-    return Network((draw(levels(prod(mesh), kind)),)).place(mesh), mesh.index(size) if kind != "pair" else 0
+    return Interconnect((draw(levels(prod(mesh), kind)),)).place(mesh), mesh.index(size) if kind != "pair" else 0
 
 
-def the_group(placement: Placement, place: int) -> Group:
+def the_group(placement: MeshPlacement, place: int) -> CommunicationGroup:
     (group,) = placement.along([place])
     return group
 
@@ -63,7 +70,7 @@ def assert_is_walk(cost: Cost, walks: Sequence[Walk], devices: int) -> None:
 
 @given(parts(doubling=True), numbers, st.data())
 def test_sums_and_gathers_are_the_steps_of_their_algorithms(
-    given_part: tuple[Placement, int], part: Fraction, data: st.DataObject
+    given_part: tuple[MeshPlacement, int], part: Fraction, data: st.DataObject
 ) -> None:
     placement, place = given_part
     group = the_group(placement, place)
@@ -79,7 +86,7 @@ def test_sums_and_gathers_are_the_steps_of_their_algorithms(
 
 
 @given(parts(), numbers)
-def test_exchange_is_the_steps_of_its_algorithm(given_part: tuple[Placement, int], part: Fraction) -> None:
+def test_exchange_is_the_steps_of_its_algorithm(given_part: tuple[MeshPlacement, int], part: Fraction) -> None:
     placement, place = given_part
     group = the_group(placement, place)
     cost = collective_cost("all_to_all", part * group.size, placement, [place])
@@ -88,7 +95,7 @@ def test_exchange_is_the_steps_of_its_algorithm(given_part: tuple[Placement, int
 
 @given(parts(), numbers, st.data())
 def test_messages_take_what_their_links_take(
-    given_part: tuple[Placement, int], size: Fraction, data: st.DataObject
+    given_part: tuple[MeshPlacement, int], size: Fraction, data: st.DataObject
 ) -> None:
     placement, place = given_part
     group = the_group(placement, place)
@@ -107,15 +114,15 @@ def test_messages_take_what_their_links_take(
 
 
 @st.composite
-def placements(draw: st.DrawFn) -> Placement:
+def placements(draw: st.DrawFn) -> MeshPlacement:
     """A network of several levels, each level one of the mesh or two."""
     mesh = draw(st.lists(st.lists(st.integers(2, 4), min_size=1, max_size=2), min_size=1, max_size=3))
-    network = Network(tuple(draw(levels(prod(sizes))) for sizes in mesh))
+    network = Interconnect(tuple(draw(levels(prod(sizes))) for sizes in mesh))
     return network.place([size for sizes in mesh for size in sizes])
 
 
 @given(placements(), numbers, st.data())
-def test_bytes_do_not_depend_on_kinds_and_order(placement: Placement, size: Fraction, data: st.DataObject) -> None:
+def test_bytes_do_not_depend_on_kinds_and_order(placement: MeshPlacement, size: Fraction, data: st.DataObject) -> None:
     """The byte invariant: S (1 - 1/P), twice that for an all-reduce, however the levels are divided."""
     over = data.draw(st.sets(st.sampled_from(range(len(placement.groups))), min_size=1))
     count = prod(placement.groups[level].size for level in over)
@@ -126,7 +133,7 @@ def test_bytes_do_not_depend_on_kinds_and_order(placement: Placement, size: Frac
 
 
 @given(placements(), numbers, st.sampled_from(COLLECTIVES))
-def test_a_collective_is_its_stages(placement: Placement, size: Fraction, kind: Collective) -> None:
+def test_a_collective_is_its_stages(placement: MeshPlacement, size: Fraction, kind: Collective) -> None:
     cost = collective_cost(kind, size, placement, range(len(placement.groups)))
     assert cost.seconds == sum(stage.seconds for stage in cost.stages)
     assert sum(cost.sent_by_level().values()) == cost.sent
@@ -145,7 +152,7 @@ def test_a_collective_is_its_stages(placement: Placement, size: Fraction, kind: 
 
 
 @given(placements(), numbers)
-def test_no_all_reduce_beats_all_bandwidth_together(placement: Placement, size: Fraction) -> None:
+def test_no_all_reduce_beats_all_bandwidth_together(placement: MeshPlacement, size: Fraction) -> None:
     cost = collective_cost("all_reduce", size, placement, range(len(placement.groups)))
     rates = sum(level.bytes_per_s for level in placement.network.levels)
     assert cost.seconds >= 2 * size * (1 - Fraction(1, placement.devices)) / rates
@@ -154,7 +161,7 @@ def test_no_all_reduce_beats_all_bandwidth_together(placement: Placement, size: 
 @given(st.lists(st.integers(2, 4), min_size=1, max_size=3), st.integers(1, 60), st.data())
 def test_bytes_are_what_devices_read_from_each_other(mesh: list[int], local: int, data: st.DataObject) -> None:
     """Of elements of one byte, a level of the network for each of the mesh; counts of reading are of one direction."""
-    placement = Network(tuple(data.draw(levels(size)) for size in mesh)).place(mesh)
+    placement = Interconnect(tuple(data.draw(levels(size)) for size in mesh)).place(mesh)
     devices = placement.devices
     one = data.draw(st.sampled_from(range(len(mesh))))
     over = sorted(data.draw(st.sets(st.sampled_from(range(len(mesh))), min_size=1)))
@@ -176,8 +183,8 @@ def test_bytes_are_what_devices_read_from_each_other(mesh: list[int], local: int
 # numbers by hand
 
 
-def on(kind: Kind, size: int, mesh: Sequence[int]) -> Placement:
-    return Network((Level(kind, size, RATE, LATENCY, ENERGY),)).place(mesh)
+def on(kind: Kind, size: int, mesh: Sequence[int]) -> MeshPlacement:
+    return Interconnect((NetworkLevel(kind, size, RATE, LATENCY, ENERGY),)).place(mesh)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +208,8 @@ def test_reduce_scatter_of_a_whole_level(kind: Kind, size: int, steps: int) -> N
     ],
 )
 def test_parts_of_a_ring_of_eight(mesh: list[int], over: list[int], bytes_per_link_pair: Fraction) -> None:
-    level = Level("ring", 8, Fraction(1))
-    assert collective_cost("reduce_scatter", 1, Network((level,)).place(mesh), over).seconds == bytes_per_link_pair
+    level = NetworkLevel("ring", 8, Fraction(1))
+    assert collective_cost("reduce_scatter", 1, Interconnect((level,)).place(mesh), over).seconds == bytes_per_link_pair
 
 
 def test_energy_counts_each_link() -> None:
@@ -210,7 +217,9 @@ def test_energy_counts_each_link() -> None:
     ring = on("ring", 4, [2, 2])
     assert collective_cost("all_gather", 1, ring, [1]).picojoules == ENERGY
     assert collective_cost("all_gather", 1, ring, [0]).picojoules == 2 * ENERGY
-    silent = Network((Level("pair", 2, RATE), Level("pair", 2, RATE, pj_per_byte=ENERGY))).place([2, 2])
+    silent = Interconnect((NetworkLevel("pair", 2, RATE), NetworkLevel("pair", 2, RATE, pj_per_byte=ENERGY))).place(
+        [2, 2]
+    )
     assert collective_cost("all_gather", 1, silent, [1]).picojoules == ENERGY
     assert collective_cost("all_gather", 1, silent, [0, 1]).picojoules is None
 
@@ -220,8 +229,8 @@ def test_one_chunk_of_the_example_of_themis() -> None:
     Figure 5 of Rashidi et al.: 4 x 4 devices, the inner dimension twice as fast. In units of a reduce-scatter of the
     chunk on it, the stages are 1, 1/2, 1/2 and 1.
     """
-    outer, inner = Level("switch", 4, Fraction(1)), Level("switch", 4, Fraction(2))
-    placement = Network((outer, inner)).place([4, 4])
+    outer, inner = NetworkLevel("switch", 4, Fraction(1)), NetworkLevel("switch", 4, Fraction(2))
+    placement = Interconnect((outer, inner)).place([4, 4])
     unit = collective_cost("reduce_scatter", 64, placement, [1]).seconds
     stages = collective_cost("all_reduce", 64, placement, [0, 1]).stages
     assert [stage.seconds / unit for stage in stages] == [1, Fraction(1, 2), Fraction(1, 2), 1]

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.interconnect.topology import Group, Kind, Level, Network
+from npuc.compiler.analysis.interconnect.topology import CommunicationGroup, Interconnect, Kind, NetworkLevel
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.dialects.distributed import Mesh
 from npuc.hardware import load_hardware
 from npuc.hardware.network import network_of
 
 
-def network(*levels: tuple[Kind, int]) -> Network:
-    return Network(tuple(Level(kind, size, Fraction(1)) for kind, size in levels))
+def network(*levels: tuple[Kind, int]) -> Interconnect:
+    return Interconnect(tuple(NetworkLevel(kind, size, Fraction(1)) for kind, size in levels))
 
 
 TORUS = network(("ring", 4), ("ring", 8))
@@ -25,7 +25,7 @@ TORUS = network(("ring", 4), ("ring", 8))
 @given(st.lists(st.lists(st.integers(2, 3), min_size=1, max_size=3), min_size=1, max_size=3), st.data())
 def test_groups_are_those_of_the_mesh(factors: list[list[int]], data: st.DataObject) -> None:
     """Devices of a group differ at its level of the mesh alone, and so at one level of the network by its stride."""
-    levels = Network(tuple(Level("ring", prod(sizes), Fraction(1)) for sizes in factors))
+    levels = Interconnect(tuple(NetworkLevel("ring", prod(sizes), Fraction(1)) for sizes in factors))
     mesh = Mesh(tuple(chain.from_iterable(factors)))
     places = Mesh(tuple(level.size for level in levels.levels))
     place = data.draw(st.sampled_from(mesh.levels))
@@ -42,7 +42,7 @@ def test_halves_of_a_torus() -> None:
     four, eight = TORUS.levels
     placement = TORUS.place([2, 2, 2, 2, 2])
     expected = [(0, four, 2), (0, four, 1), (1, eight, 4), (1, eight, 2), (1, eight, 1)]
-    assert placement.groups == tuple(Group(number, level, 2, stride) for number, level, stride in expected)
+    assert placement.groups == tuple(CommunicationGroup(number, level, 2, stride) for number, level, stride in expected)
     assert [group.closed for group in placement.groups] == [True, False, True, False, False]
     assert placement.devices == TORUS.devices == 32
 
@@ -90,8 +90,8 @@ def test_network_of_a_machine() -> None:
     row = {"kind": "fc", "size": 4, "gb_per_s": 0.3, "latency_ns": 700, "pj_per_byte": 1.1}
     other = {"kind": "pair", "size": 2, "gb_per_s": 25}
     found = network_of(load_hardware({"network": {"levels": [row, other]}}), backend="cycle")
-    first = Level("fc", 4, Fraction(300_000_000), Fraction(7, 10**7), Fraction(11, 10))
-    assert found == Network((first, Level("pair", 2, Fraction(25 * 10**9))))
+    first = NetworkLevel("fc", 4, Fraction(300_000_000), Fraction(7, 10**7), Fraction(11, 10))
+    assert found == Interconnect((first, NetworkLevel("pair", 2, Fraction(25 * 10**9))))
 
 
 def test_machines_of_hypar_have_sixteen_accelerators() -> None:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.analysis.sharding.search.movement import moved_by
 from npuc.compiler.analysis.sharding.search.planning import plan_network
@@ -67,7 +67,7 @@ def blocks(layers: int, *, joint: bool = False, parallel: bool = False) -> Modul
     return read_source(BLOCKS.format(layers=layers, **flags))
 
 
-def megatron(network: Network, levels: int) -> tuple[Pattern, ...]:
+def megatron(network: PlanGraph, levels: int) -> tuple[Pattern, ...]:
     """Megatron-LM's plan (Shoeybi et al., 2019): columns, then rows; heads over devices."""
     found: list[Pattern] = []
     for number, node in enumerate(network.nodes):
@@ -77,7 +77,7 @@ def megatron(network: Network, levels: int) -> tuple[Pattern, ...]:
     return tuple(found)
 
 
-def by_plan(module: ModuleOp, plan: tuple[Pattern, ...], sizes: tuple[int, ...]) -> tuple[Network, Flows]:
+def by_plan(module: ModuleOp, plan: tuple[Pattern, ...], sizes: tuple[int, ...]) -> tuple[PlanGraph, Flows]:
     func = the_function(module)
     network, flows = network_for(func)
     spread(func, network, flows, plan, Mesh(sizes))

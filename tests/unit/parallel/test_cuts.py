@@ -8,7 +8,7 @@ from typing_extensions import Unpack
 
 from npuc.compiler import compile_source, plan_parallel
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.movement import search_all
 from npuc.compiler.analysis.sharding.search.planning import plan_network, terms_of
@@ -30,7 +30,7 @@ network mlp(batch=8) {
 """
 
 
-def planned_from(text: str) -> tuple[Network, Flows]:
+def planned_from(text: str) -> tuple[PlanGraph, Flows]:
     return network_for(the_function(read_source(text, defines={})))
 
 

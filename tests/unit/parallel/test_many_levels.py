@@ -13,7 +13,7 @@ from npuc.compiler.analysis.sharding.cost.terms import Rate, ReadingRate, SumRat
 from npuc.compiler.analysis.sharding.cost.totals import least_totals, totals
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
@@ -138,7 +138,7 @@ SIZE = st.sampled_from([1, 8, 64, 512, 4096])
 
 
 @st.composite
-def residual_networks(draw: st.DrawFn) -> tuple[Network, Flows]:
+def residual_networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
     """Blocks with residual connections, some of which have a layer of their own."""
     wide, count = draw(SIZE), draw(st.integers(1, 3))
     blocks = ""
@@ -151,7 +151,7 @@ def residual_networks(draw: st.DrawFn) -> tuple[Network, Flows]:
 
 @settings(max_examples=12, deadline=None)
 @given(residual_networks(), st.sampled_from(CONVENTIONS))
-def test_plans_of_residual_networks_on_64_devices(net: tuple[Network, Flows], convention: Convention) -> None:
+def test_plans_of_residual_networks_on_64_devices(net: tuple[PlanGraph, Flows], convention: Convention) -> None:
     network, flows = net
     found = {s: plan_network(network, flows, s, convention, 6) for s in STRATEGIES}
     best = found["accpar-joint"]
@@ -165,7 +165,7 @@ def test_plans_of_residual_networks_on_64_devices(net: tuple[Network, Flows], co
 @settings(max_examples=10, deadline=None)
 @given(residual_networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
 def test_no_plan_of_a_network_goes_below_the_relaxation(
-    net: tuple[Network, Flows], convention: Convention, levels: int
+    net: tuple[PlanGraph, Flows], convention: Convention, levels: int
 ) -> None:
     network, flows = net
     terms, sizes = terms_of(network, flows, convention), (2,) * levels

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from npuc.backends.communication import exchanges
 from npuc.compiler import compile_source
-from npuc.compiler.analysis.interconnect.topology import KINDS, Level
-from npuc.compiler.analysis.sharding.cost.device_memory import Kept, kept_tensors
+from npuc.compiler.analysis.interconnect.topology import KINDS, NetworkLevel
+from npuc.compiler.analysis.sharding.cost.device_memory import KeptTensor, kept_tensors
 from npuc.compiler.analysis.sharding.cost.resharding import parts
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of, physical_terms
 from npuc.compiler.analysis.sharding.cost.times import (
@@ -23,7 +23,7 @@ from npuc.compiler.analysis.sharding.cost.times import (
     work_seconds,
 )
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
 from npuc.compiler.analysis.sharding.search.goals import fastest, sequences, smallest
 from npuc.compiler.analysis.sharding.search.movement import pattern, ways_of
@@ -69,9 +69,9 @@ speeds = st.integers(1, 1000).map(lambda n: Fraction(n, 7) * 10**6)
 latencies = st.integers(0, 50).map(lambda n: Fraction(n, 10**7))
 
 
-def levels_of(draw: st.DrawFn, sizes: tuple[int, ...]) -> tuple[Level, ...]:
+def levels_of(draw: st.DrawFn, sizes: tuple[int, ...]) -> tuple[NetworkLevel, ...]:
     return tuple(
-        Level(
+        NetworkLevel(
             "pair" if size == 2 and draw(st.booleans()) else draw(st.sampled_from(KINDS[1:])),
             size,
             draw(speeds),
@@ -103,7 +103,7 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
     assert found == sum((cost.seconds for cost in costs if cost is not None), Fraction(0))
 
 
-def random_times(data: st.DataObject, network: Network, levels: int, rule: Rule) -> Times:
+def random_times(data: st.DataObject, network: PlanGraph, levels: int, rule: Rule) -> Times:
     work: list[dict[str, float]] = []
     for node in network.nodes:
         keys = {key_of(p) for p in product(ways_of(node, rule), repeat=levels)}
@@ -111,11 +111,11 @@ def random_times(data: st.DataObject, network: Network, levels: int, rule: Rule)
     return Times(data.draw(networks_of((2,) * levels)), None, tuple(work), 1e-6)
 
 
-def planned_from(text: str) -> tuple[Network, Flows]:
+def planned_from(text: str) -> tuple[PlanGraph, Flows]:
     return network_for(the_function(read_source(text, defines={})))
 
 
-def seconds(network: Network, flows: Flows, plan: tuple[Pattern, ...], times: Times, levels: int) -> float:
+def seconds(network: PlanGraph, flows: Flows, plan: tuple[Pattern, ...], times: Times, levels: int) -> float:
     messages = message_seconds(network.program, physical_terms(flows), plan, times, (2,) * levels)
     return work_seconds(times, plan) + float(messages)
 
@@ -222,7 +222,7 @@ def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: R
     terms = terms_of(network, flows, "physical")
     found = smallest(network, flows, terms, rule, sizes, room)
 
-    def bytes_of(tensor: Kept, plan: tuple[Pattern, ...]) -> int:
+    def bytes_of(tensor: KeptTensor, plan: tuple[Pattern, ...]) -> int:
         if tensor.node is None:
             return tensor.size
         form = form_of(tensor.made, plan[tensor.node])

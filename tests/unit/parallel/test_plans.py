@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, Term
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
 from npuc.compiler.analysis.sharding.search.movement import elements_of, graph_of, search_all, search_levels, ways_of
 from npuc.compiler.analysis.sharding.search.planning import Planned, plan_network, terms_of, total_of
@@ -52,12 +52,12 @@ def reference() -> Any:
 
 
 @cache
-def sample(name: str, batch: int) -> tuple[Network, Flows]:
+def sample(name: str, batch: int) -> tuple[PlanGraph, Flows]:
     """A network of the reference, as it is read from the sample."""
     return planned_from(read_text(f"samples:{SAMPLES[name]}"), batch=batch)
 
 
-def planned_from(text: str, **defines: int) -> tuple[Network, Flows]:
+def planned_from(text: str, **defines: int) -> tuple[PlanGraph, Flows]:
     return network_for(the_function(read_source(text, defines=defines)))
 
 
@@ -142,7 +142,7 @@ SIZE = st.sampled_from([1, 2, 3, 8, 16, 32, 100, 300])
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> tuple[Network, Flows]:
+def networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
     """A network with a residual connection, attention, a value that several read, sums of addends, or parts of one."""
     sizes: dict[str, object] = {key: draw(SIZE) for key in ("batch", "wide", "h", "g", "out")}
     sizes["bias"] = draw(st.sampled_from(["true", "false"]))
@@ -150,7 +150,7 @@ def networks(draw: st.DrawFn) -> tuple[Network, Flows]:
     return planned_from(NET.format(middle=middle.format(**sizes), **sizes))
 
 
-def every(network: Network, rule: Rule, levels: int) -> list[list[Pattern]]:
+def every(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
     """All sequences of ways of each node."""
     return [list(product(ways_of(node, rule), repeat=levels)) for node in network.nodes]
 
@@ -164,7 +164,7 @@ def cost(terms: list[Term], plan: tuple[Pattern, ...], levels: int) -> Fraction:
 @settings(max_examples=40, deadline=None)
 @given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
 def test_ways_at_the_bottom_are_as_good_as_all_sequences(
-    net: tuple[Network, Flows], convention: Convention, levels: int
+    net: tuple[PlanGraph, Flows], convention: Convention, levels: int
 ) -> None:
     network, flows = net
     terms, sizes, rule = terms_of(network, flows, convention), (2,) * levels, rule_of("joint", "table2")
@@ -177,7 +177,7 @@ def test_ways_at_the_bottom_are_as_good_as_all_sequences(
 @settings(max_examples=30, deadline=None)
 @given(networks(), st.sampled_from(CONVENTIONS), st.data())
 def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
-    net: tuple[Network, Flows], convention: Convention, data: st.DataObject
+    net: tuple[PlanGraph, Flows], convention: Convention, data: st.DataObject
 ) -> None:
     """As where a batch does not divide."""
     network, flows = net
@@ -219,7 +219,7 @@ def test_joins_have_channels_below_what_is_whole(
 @settings(max_examples=40, deadline=None)
 @given(networks(), st.sampled_from(CONVENTIONS), st.sampled_from([(3,), (3, 3), (4, 4), (3, 2), (2, 4), (2, 3, 2)]))
 def test_meshes_of_any_sizes_are_searched_as_all_sequences_are(
-    net: tuple[Network, Flows], convention: Convention, sizes: tuple[int, ...]
+    net: tuple[PlanGraph, Flows], convention: Convention, sizes: tuple[int, ...]
 ) -> None:
     network, flows = net
     terms = terms_of(network, flows, convention)
@@ -233,14 +233,14 @@ def test_meshes_of_any_sizes_are_searched_as_all_sequences_are(
         assert found.total == other.bound <= other.total
 
 
-def plans(network: Network, rule: Rule, levels: int) -> Iterator[tuple[Pattern, ...]]:
+def plans(network: PlanGraph, rule: Rule, levels: int) -> Iterator[tuple[Pattern, ...]]:
     return product(*every(network, rule, levels))
 
 
 @settings(max_examples=15, deadline=None)
 @given(networks(), st.sampled_from(CONVENTIONS), st.sampled_from(("joint", "accpar-joint")))
 def test_the_best_plan_is_that_of_enumeration(
-    net: tuple[Network, Flows], convention: Convention, strategy: Strategy
+    net: tuple[PlanGraph, Flows], convention: Convention, strategy: Strategy
 ) -> None:
     network, flows = net
     terms = terms_of(network, flows, convention)
@@ -263,7 +263,7 @@ def test_the_best_plan_of_two_levels_is_that_of_enumeration(
 
 @settings(max_examples=30, deadline=None)
 @given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
-def test_order_of_strategies(net: tuple[Network, Flows], convention: Convention, levels: int) -> None:
+def test_order_of_strategies(net: tuple[PlanGraph, Flows], convention: Convention, levels: int) -> None:
     """The optimum is no worse than any other plan, and one more type makes it no worse; bounds are below."""
     network, flows = net
     found = {s: plan_network(network, flows, s, convention, levels) for s in STRATEGIES}
@@ -290,7 +290,7 @@ def test_order_of_strategies_of_a_chain(levels: int, convention: Convention) -> 
 @settings(max_examples=30, deadline=None)
 @given(networks(), st.sampled_from(TWO_WAYS[1:]), st.integers(1, 3))
 def test_no_plan_moves_more_than_by_cuts_of_inputs_alone(
-    net: tuple[Network, Flows], strategy: Strategy, levels: int
+    net: tuple[PlanGraph, Flows], strategy: Strategy, levels: int
 ) -> None:
     network, flows = net
     terms, sizes = terms_of(network, flows, "physical"), (2,) * levels

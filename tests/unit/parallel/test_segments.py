@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.segments import with_segments
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.graph.ways import Way
@@ -146,7 +146,7 @@ def test_any_plan_of_gates_and_heads_is_right_or_refused(
     assert bytes_moved(shared) == bytes_modelled(network, flows, patterns, sizes)
 
 
-def by_batch(network: Network) -> list[Pattern]:
+def by_batch(network: PlanGraph) -> list[Pattern]:
     """Every node by its batch, or whole."""
     ways: list[Way] = ["I" if "I" in node.ways else "whole" for node in network.nodes]
     return [(way,) for way in ways]

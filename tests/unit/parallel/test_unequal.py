@@ -12,13 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from npuc.compiler import UsageError, plan_parallel
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer, Sizes, Type, between
+from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer, LayerSizes, Type, between
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.analysis.sharding.heterogeneous import share_search
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device, fleet_of
 from npuc.compiler.analysis.sharding.heterogeneous.share_search import Halves
 from npuc.compiler.analysis.sharding.heterogeneous.shared_step import step_of_chain
-from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, Step, boundaries, left_in
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, SharedStep, boundaries, left_in
 from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import plan_unequal
 from npuc.compiler.report import Parallel
 
@@ -127,7 +127,7 @@ def chosen(types: Sequence[Type], shares: Sequence[Fraction]) -> Choice:
     return Choice(np.array([TYPES.index(kind) for kind in types]), np.array(shares, np.object_))
 
 
-def pair_of(layers: Sequence[Layer]) -> tuple[Step, Left]:
+def pair_of(layers: Sequence[Layer]) -> tuple[SharedStep, Left]:
     step = step_of_chain(layers, [1] * len(layers), 4, 2)
     return step, step.whole
 
@@ -152,10 +152,10 @@ def test_equal_shares_are_those_of_halves(before: Type, after: Type, first: Laye
         rest = left_in(step, left, choice, side)
         types: list[Type] = [before, after]
         for n, layer in enumerate((first, second)):
-            sizes = Sizes.of(layer).split(types[n])
+            sizes = LayerSizes.of(layer).split(types[n])
             assert rest.within[:, n].tolist() == [sizes.weight, sizes.output, sizes.input, 0]
             assert rest.work[n] == HALF * left.work[n]
-        assert rest.entering.tolist() == [Sizes.of(second).split(after).input]
+        assert rest.entering.tolist() == [LayerSizes.of(second).split(after).input]
 
 
 @given(st.sampled_from(TYPES), SHARE, LAYER)
@@ -227,7 +227,7 @@ def test_joins_have_shares_too(layers: tuple[Layer, Layer], macs: list[int], fir
     is_layer = [True, False, True, False]
     ways: list[tuple[Way, ...]] = [TYPES, ("I", "III", "whole"), TYPES, ("I", "whole")]
     makers, readers = zip(*EDGES, strict=True)
-    step = Step(ways, is_layer, makers, readers, Left.of([weights, outputs, inputs], macs, entering), 4)
+    step = SharedStep(ways, is_layer, makers, readers, Left.of([weights, outputs, inputs], macs, entering), 4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(share_search, "GRID", 1)
         patch.setattr(share_search, "balanced_shares", none_balanced)

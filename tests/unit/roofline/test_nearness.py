@@ -53,7 +53,7 @@ def test_where_the_search_is_stopped_the_report_says_so(monkeypatch: pytest.Monk
     """Without an answer of the solver the plan is the best of the other policies, and the bound that of tiles."""
     solve = linear.solve
 
-    def stopped(program: linear.Program, **keys: Any) -> linear.Solution | None:
+    def stopped(program: linear.LinearProgram, **keys: Any) -> linear.Solution | None:
         return solve(program, **keys) if "nodes" not in keys else linear.Solution(None, -np.inf, proved=False)
 
     monkeypatch.setattr(bounds, "solve", stopped)
@@ -102,7 +102,7 @@ assert report.native["traffic_bound_exact"]
 
 def test_a_linear_program_and_its_bound() -> None:
     """Minimise -x - 2y where x + y <= 3, y <= 2: -5; any multiplier gives a bound below it."""
-    program = linear.Program()
+    program = linear.LinearProgram()
     both = program.variables(2, np.array([10.0, 2.0]), np.array([-1.0, -2.0]))
     row = program.rows(1, -np.inf, 3.0)
     program.put(np.repeat(row, 2), both, 1.0)

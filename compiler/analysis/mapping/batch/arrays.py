@@ -47,7 +47,7 @@ class Mappings:
 @dataclass(frozen=True)
 class LevelArrays:
     """
-    A level of many mappings; names as in `levels.Level` and `levels.Sizes`, `out_*` those of the output's dimensions.
+    A level of many mappings; names as in `DirectiveLevel` and `TileSizes`, `out_*` those of the output's dimensions.
 
     `slots` are the slots of the spatial maps, [2, mapping], equal where there is one; `last` says for each tensor which
     of the two comes last among the tensor's dimensions.

@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, LevelArrays, Mappings, read_levels
-from npuc.compiler.analysis.mapping.batch.groups import Groups, sum_by
-from npuc.compiler.analysis.mapping.batch.run import LevelRun, run_level
+from npuc.compiler.analysis.mapping.batch.groups import EntryReductions, sum_by
+from npuc.compiler.analysis.mapping.batch.run import BatchRun, run_level
 from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, accesses, area, energy, energy_column, power
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import Problem, Role
 
 
-def evaluate_part(problem: Problem, mappings: Mappings, array: Array) -> tuple[dict[str, Floats], Bools]:
+def evaluate_part(problem: Problem, mappings: Mappings, array: PeArray) -> tuple[dict[str, Floats], Bools]:
     """The columns of some mappings, and of which of them they are right."""
     count = len(mappings)
     levels, good = read_levels(problem, mappings, array.num_pes)
@@ -35,7 +35,7 @@ def evaluate_part(problem: Problem, mappings: Mappings, array: Array) -> tuple[d
     return {name: table[name] for name in COLUMNS}, good
 
 
-def _traffic(problem: Problem, levels: list[LevelArrays], run: LevelRun) -> dict[str, Floats]:
+def _traffic(problem: Problem, levels: list[LevelArrays], run: BatchRun) -> dict[str, Floats]:
     """Room, accesses and MACs, in elements."""
     steps, work = run.steps, run.work
     first = slice(0, len(run.entries))
@@ -64,7 +64,7 @@ def _traffic(problem: Problem, levels: list[LevelArrays], run: LevelRun) -> dict
     return table
 
 
-def _times(problem: Problem, run: LevelRun, array: Array) -> dict[str, Floats]:
+def _times(problem: Problem, run: BatchRun, array: PeArray) -> dict[str, Floats]:
     """Cycles, bandwidths and who takes part."""
     steps, work, entry = run.steps, run.work, run.entry
     count = len(run.entries)
@@ -76,7 +76,7 @@ def _times(problem: Problem, run: LevelRun, array: Array) -> dict[str, Floats]:
     table = {"runtime_cycles": run.by_entry(np.maximum(run.delay, offchip[entry]))}
     # The first step is there in any case: where it takes no time, all of the mapping is irregular.
     at = np.flatnonzero((run.timed > 0) | (np.arange(len(entry)) < count))
-    groups, entry, moved = Groups.of(entry[at], count), entry[at], moved[at]
+    groups, entry, moved = EntryReductions.of(entry[at], count), entry[at], moved[at]
     busy, most = np.maximum(run.compute[at], 1.0), np.maximum(moved, egress[at])
     table["noc_bw_req_peak"] = groups.most(np.floor(most / busy))
     table["noc_bw_req_avg"] = np.bincount(entry, np.floor(run.timed[at] * most / busy), count) / total

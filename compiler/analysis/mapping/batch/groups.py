@@ -17,17 +17,17 @@ def sum_by(entry: Ints, values: Floats, count: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Groups:
+class EntryReductions:
     """Reductions over the steps of each entry."""
 
     order: Ints
     starts: Ints
 
     @staticmethod
-    def of(entry: Ints, count: int) -> Groups:
+    def of(entry: Ints, count: int) -> EntryReductions:
         """Steps by their entries, each of which has one."""
         order = np.argsort(entry, kind="stable")
-        return Groups(order, np.searchsorted(entry[order], np.arange(count)))
+        return EntryReductions(order, np.searchsorted(entry[order], np.arange(count)))
 
     def most(self, values: Floats) -> Floats:
         """The largest of each entry."""

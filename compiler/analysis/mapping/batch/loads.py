@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints
-from npuc.compiler.analysis.mapping.batch.nodes import Entries, Faces, Parts, joint, total
+from npuc.compiler.analysis.mapping.batch.nodes import BatchEntries, Faces, Parts, joint, total
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class _Sizes:
     unique_edge: Floats
 
 
-def loads(e: Entries, faces: Faces) -> tuple[Loads, Loads]:
+def loads(e: BatchEntries, faces: Faces) -> tuple[Loads, Loads]:
     """Those of input and weights."""
     level = e.level
     sizes = _Sizes(*(faces.at(a) for a in (level.mapped, level.mapped_edge, level.unique, level.unique_edge)))
     return _loads(e, faces, 0, level.in_input, sizes), _loads(e, faces, 1, level.in_weight, sizes)
 
 
-def _loads(e: Entries, faces: Faces, tensor: int, coupled: Bools, sizes: _Sizes) -> Loads:
+def _loads(e: BatchEntries, faces: Faces, tensor: int, coupled: Bools, sizes: _Sizes) -> Loads:
     level, count = e.level, len(e)
     still = coupled & ~level.spatial
     base = np.where(still, np.where(e.short, level.mapped_edge, level.mapped), 1.0).prod(axis=0)
@@ -78,7 +78,7 @@ def _again(moves: Bools) -> Bools:
     return found
 
 
-def _spatial(e: Entries, faces: Faces, sizes: _Sizes, use: Bools, last: Ints, *, kind: int) -> Floats:
+def _spatial(e: BatchEntries, faces: Faces, sizes: _Sizes, use: Bools, last: Ints, *, kind: int) -> Floats:
     """What the spatial maps make of a step of a kind, by face."""
     shared = (kind >> np.arange(len(use))[:, None] & 1).astype(bool)
     middle = np.where(shared, sizes.unique, sizes.mapped)
@@ -89,7 +89,7 @@ def _spatial(e: Entries, faces: Faces, sizes: _Sizes, use: Bools, last: Ints, *,
     return np.where(use.any(axis=0), total(factors, edge, ragged, width, edges), 1.0)
 
 
-def _first(e: Entries, faces: Faces, sizes: _Sizes, use: Bools, last: Ints) -> Floats:
+def _first(e: BatchEntries, faces: Faces, sizes: _Sizes, use: Bools, last: Ints) -> Floats:
     """What the spatial maps make of the first step of each entry."""
     level, count = e.level, len(e)
     short, alone = faces.short[:, :count], level.edges == 1

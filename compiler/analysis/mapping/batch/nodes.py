@@ -19,7 +19,7 @@ Kind = TypeVar("Kind", np.float64, np.bool_)
 
 
 @dataclass(frozen=True)
-class Entries:
+class BatchEntries:
     """
     Entries of a level, each with the row of its mapping and what steps there are along each slot.
 
@@ -40,7 +40,7 @@ class Entries:
         return len(self.rows)
 
 
-def enter(level: LevelArrays, rows: Ints, entered: Floats) -> Entries:
+def enter(level: LevelArrays, rows: Ints, entered: Floats) -> BatchEntries:
     """The entries of a level: `entered` is [dimension, entry]."""
     given = np.take_along_axis(entered, level.dims, axis=0)
     size, offset, width = level.size, level.offset, level.width
@@ -54,11 +54,11 @@ def enter(level: LevelArrays, rows: Ints, entered: Floats) -> Entries:
     rest = given - (folds + 1) * jump
     active = np.where(rest < size, 1.0, np.trunc((rest - size) / offset) + 1)
     ragged = level.spatial & ((active - 1) * offset + size < rest)
-    return Entries(level, rows, entered, steady, edge, ~more, short, ragged)
+    return BatchEntries(level, rows, entered, steady, edge, ~more, short, ragged)
 
 
 @dataclass(frozen=True)
-class Nodes:
+class EntryNodes:
     """
     The nodes of entries: `entry` says of which, `edges` is a bit a slot.
 
@@ -76,7 +76,7 @@ class Nodes:
         return len(self.entry)
 
 
-def make_nodes(e: Entries) -> Nodes:
+def make_nodes(e: BatchEntries) -> EntryNodes:
     """All nodes, with the temporal factors of outputs and of taps (what is summed over) of one sub-cluster."""
     level = e.level
     one = np.float64(1)
@@ -102,7 +102,7 @@ def make_nodes(e: Entries) -> Nodes:
         entry, bits = np.concatenate([entry, of]), np.concatenate([bits, bits[at] | (1 << i)])
         outputs = np.concatenate([outputs, outputs[at] / out[i, of] * last_out[i, of]])
         taps = np.concatenate([taps, taps[at] / tap[i, of] * last_tap[i, of]])
-    return Nodes(entry, bits, outputs, taps, child)
+    return EntryNodes(entry, bits, outputs, taps, child)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Faces:
     short: Bools
 
     @staticmethod
-    def of(e: Entries) -> Faces:
+    def of(e: BatchEntries) -> Faces:
         """All faces."""
         level = e.level
         maps = 1 + bool((level.slots[0] != level.slots[1]).any())
@@ -137,7 +137,7 @@ class Faces:
         moved = ((number >> np.arange(maps)[:, None]) & 1).astype(bool)
         return Faces(slot, entry, there, moved | short, short | (moved & ragged), moved, short)
 
-    def of_nodes(self, e: Entries, nodes: Nodes) -> Ints:
+    def of_nodes(self, e: BatchEntries, nodes: EntryNodes) -> Ints:
         """The number of the face of each node."""
         found = nodes.entry
         for number, slot in enumerate(self.slot[:, : len(e)]):
@@ -151,7 +151,7 @@ class Faces:
 
 
 @dataclass(frozen=True)
-class Work:
+class NodeWork:
     """Of each node, in elements: outputs of the level, MACs of all sub-clusters and of the busiest, who is at work."""
 
     egress: Floats
@@ -160,7 +160,7 @@ class Work:
     active: Floats
 
 
-def work_of(e: Entries, nodes: Nodes, faces: Faces, face: Ints) -> Work:
+def work_of(e: BatchEntries, nodes: EntryNodes, faces: Faces, face: Ints) -> NodeWork:
     """What the nodes compute and give; `face` is the face of each."""
     level, maps = e.level, faces
     width, edges = level.width.take(faces.entry), level.edges.take(faces.entry)
@@ -190,7 +190,7 @@ def work_of(e: Entries, nodes: Nodes, faces: Faces, face: Ints) -> Work:
     work = np.where(partial, total(each, partial, last_ragged, width, edges), width * one)
     active = np.where(maps.edge[0], edges, width)
     taps = nodes.outputs * nodes.taps
-    return Work(
+    return NodeWork(
         nodes.outputs * egress.take(face), taps * work.take(face), taps * critical.take(face), active.take(face)
     )
 

@@ -14,15 +14,23 @@ import numpy as np
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, Ints, LevelArrays
 from npuc.compiler.analysis.mapping.batch.groups import sum_by
 from npuc.compiler.analysis.mapping.batch.loads import loads
-from npuc.compiler.analysis.mapping.batch.nodes import Entries, Faces, Nodes, Work, enter, make_nodes, work_of
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.batch.nodes import (
+    BatchEntries,
+    EntryNodes,
+    Faces,
+    NodeWork,
+    enter,
+    make_nodes,
+    work_of,
+)
+from npuc.compiler.analysis.mapping.parity import PeArray
 
 MOST_STEPS = 1 << 31
 """Steps of a level from which on MAESTRO's numbers of them may wrap around."""
 
 
 @dataclass(frozen=True)
-class Steps:
+class BatchSteps:
     """
     Steps, grouped: the node, how many there are, what they load, and (at the top) their place in MAESTRO's order.
 
@@ -37,17 +45,17 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class LevelRun:
+class BatchRun:
     """
     A level that was run: its nodes, steps and times; `good` says for which entries the results are right.
 
     `timed` are the steps that take time: MAESTRO skips those without work, which a stride may leave at an edge.
     """
 
-    entries: Entries
-    nodes: Nodes
-    work: Work
-    steps: Steps
+    entries: BatchEntries
+    nodes: EntryNodes
+    work: NodeWork
+    steps: BatchSteps
     timed: Floats
     entry: Ints
     compute: Floats
@@ -62,7 +70,7 @@ class LevelRun:
         return sum_by(self.entry, values * self.timed, len(self.entries))
 
 
-def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Floats, array: Array) -> LevelRun:
+def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Floats, array: PeArray) -> BatchRun:
     """Run a level that is entered with tiles, one for each of `rows`, which are those of mappings."""
     level = levels[number] if number == 0 else levels[number].at(rows)
     e = enter(level, rows, entered)
@@ -84,11 +92,17 @@ def run_level(levels: list[LevelArrays], number: int, rows: Ints, entered: Float
     good = (np.bincount(nodes.entry, wrong, len(e)) == 0) & ~stuck
     good &= sum_by(entry, steps.count, len(e)) < MOST_STEPS
     timed = np.where(work.critical[node] > 0, steps.count, 0.0)
-    return LevelRun(e, nodes, work, steps, timed, entry, busy, into, out, delay, taking_part[node], good)
+    return BatchRun(e, nodes, work, steps, timed, entry, busy, into, out, delay, taking_part[node], good)
 
 
 def _inside(
-    levels: list[LevelArrays], number: int, e: Entries, nodes: Nodes, ragged: Bools, work: Work, array: Array
+    levels: list[LevelArrays],
+    number: int,
+    e: BatchEntries,
+    nodes: EntryNodes,
+    ragged: Bools,
+    work: NodeWork,
+    array: PeArray,
 ) -> tuple[Floats, Floats, Bools]:
     """
     Of each node the time of its work, how many processing elements take part, and whether both are right.
@@ -122,7 +136,7 @@ def _inside(
     return compute, taking_part, good
 
 
-def _steps(e: Entries, nodes: Nodes, faces: Faces, face: Ints, *, split: bool) -> tuple[Steps, Bools]:
+def _steps(e: BatchEntries, nodes: EntryNodes, faces: Faces, face: Ints, *, split: bool) -> tuple[BatchSteps, Bools]:
     """
     The steps of all entries, and the entries that MAESTRO gives up on.
 
@@ -155,11 +169,11 @@ def _steps(e: Entries, nodes: Nodes, faces: Faces, face: Ints, *, split: bool) -
             node = np.concatenate([node, to[len(middle) :]])
             count = np.concatenate([count * (1 + steady), count.take(edge)])
             place = np.zeros(len(node))
-    steps = Steps(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+    steps = BatchSteps(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
     return steps, inputs.stuck | weights.stuck
 
 
-def _inside_states(e: Entries) -> Floats:
+def _inside_states(e: BatchEntries) -> Floats:
     """For each slot the number of cases of the slots inside it."""
     states = np.add(1.0 + (e.steady > 0), e.edge, dtype=np.float64)
     inside = np.ones_like(states)

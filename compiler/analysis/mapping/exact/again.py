@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
-from npuc.compiler.analysis.mapping.exact.run import LevelRun
+from npuc.compiler.analysis.mapping.exact.run import ExactRun
 from npuc.compiler.analysis.mapping.exact.volumes import tile
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Again:
 
 
 def brought_again(
-    work: Contraction, levels: list[LevelTiles], run: LevelRun, array: Array, elements: Ints, l1_size: int | None
+    work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray, elements: Ints, l1_size: int | None
 ) -> Again:
     """
     What mappings, given by their levels and how these run, bring again.

@@ -17,21 +17,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from npuc.compiler.analysis.mapping.batch.groups import Groups
+from npuc.compiler.analysis.mapping.batch.groups import EntryReductions
 from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, NANOJOULES, accesses, area, energy, power
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
-from npuc.compiler.analysis.mapping.exact.run import LevelRun, run_level
+from npuc.compiler.analysis.mapping.exact.run import ExactRun, run_level
 from npuc.compiler.analysis.mapping.exact.volumes import tile
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 
 
-def evaluate_exact(work: Contraction, levels: list[LevelTiles], array: Array) -> dict[str, Floats]:
+def evaluate_exact(work: Contraction, levels: list[LevelTiles], array: PeArray) -> dict[str, Floats]:
     """The columns of legal mappings, given by their levels."""
     return columns_of(work, levels, run_exact(work, levels, array), array)
 
 
-def run_exact(work: Contraction, levels: list[LevelTiles], array: Array) -> LevelRun:
+def run_exact(work: Contraction, levels: list[LevelTiles], array: PeArray) -> ExactRun:
     """Run legal mappings, given by their levels, on a whole contraction."""
     count = len(levels[0])
     return run_level(work, levels, 0, np.arange(count), _whole(work, count), array)
@@ -41,7 +41,7 @@ def _whole(work: Contraction, count: int) -> Floats:
     return np.repeat(np.array([[float(size)] for _, size in work.dims]), count, axis=1)
 
 
-def columns_of(work: Contraction, levels: list[LevelTiles], run: LevelRun, array: Array) -> dict[str, Floats]:
+def columns_of(work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray) -> dict[str, Floats]:
     """The columns of mappings that were run."""
     table = _traffic(work, levels, run, _whole(work, len(levels[0]))) | _times(run, array)
     l2, l1 = accesses(table, "l2"), accesses(table, "l1")
@@ -54,7 +54,7 @@ def columns_of(work: Contraction, levels: list[LevelTiles], run: LevelRun, array
     return {name: table[name] for name in COLUMNS}
 
 
-def _traffic(work: Contraction, levels: list[LevelTiles], run: LevelRun, given: Floats) -> dict[str, Floats]:
+def _traffic(work: Contraction, levels: list[LevelTiles], run: ExactRun, given: Floats) -> dict[str, Floats]:
     """Room, accesses and MACs, in elements."""
     steps = run.steps
     macs = run.by_entry(run.nodes.sizes.take(steps.node, axis=1).prod(axis=0))
@@ -77,10 +77,10 @@ def _traffic(work: Contraction, levels: list[LevelTiles], run: LevelRun, given: 
     return table
 
 
-def _times(run: LevelRun, array: Array) -> dict[str, Floats]:
+def _times(run: ExactRun, array: PeArray) -> dict[str, Floats]:
     """Cycles, bandwidths and who takes part."""
     steps, count = run.steps, len(run.entries)
-    groups, total = Groups.of(run.entry, count), run.by_entry(np.ones(len(run.entry)))
+    groups, total = EntryReductions.of(run.entry, count), run.by_entry(np.ones(len(run.entry)))
     moved = steps.brought["I"] + steps.brought["W"] + steps.brought["O"]
     most = np.maximum(moved, steps.left)
     delay = np.maximum(run.delay, np.ceil(most * array.offchip_cycles / array.offchip_bw))

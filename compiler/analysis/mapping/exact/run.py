@@ -15,16 +15,16 @@ import numpy as np
 from npuc.compiler.analysis.mapping.batch.groups import sum_by
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
-from npuc.compiler.analysis.mapping.exact.steps import Entries, Nodes, enter, make_nodes
+from npuc.compiler.analysis.mapping.exact.steps import LevelEntries, StepNodes, enter, make_nodes
 from npuc.compiler.analysis.mapping.exact.volumes import Turn, any_parts, change, spread_tiles, tile
-from npuc.compiler.analysis.mapping.parity import Array
+from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import Role
 
 INPUTS: tuple[Role, ...] = ("I", "W")
 
 
 @dataclass(frozen=True)
-class Steps:
+class ExactSteps:
     """Groups of steps: node, number, elements brought of each tensor and taken away, and what elements receive."""
 
     node: Ints
@@ -35,7 +35,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class LevelRun:
+class ExactRun:
     """
     A level that was run; the first steps of the entries are the first groups.
 
@@ -44,9 +44,9 @@ class LevelRun:
     `streams_out` what they take away.
     """
 
-    entries: Entries
-    nodes: Nodes
-    steps: Steps
+    entries: LevelEntries
+    nodes: StepNodes
+    steps: ExactSteps
     entry: Ints
     compute: Floats
     into: Floats
@@ -64,8 +64,8 @@ class LevelRun:
 
 
 def run_level(
-    work: Contraction, levels: list[LevelTiles], number: int, rows: Ints, given: Floats, array: Array
-) -> LevelRun:
+    work: Contraction, levels: list[LevelTiles], number: int, rows: Ints, given: Floats, array: PeArray
+) -> ExactRun:
     """Run a level that is given tiles, [dimension, entry], one for each of `rows`, which are those of mappings."""
     e = enter(levels[number].at(rows), rows, given)
     nodes = make_nodes(work, e)
@@ -95,15 +95,15 @@ def run_level(
         streams = {role: total(below.streams[role][node]) for role in ROLES}
         streams_out = total(below.out[node])
     part = inside.taking_part[node]
-    return LevelRun(e, nodes, steps, entry, compute, into, out, delay, part, final, received, streams, streams_out)
+    return ExactRun(e, nodes, steps, entry, compute, into, out, delay, part, final, received, streams, streams_out)
 
 
-def _transfer(array: Array, volume: Floats) -> Floats:
+def _transfer(array: PeArray, volume: Floats) -> Floats:
     """Cycles of a transfer; none for nothing."""
     return np.where(volume > 0, np.maximum(array.noc_latency + np.ceil(volume / array.noc_bw) - 1, 0), 0.0)
 
 
-def _steps(work: Contraction, e: Entries, nodes: Nodes, *, innermost: bool) -> Steps:
+def _steps(work: Contraction, e: LevelEntries, nodes: StepNodes, *, innermost: bool) -> ExactSteps:
     """The groups of steps; what elements receive is found at the innermost level alone, whose buffers are theirs."""
     none = np.zeros(len(e))
     rows: list[tuple[Ints | Floats, ...]] = [
@@ -127,7 +127,7 @@ def _steps(work: Contraction, e: Entries, nodes: Nodes, *, innermost: bool) -> S
             some = np.flatnonzero(count > 0)
             rows.append(tuple(array[some] for array in (moves.after, count, *brought, sums, left, *received)))
     node, count, i, w, back, left, got_i, got_w = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))
-    return Steps(node.astype(np.int64), count, {"I": i, "W": w, "O": back}, left, {"I": got_i, "W": got_w})
+    return ExactSteps(node.astype(np.int64), count, {"I": i, "W": w, "O": back}, left, {"I": got_i, "W": got_w})
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class _Inside:
 
 
 def _inside(
-    work: Contraction, levels: list[LevelTiles], number: int, e: Entries, nodes: Nodes, array: Array
+    work: Contraction, levels: list[LevelTiles], number: int, e: LevelEntries, nodes: StepNodes, array: PeArray
 ) -> _Inside:
     spatial = e.spatial.take(nodes.entry, axis=1)
     largest = np.minimum(spatial, nodes.sizes)

@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Entries:
+class LevelEntries:
     """
     Entries of a level, arrays [dimension, entry]: what a step takes and a sub-cluster gets of each dimension.
 
@@ -45,13 +45,13 @@ class Entries:
         return self.full + self.smaller > 1
 
 
-def enter(tiles: LevelTiles, rows: Ints, given: Floats) -> Entries:
+def enter(tiles: LevelTiles, rows: Ints, given: Floats) -> LevelEntries:
     """The entries of a level that is given tiles, [dimension, entry]."""
     temporal = np.minimum(tiles.temporal, given)
     count = np.ceil(given / temporal)
     last = given - (count - 1) * temporal
     smaller = last < temporal
-    return Entries(tiles, rows, temporal, np.minimum(tiles.spatial, temporal), count - smaller, last, smaller)
+    return LevelEntries(tiles, rows, temporal, np.minimum(tiles.spatial, temporal), count - smaller, last, smaller)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class StepNodes:
     """All nodes of entries: the entry of each and the sizes of its steps' tiles; the first are the entries'."""
 
     entry: Ints
@@ -79,7 +79,7 @@ class Nodes:
     moves: list[Moves]
 
 
-def make_nodes(work: Contraction, e: Entries) -> Nodes:
+def make_nodes(work: Contraction, e: LevelEntries) -> StepNodes:
     """All nodes and all groups of steps but the first steps of the entries."""
     adding = np.array([d in work.adding for d in work.names])
     entry, sizes = np.arange(len(e)), e.temporal
@@ -102,4 +102,4 @@ def make_nodes(work: Contraction, e: Entries) -> Nodes:
         fresh = np.concatenate([np.where(adds, fresh, fresh * full), np.where(adds[last], 0.0, fresh[last])])
         count = np.concatenate([count * full, count[last]])
         entry, sizes = np.concatenate([entry, at]), np.concatenate([sizes, lasts], axis=1)
-    return Nodes(entry, sizes, moves)
+    return StepNodes(entry, sizes, moves)

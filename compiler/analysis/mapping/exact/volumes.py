@@ -16,7 +16,7 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction, TensorAxis
-from npuc.compiler.analysis.mapping.exact.steps import Bools, Entries, Moves, Nodes
+from npuc.compiler.analysis.mapping.exact.steps import Bools, LevelEntries, Moves, StepNodes
 from npuc.dialects.mapping import Role
 
 
@@ -73,14 +73,14 @@ class Turn:
     restarts: Bools
 
     @staticmethod
-    def of(e: Entries, nodes: Nodes, moves: Moves) -> Turn:
+    def of(e: LevelEntries, nodes: StepNodes, moves: Moves) -> Turn:
         """What the changes of all tensors are found from."""
         place = e.tiles.place.take(moves.entry, axis=1)
         restarts = (place > moves.place) & e.several.take(moves.entry, axis=1)
         first, spatial = e.temporal.take(moves.entry, axis=1), e.spatial.take(moves.entry, axis=1)
         return Turn(nodes.sizes.take(moves.after, axis=1), first, spatial, place == moves.place, restarts)
 
-    def before(self, e: Entries, nodes: Nodes, moves: Moves) -> Floats:
+    def before(self, e: LevelEntries, nodes: StepNodes, moves: Moves) -> Floats:
         """The tiles before the move."""
         inside = e.tiles.place.take(moves.entry, axis=1) > moves.place
         known = np.where(self.here, self.first, nodes.sizes.take(moves.before, axis=1))
@@ -134,6 +134,6 @@ def change(work: Contraction, role: Role, turn: Turn) -> Change:
     return Change(again | here, tuple(slides))
 
 
-def any_parts(e: Entries) -> Bools:
+def any_parts(e: LevelEntries) -> Bools:
     """Which dimensions are spread over sub-clusters, [dimension, entry]."""
     return e.spatial < e.temporal

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import prod
 
 from npuc.compiler.analysis.mapping.named.roles import Roles, roles_of
-from npuc.compiler.analysis.mapping.named.templates import Part, Template
+from npuc.compiler.analysis.mapping.named.templates import Template, TemplateMap
 from npuc.dialects.mapping import ClusterLevel, Clusters, TileLoop
 from npuc.dialects.npu.nest import Nest, Statement
 
@@ -42,18 +42,20 @@ def _cluster_sizes(template: Template, roles: Roles, nest: Nest, num_pes: int) -
     return found
 
 
-def _with_outer(parts: tuple[Part, ...], roles: Roles) -> list[Part]:
+def _with_outer(parts: tuple[TemplateMap, ...], roles: Roles) -> list[TemplateMap]:
     """The maps of the top level with groups outermost and images before their rows."""
     maps = list(parts)
     place = min(n for n, part in enumerate(maps) if part.name in "YX")
     if roles.of("N"):
-        maps.insert(place, Part("N", "1", spatial=False))
+        maps.insert(place, TemplateMap("N", "1", spatial=False))
     if roles.of("G"):
-        maps.insert(0, Part("G", "1", spatial=False))
+        maps.insert(0, TemplateMap("G", "1", spatial=False))
     return maps
 
 
-def _loops(maps: list[Part], roles: Roles, given: dict[str, int], fanout: int, cluster: int) -> tuple[TileLoop, ...]:
+def _loops(
+    maps: list[TemplateMap], roles: Roles, given: dict[str, int], fanout: int, cluster: int
+) -> tuple[TileLoop, ...]:
     """The loops of a level; sub-clusters go to the first spatial map, what it leaves to the next."""
     loops: dict[str, TileLoop] = {}
     left = fanout
@@ -70,7 +72,7 @@ def _loops(maps: list[Part], roles: Roles, given: dict[str, int], fanout: int, c
     return tuple(loops.values())
 
 
-def _merged(maps: list[Part], roles: Roles, cluster: int) -> list[tuple[tuple[str, ...], int | None, bool]]:
+def _merged(maps: list[TemplateMap], roles: Roles, cluster: int) -> list[tuple[tuple[str, ...], int | None, bool]]:
     """
     The dimensions, tiles and kinds of a level's maps; None is a whole dimension.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from npuc.compiler.analysis.mapping.named.templates import Part, Template
+from npuc.compiler.analysis.mapping.named.templates import Template, TemplateMap
 from npuc.dialects.mapping import Cluster, Directive, Extent, Map, Mapping, Problem, Sz
 from npuc.dialects.mapping.problem import SLIDES
 from npuc.dialects.npu.mapped import layouts
@@ -54,7 +54,7 @@ def mapping_for(template: Template, problem: Problem, num_pes: int) -> Mapping:
     return Mapping(problem, tuple(directives))
 
 
-def _level(problem: Problem, parts: tuple[Part, ...], cluster: int) -> list[Map]:
+def _level(problem: Problem, parts: tuple[TemplateMap, ...], cluster: int) -> list[Map]:
     if problem.slides:
         own = [part for part in parts if part.name in problem.named]
         return [_windowed(problem, part, cluster) for part in own]
@@ -73,7 +73,7 @@ def _level(problem: Problem, parts: tuple[Part, ...], cluster: int) -> list[Map]
     return list(found.values())
 
 
-def _windowed(problem: Problem, part: Part, cluster: int) -> Map:
+def _windowed(problem: Problem, part: TemplateMap, cluster: int) -> Map:
     """A map of a layer in which windows slide: tiles of Y and X are windows of so many positions side by side."""
     tile, dim = part.elements(cluster), part.name
     if tile is None:

@@ -25,7 +25,7 @@ Rows = Literal["Y", "X"]
 
 
 @dataclass(frozen=True)
-class Part:
+class TemplateMap:
     """A map of a template: `tile` is a number, `c` or empty for the whole dimension."""
 
     dim: str
@@ -60,7 +60,7 @@ class Template:
     depthwise: str | None = None
     rows: Rows = "X"
 
-    def levels(self, *, depthwise: bool = False) -> tuple[tuple[Part, ...], ...]:
+    def levels(self, *, depthwise: bool = False) -> tuple[tuple[TemplateMap, ...], ...]:
         """The maps of each level, from the top."""
         return tuple(_level(level) for level in self._pieces(depthwise)[::2])
 
@@ -74,9 +74,9 @@ class Template:
 
 
 @lru_cache(maxsize=256)
-def _level(text: str) -> tuple[Part, ...]:
+def _level(text: str) -> tuple[TemplateMap, ...]:
     words = [part.split() for part in text.split(";")]
-    return tuple(Part(word[1], word[2] if len(word) > 2 else "", word[0] == "S") for word in words)
+    return tuple(TemplateMap(word[1], word[2] if len(word) > 2 else "", word[0] == "S") for word in words)
 
 
 _CHANNELS = "S C 1; T Y 1; T X 1; T R; T S"

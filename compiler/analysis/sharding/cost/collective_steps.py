@@ -20,7 +20,7 @@ from npuc.compiler.analysis.sharding.cost.terms import Pattern, ReadingRate, Siz
 
 
 @dataclass(frozen=True)
-class Step:
+class CollectiveStep:
     """
     A collective over levels of the mesh; each device hands in one of `cut` parts of the tensor, or with `back` of its
     gradient.
@@ -33,34 +33,34 @@ class Step:
 
 
 @lru_cache(maxsize=1 << 18)
-def steps_of(rate: ReadingRate | SumRate, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Step, ...]:
+def steps_of(rate: ReadingRate | SumRate, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[CollectiveStep, ...]:
     """The collectives of a term whose nodes have these patterns."""
     if isinstance(rate, SumRate):
         cut = parts(form_of(rate.made, patterns[0]), sizes)
-        return tuple(Step("all_reduce", levels, cut) for levels in rate.levels(patterns))
+        return tuple(CollectiveStep("all_reduce", levels, cut) for levels in rate.levels(patterns))
     return _steps(rate.passage(*rate.sides(patterns, sizes)), sizes, back=rate.active)
 
 
 @lru_cache(maxsize=1 << 16)
-def _steps(way: Passage, sizes: Sizes, *, back: bool) -> tuple[Step, ...]:
+def _steps(way: Passage, sizes: Sizes, *, back: bool) -> tuple[CollectiveStep, ...]:
     """The way from one form to another, and the gradient's way back if it has one."""
-    found: list[Step] = []
+    found: list[CollectiveStep] = []
     cut = parts(way.source, sizes)
     for move in moves(way):
         own = move.levels
         match move.kind:
             case "slice":
                 cut *= sizes[move.level]
-                found += [Step("all_gather", own, cut, back=True)] if back and not move.addends else []
+                found += [CollectiveStep("all_gather", own, cut, back=True)] if back and not move.addends else []
             case "all_to_all":
-                found.append(Step("all_to_all", own, cut))
-                found += [Step("all_to_all", own, cut, back=True)] if back else []
+                found.append(CollectiveStep("all_to_all", own, cut))
+                found += [CollectiveStep("all_to_all", own, cut, back=True)] if back else []
             case "all_gather":
-                found.append(Step("all_gather", own, cut))
+                found.append(CollectiveStep("all_gather", own, cut))
                 cut //= sizes[move.level]
-                found += [Step("reduce_scatter", own, cut, back=True)] if back and move.addends else []
+                found += [CollectiveStep("reduce_scatter", own, cut, back=True)] if back and move.addends else []
             case "copy":
-                found += [Step("all_reduce", own, cut, back=True)] if back else []
+                found += [CollectiveStep("all_reduce", own, cut, back=True)] if back else []
             case "place":
                 cut //= sizes[move.level]
             case "once" | "addend":

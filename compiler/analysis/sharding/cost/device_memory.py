@@ -20,13 +20,13 @@ from npuc.compiler.analysis.sharding.cost.resharding import parts
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of
 from npuc.compiler.analysis.sharding.graph.flows import Flows
 from npuc.compiler.analysis.sharding.graph.homes import WHOLE, ByWay
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 from npuc.dialects.train.signature import ArgumentKind
 
 
 @dataclass(frozen=True)
-class Room:
+class DeviceMemory:
     """
     The memory of a device in bytes, the bytes of every float (None: those of its type), the states of the optimizer for
     each parameter, and the values of the forward pass, by number, that gradients of weights and that other backward
@@ -41,7 +41,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptTensor:
     """
     A tensor that is kept: its number, its bytes as a whole, the node whose ways say how it is cut, and the axes.
 
@@ -63,37 +63,39 @@ class Kept:
         return -(-self.size // parts(form, sizes))
 
 
-def kept_tensors(network: Network, flows: Flows, room: Room) -> list[Kept]:
+def kept_tensors(network: PlanGraph, flows: Flows, room: DeviceMemory) -> list[KeptTensor]:
     """All tensors that count."""
-    found: list[Kept] = []
+    found: list[KeptTensor] = []
     for number, value in enumerate(network.program.values):
         if value.argument is ArgumentKind.PARAM:
             home = flows.homes.get(number)
             copies = 1 + room.states if value.active else 1
             node, made = (None, WHOLE) if home is None else (home.node, home.made)
-            found.append(Kept(number, copies * value.bytes(room.float_bytes), node, made))
+            found.append(KeptTensor(number, copies * value.bytes(room.float_bytes), node, made))
     for number, task in enumerate(network.program.tasks):
         for place, result in enumerate(task.results):
             if result in room.by_others and not task.hub:
                 size = network.program.values[result].bytes(room.float_bytes)
-                found.append(Kept(result, size, flows.sharing[number].node, flows.sharing[number].made(place)))
+                found.append(KeptTensor(result, size, flows.sharing[number].node, flows.sharing[number].made(place)))
     inputs = set[int]()
     for reading in flows.readings:
         own = network.program.values[reading.value]
         if own.argument is ArgumentKind.INPUT and reading.value not in inputs:
             inputs.add(reading.value)
-            found.append(Kept(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed))
+            found.append(KeptTensor(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed))
         weighted = reading.reader is not None and network.nodes[reading.reader].kind is not None
         if reading.value in room.by_weights and weighted:
             there = reading.made if reading.value in room.by_others else None
             found.append(
-                Kept(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed, there, reading.maker)
+                KeptTensor(
+                    reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed, there, reading.maker
+                )
             )
     return found
 
 
 def kept_graph(
-    kept: Sequence[Kept], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
+    kept: Sequence[KeptTensor], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
 ) -> tuple[int, Choices]:
     """What is kept whatever is chosen, and what the labels of nodes, and of makers and readers, keep; in bytes."""
     alone = [tensor for tensor in kept if tensor.there is None or tensor.maker in (None, tensor.node)]
@@ -129,7 +131,7 @@ def _alike(
 
 
 def bytes_by_label(
-    kept: Sequence[Kept], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
+    kept: Sequence[KeptTensor], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
 ) -> tuple[int, list[Table]]:
     """What is kept whatever is chosen, and for each node what it keeps under each of its labels; rounded up."""
     fixed = 0
@@ -144,7 +146,7 @@ def bytes_by_label(
 
 
 def largest(
-    network: Network, kept: Sequence[Kept], plan: Sequence[Pattern], sizes: tuple[int, ...], count: int
+    network: PlanGraph, kept: Sequence[KeptTensor], plan: Sequence[Pattern], sizes: tuple[int, ...], count: int
 ) -> list[tuple[str, int]]:
     """The nodes whose tensors take most under a plan, by name, and their bytes."""
     total: dict[str, int] = {}

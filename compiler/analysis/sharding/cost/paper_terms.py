@@ -24,8 +24,8 @@ from npuc.compiler.analysis.sharding.cost.resharding import Amounts
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, Term
 from npuc.compiler.analysis.sharding.graph.chain import Layer
 from npuc.compiler.analysis.sharding.graph.flows import Flows, is_data
-from npuc.compiler.analysis.sharding.graph.nodes import Network
-from npuc.compiler.analysis.sharding.graph.tasks import Program, Task
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.core.options import Convention
 from npuc.dialects.train.signature import ArgumentKind
@@ -113,7 +113,7 @@ class BetweenRate:
         return 0 if gives == "all" else 2 if takes == "all" else 1
 
 
-def layer_of_node(network: Network, node: int) -> Layer | None:
+def layer_of_node(network: PlanGraph, node: int) -> Layer | None:
     """What a node with weights is in the papers' terms: `output` is what it hands on. None for others."""
     own = network.nodes[node]
     if own.kind is None:
@@ -126,7 +126,7 @@ def layer_of_node(network: Network, node: int) -> Layer | None:
     return Layer(own.name, own.kind, data, weight, values[handed].elements)
 
 
-def _weighted(network: Network, node: int) -> tuple[Task, int]:
+def _weighted(network: PlanGraph, node: int) -> tuple[Task, int]:
     """The first task of a node that reads its weights, and what the node hands on, by number."""
     own, tasks = network.nodes[node], network.program.tasks
     weighted = next(tasks[n] for n in own.tasks if tasks[n].weight is not None)
@@ -148,7 +148,7 @@ def layer_terms(node: int, layer: Layer, values: Mapping[Way, int] | None = None
     return [Term(known[way], size, (node,), WithinRate(way), "within") for way, size in own.items() if way in known]
 
 
-def paper_terms(network: Network, flows: Flows, convention: Convention) -> list[Term]:
+def paper_terms(network: PlanGraph, flows: Flows, convention: Convention) -> list[Term]:
     """The terms of `table2` or `published`: of gradients only those that the program has (`_summed`)."""
     found: list[Term] = []
     layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
@@ -169,7 +169,7 @@ def paper_terms(network: Network, flows: Flows, convention: Convention) -> list[
     return found
 
 
-def _summed(network: Network, node: int, behind: frozenset[int]) -> dict[Way, int]:
+def _summed(network: PlanGraph, node: int, behind: frozenset[int]) -> dict[Way, int]:
     """
     The tensor whose addends a layer makes in each of its ways: its weights, if they have a gradient, its output, and
     its input, if that has one. The papers' first layer is like all others: a network's input has a gradient, too, where
@@ -187,7 +187,7 @@ def _summed(network: Network, node: int, behind: frozenset[int]) -> dict[Way, in
     return found
 
 
-def _behind_parameters(program: Program) -> frozenset[int]:
+def _behind_parameters(program: TaskGraph) -> frozenset[int]:
     """The values that depend on parameters."""
     found = {n for n, value in enumerate(program.values) if value.argument is ArgumentKind.PARAM}
     for task in program.tasks:

@@ -26,11 +26,11 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from npuc.compiler.analysis.interconnect.collectives import Collective, collective_cost
-from npuc.compiler.analysis.interconnect.topology import KINDS, Kind, Level, Placement
-from npuc.compiler.analysis.interconnect.topology import Network as DeviceNetwork
+from npuc.compiler.analysis.interconnect.topology import KINDS, Kind, MeshPlacement, NetworkLevel
+from npuc.compiler.analysis.interconnect.topology import Interconnect as DeviceNetwork
 from npuc.compiler.analysis.sharding.cost.collective_steps import steps_of
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, ReadingRate, Sizes, SumRate, Term
-from npuc.compiler.analysis.sharding.graph.tasks import Program
+from npuc.compiler.analysis.sharding.graph.tasks import TaskGraph
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 
 TIMES = "dist.times"
@@ -44,12 +44,12 @@ class Times:
     seconds: of each node's work by its ways (`key_of`), and of the work of no node.
     """
 
-    levels: tuple[Level, ...]
+    levels: tuple[NetworkLevel, ...]
     float_bytes: int | None
     work: tuple[Mapping[str, float], ...]
     rest: float = 0.0
 
-    def place(self, sizes: Sizes) -> Placement:
+    def place(self, sizes: Sizes) -> MeshPlacement:
         """A mesh on the network. Raises `CapacityError` where it does not fit."""
         return DeviceNetwork(self.levels).place(sizes)
 
@@ -65,7 +65,7 @@ def work_seconds(times: Times, plan: Sequence[Pattern]) -> float:
 
 
 def message_seconds(
-    program: Program, terms: Sequence[Term], plan: Sequence[Pattern], times: Times, sizes: Sizes
+    program: TaskGraph, terms: Sequence[Term], plan: Sequence[Pattern], times: Times, sizes: Sizes
 ) -> Fraction:
     """Seconds of all collectives of a plan, exactly; `terms` are those of `physical`."""
     placement, total = times.place(sizes), Fraction(0)
@@ -78,14 +78,14 @@ def message_seconds(
     return total
 
 
-def sizes_of(program: Program, term: Term, times: Times) -> tuple[int, int]:
+def sizes_of(program: TaskGraph, term: Term, times: Times) -> tuple[int, int]:
     """The bytes of the tensor of a term, and of its gradient as it moves."""
     value = program.values[term.value]
     return value.bytes(times.float_bytes), value.gradient().bytes(times.float_bytes)
 
 
 def time_graph(
-    program: Program, terms: Sequence[Term], labels: Sequence[Sequence[Pattern]], times: Times, sizes: Sizes
+    program: TaskGraph, terms: Sequence[Term], labels: Sequence[Sequence[Pattern]], times: Times, sizes: Sizes
 ) -> Choices:
     """The seconds of a step, but for `rest`, as costs of labels; `terms` are those of `physical`."""
     placement = times.place(sizes)
@@ -189,7 +189,7 @@ def _real(attr: Attribute | None) -> float:
     return attr.value.data
 
 
-def _level(entries: Mapping[str, Attribute]) -> Level:
+def _level(entries: Mapping[str, Attribute]) -> NetworkLevel:
     words = {key: value.data for key, value in entries.items() if isinstance(value, StringAttr)}
     size = entries.get("size")
     kinds: dict[str | None, Kind] = {known: known for known in KINDS}
@@ -197,4 +197,4 @@ def _level(entries: Mapping[str, Attribute]) -> Level:
     if kind is None or not isa(size, IntegerAttr) or size.value.data < 1 or "bytes_per_s" not in words:
         raise ValueError(f"found {DictionaryAttr(dict(entries))} in {TIMES}, expected a level of the network")
     speed, latency = Fraction(words["bytes_per_s"]), Fraction(words.get("latency_s", "0"))
-    return Level(kind, size.value.data, speed, latency)
+    return NetworkLevel(kind, size.value.data, speed, latency)

@@ -42,7 +42,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class LayerSizes:
     """What is left of a layer's tensors in a group of accelerators."""
 
     input: Amount
@@ -50,13 +50,13 @@ class Sizes:
     output: Amount
 
     @staticmethod
-    def of(layer: Layer) -> Sizes:
+    def of(layer: Layer) -> LayerSizes:
         """The whole tensors."""
-        return Sizes(Amount(layer.input), Amount(layer.weight), Amount(layer.output))
+        return LayerSizes(Amount(layer.input), Amount(layer.weight), Amount(layer.output))
 
-    def split(self, kind: Type) -> Sizes:
+    def split(self, kind: Type) -> LayerSizes:
         """What one half has of them."""
-        return Sizes(
+        return LayerSizes(
             self.input / (1 if kind == "III" else 2),
             self.weight / (1 if kind == "I" else 2),
             self.output / (1 if kind == "II" else 2),

@@ -25,7 +25,7 @@ from npuc.compiler.analysis.sharding.graph.homes import (
     held_in,
     homes_of,
 )
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.tasks import Source
 from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
 from npuc.compiler.layers.base import Combine
@@ -87,7 +87,7 @@ class Flows:
     sharing: tuple[Sharing, ...]
 
 
-def flows_of(network: Network, *, cut_parameters: bool = True, scatter_over: int | None = None) -> Flows:
+def flows_of(network: PlanGraph, *, cut_parameters: bool = True, scatter_over: int | None = None) -> Flows:
     """
     The flows of a network. Without `cut_parameters` every device keeps the parameters whole (their update needs all of
     one), and takes its part of them when it reads them.
@@ -165,6 +165,6 @@ class _Builder:
             self.sums.append(own)
 
 
-def is_data(network: Network, value: int) -> bool:
+def is_data(network: PlanGraph, value: int) -> bool:
     """Whether a value depends on the network's inputs."""
     return network.program.values[value].source is Source.DATA

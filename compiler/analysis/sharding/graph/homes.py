@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.ways import WAYS
 from npuc.compiler.layers.base import Combine, Cut
 from npuc.dialects.train.signature import ArgumentKind
@@ -78,7 +78,7 @@ class Homes:
     computed where it is kept.
     """
 
-    network: Network
+    network: PlanGraph
     homes: Mapping[int, Home]
     sharing: tuple[Sharing, ...]
     origins: Mapping[int, int]
@@ -96,17 +96,17 @@ class Homes:
         return self.network.program.values[self.origins.get(value, value)].argument
 
 
-def homes_of(network: Network, *, cut_parameters: bool, scatter_over: int | None) -> Homes:
+def homes_of(network: PlanGraph, *, cut_parameters: bool, scatter_over: int | None) -> Homes:
     """The homes of a network's arguments; `cut_parameters` and `scatter_over` as in `flows_of`."""
     return _Keeper(network, cut_parameters, scatter_over).homes_of()
 
 
-def held_in(network: Network, node: int | None) -> Ways:
+def held_in(network: PlanGraph, node: int | None) -> Ways:
     """The ways of a node in which the gradients of its results are kept as addends."""
     return NOWHERE if node is None else tuple(way in network.nodes[node].held for way in WAYS)
 
 
-def _sharing(network: Network, number: int) -> Sharing:
+def _sharing(network: PlanGraph, number: int) -> Sharing:
     """How a task is shared as a part of its node."""
     task, cut_of = network.program.tasks[number], network.cuttings.cut_of
     chosen = [cut_of[way][number] for way in WAYS]
@@ -114,7 +114,7 @@ def _sharing(network: Network, number: int) -> Sharing:
 
 
 def _made(
-    network: Network, homes: Mapping[int, Home], sharing: Sequence[Sharing], value: int
+    network: PlanGraph, homes: Mapping[int, Home], sharing: Sequence[Sharing], value: int
 ) -> tuple[int | None, ByWay]:
     maker = network.maker[value]
     if maker is None:
@@ -124,7 +124,7 @@ def _made(
     return sharing[maker].node, sharing[maker].made(place)
 
 
-def _needs(network: Network, sharing: Sequence[Sharing], task: int, place: int) -> Needs:
+def _needs(network: PlanGraph, sharing: Sequence[Sharing], task: int, place: int) -> Needs:
     """Where a node keeps the gradients of its results as addends, it reads all from elsewhere as if for a part."""
     own, cuts, node = network.program.tasks[task], sharing[task].cuts, network.node_of[task]
     axes = sharing[task].needed(place)
@@ -140,7 +140,7 @@ def _needs(network: Network, sharing: Sequence[Sharing], task: int, place: int) 
 class _Keeper:
     """Decides where arguments are kept, task by task."""
 
-    def __init__(self, network: Network, cut_parameters: bool, scatter_over: int | None):
+    def __init__(self, network: PlanGraph, cut_parameters: bool, scatter_over: int | None):
         self.network = network
         self.cut_parameters = cut_parameters
         self.scatter_over = scatter_over

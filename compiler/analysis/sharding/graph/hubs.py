@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from npuc.compiler.analysis.sharding.graph.tasks import Program, Task
+from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
 from npuc.compiler.analysis.sharding.graph.ways import WAYS, Cuttings, cuttings
 from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
@@ -21,7 +21,7 @@ from npuc.dialects.train.signature import ArgumentKind
 Nodes = Sequence[int | None]
 
 
-def with_hubs(program: Program, node_of: Nodes) -> tuple[Program, list[int | None]]:
+def with_hubs(program: TaskGraph, node_of: Nodes) -> tuple[TaskGraph, list[int | None]]:
     """
     The program with hubs, each a node, and the node of each task; readers of what has a hub read the hub's result.
 
@@ -50,7 +50,7 @@ class _Reading:
         return self.node, self.form
 
 
-def _readings(program: Program, node_of: Nodes, cut: Cuttings) -> dict[int, list[_Reading]]:
+def _readings(program: TaskGraph, node_of: Nodes, cut: Cuttings) -> dict[int, list[_Reading]]:
     """The readings of each value by tasks of nodes."""
     found: dict[int, list[_Reading]] = {}
     for number, (task, node) in enumerate(zip(program.tasks, node_of, strict=True)):
@@ -63,7 +63,7 @@ def _readings(program: Program, node_of: Nodes, cut: Cuttings) -> dict[int, list
     return found
 
 
-def _hubs_of_weights(program: Program, node_of: Nodes, read: dict[int, list[_Reading]]) -> dict[int, int]:
+def _hubs_of_weights(program: TaskGraph, node_of: Nodes, read: dict[int, list[_Reading]]) -> dict[int, int]:
     """The weights, or their parts, that have hubs; those of one node have the same number."""
     tasks = [task for task, node in zip(program.tasks, node_of, strict=True) if node is None]
     below: dict[int, list[Task]] = {}
@@ -104,7 +104,7 @@ def _hubs_of_weights(program: Program, node_of: Nodes, read: dict[int, list[_Rea
     return {root: first(root) for root in roots if first(root) in wanted}
 
 
-def _roots(program: Program, below: dict[int, list[Task]], read: dict[int, list[_Reading]]) -> list[int]:
+def _roots(program: TaskGraph, below: dict[int, list[Task]], read: dict[int, list[_Reading]]) -> list[int]:
     """The weights, and instead of those of which parts alone are read these parts, if they have no more elements."""
     found: list[int] = []
     open_values = [n for n, own in enumerate(program.values) if own.argument is ArgumentKind.PARAM and own.active]
@@ -127,7 +127,7 @@ def _active(task: Task) -> list[int]:
 class _Writer:
     """The tasks with hubs between them."""
 
-    def __init__(self, program: Program, node_of: Nodes, read: dict[int, list[_Reading]], weights: dict[int, int]):
+    def __init__(self, program: TaskGraph, node_of: Nodes, read: dict[int, list[_Reading]], weights: dict[int, int]):
         self.program = program
         self.node_of = node_of
         self.read = read
@@ -141,7 +141,7 @@ class _Writer:
         self.made_in: dict[int, int] = {}
         self.segments: dict[tuple[int, int], tuple[int, ...]] = {}
 
-    def write(self) -> tuple[Program, list[int | None]]:
+    def write(self) -> tuple[TaskGraph, list[int | None]]:
         for task, node in zip(self.program.tasks, self.node_of, strict=True):
             active = _active(task)
             for operand in active:

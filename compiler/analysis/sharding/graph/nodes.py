@@ -16,13 +16,13 @@ from npuc.compiler.analysis.sharding.graph.chain import Kind
 from npuc.compiler.analysis.sharding.graph.hubs import with_hubs
 from npuc.compiler.analysis.sharding.graph.segments import with_segments
 from npuc.compiler.analysis.sharding.graph.takers import Taker, takers_of
-from npuc.compiler.analysis.sharding.graph.tasks import Program, Source
+from npuc.compiler.analysis.sharding.graph.tasks import Source, TaskGraph
 from npuc.compiler.analysis.sharding.graph.ways import WAYS, Cuttings, Way, cuttings
 from npuc.dialects.train.signature import ArgumentKind
 
 
 @dataclass(frozen=True)
-class Node:
+class LayerGroup:
     """
     A choice: the name and kind of the layer (kind None: no weights), the tasks, and the ways there are.
 
@@ -40,7 +40,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Network:
+class PlanGraph:
     """
     A program with hubs, its cuts, and its nodes.
 
@@ -49,9 +49,9 @@ class Network:
     number, that can take them as they are.
     """
 
-    program: Program
+    program: TaskGraph
     cuttings: Cuttings
-    nodes: tuple[Node, ...]
+    nodes: tuple[LayerGroup, ...]
     node_of: tuple[int | None, ...]
     maker: tuple[int | None, ...]
     takers: Mapping[int, Taker]
@@ -61,7 +61,7 @@ class Network:
         return self.program.tasks[self.nodes[node].tasks[0]].hub
 
 
-def network_of(program: Program) -> Network:
+def network_of(program: TaskGraph) -> PlanGraph:
     """The nodes of a program."""
     program = with_segments(program)
     grouped = _group(program)
@@ -79,10 +79,10 @@ def network_of(program: Program) -> Network:
     cut = cuttings(program, {taker.task for taker in takers.values()})
     batched = _of_batch(program, cut)
     nodes = tuple(_node(program, cut, tuple(own), takers, batched) for own in tasks)
-    return Network(program, cut, nodes, tuple(node_of), tuple(maker), takers)
+    return PlanGraph(program, cut, nodes, tuple(node_of), tuple(maker), takers)
 
 
-def _group(program: Program) -> list[int | None]:
+def _group(program: TaskGraph) -> list[int | None]:
     """The node of each task: numbers in the order in which their first tasks come."""
     made_in: dict[int, int] = {}
     by_weight: dict[int, int] = {}
@@ -110,7 +110,7 @@ def _group(program: Program) -> list[int | None]:
     return found
 
 
-def _join_readers(program: Program, node_of: list[int | None]) -> None:
+def _join_readers(program: TaskGraph, node_of: list[int | None]) -> None:
     """
     Put what the batch cuts of work without data into the node that reads it, if only one does: the product of an
     initial state and weights.
@@ -127,7 +127,7 @@ def _join_readers(program: Program, node_of: list[int | None]) -> None:
             readers.setdefault(operand, set()).add(node_of[number])
 
 
-def _of_batch(program: Program, cut: Cuttings) -> set[int]:
+def _of_batch(program: TaskGraph, cut: Cuttings) -> set[int]:
     """The values that depend on an input with a batch."""
     found = {number for number in cut.batch if program.values[number].argument is ArgumentKind.INPUT}
     for task in program.tasks:
@@ -137,15 +137,15 @@ def _of_batch(program: Program, cut: Cuttings) -> set[int]:
 
 
 def _node(
-    program: Program, cut: Cuttings, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
-) -> Node:
+    program: TaskGraph, cut: Cuttings, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
+) -> LayerGroup:
     first = program.tasks[tasks[0]]
     weighted = next((program.tasks[number] for number in tasks if program.tasks[number].kind is not None), None)
     operands = {operand for number in tasks for operand in program.tasks[number].operands}
     alike = not operands & batched and not first.hub
     held: tuple[Way, ...] = ("II",) if first.hub else ("I",) if alike else ()
     if weighted is not None:
-        return Node(weighted.layer, weighted.kind, tasks, WAYS[:3], held=held)
+        return LayerGroup(weighted.layer, weighted.kind, tasks, WAYS[:3], held=held)
     hubs = [number for number in tasks if program.tasks[number].hub]
     channels = any(cut.cut_of["III"][number] is not None for number in (hubs or tasks[:1]))
     weights = first.hub and program.values[first.operands[0]].source is not Source.DATA
@@ -153,17 +153,17 @@ def _node(
     taken = any(taker.task == tasks[0] for taker in takers.values())
     can: dict[Way, bool] = {"I": not weights, "III": channels, "whole": True, "II": active or taken}
     name = f"{first.layer} (for all readers)" if first.hub else first.layer
-    return Node(name, None, tasks, tuple(way for way, own in can.items() if own), weights, held)
+    return LayerGroup(name, None, tasks, tuple(way for way, own in can.items() if own), weights, held)
 
 
-def charged(network: Network, *, by_batch: bool) -> Network:
+def charged(network: PlanGraph, *, by_batch: bool) -> PlanGraph:
     """
     The network with those ways alone of joins and hubs that the papers' conventions know.
 
     Weights are whole; with `by_batch` (all data parallel) their gradient is one sum.
     """
 
-    def known(node: Node) -> tuple[Way, ...]:
+    def known(node: LayerGroup) -> tuple[Way, ...]:
         if node.weights:
             return ("II",) if by_batch else ("whole",)
         return node.ways if node.kind is not None else tuple(way for way in node.ways if way != "II")

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from npuc.compiler.analysis.sharding.graph.tasks import SIZES, Program, Task
+from npuc.compiler.analysis.sharding.graph.tasks import SIZES, Task, TaskGraph
 from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
 
 
-def with_segments(program: Program) -> Program:
+def with_segments(program: TaskGraph) -> TaskGraph:
     """
     The program with the segments of its axes: of each that is split, and of all that are cut where it is.
 
@@ -44,7 +44,7 @@ def with_segments(program: Program) -> Program:
     return replace(program, tasks=tuple(tasks), segments=found)
 
 
-def segments_cut(program: Program, task: Task, cut: Cut) -> tuple[int, ...]:
+def segments_cut(program: TaskGraph, task: Task, cut: Cut) -> tuple[int, ...]:
     """The sizes of all segments that a cut of a task cuts: whatever divides its axes must divide each of them, too."""
     pairs = zip((*task.operands, *task.results), (*cut.operands, *cut.results), strict=True)
     found = [program.segments.get((value, axis), ()) for value, axis in pairs if isinstance(axis, int)]
@@ -52,7 +52,7 @@ def segments_cut(program: Program, task: Task, cut: Cut) -> tuple[int, ...]:
 
 
 def _along(
-    program: Program, touching: Mapping[int, list[int]], start: tuple[int, int], sizes: tuple[int, ...]
+    program: TaskGraph, touching: Mapping[int, list[int]], start: tuple[int, int], sizes: tuple[int, ...]
 ) -> set[tuple[int, int]] | None:
     """The axes that are cut wherever one is; None where they cannot be in segments."""
     found, waiting = {start}, [start]

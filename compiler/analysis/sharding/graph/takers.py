@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from npuc.compiler.analysis.sharding.graph.tasks import Program
+from npuc.compiler.analysis.sharding.graph.tasks import TaskGraph
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Taker:
 
 
 def takers_of(
-    program: Program, node_of: Sequence[int | None], tasks: Sequence[Sequence[int]], maker: Sequence[int | None]
+    program: TaskGraph, node_of: Sequence[int | None], tasks: Sequence[Sequence[int]], maker: Sequence[int | None]
 ) -> Mapping[int, Taker]:
     """For each value that a product makes, or a sum of two, the sum of two nodes that alone reads it, if one does."""
     readers: dict[int, list[tuple[int, int]]] = {}

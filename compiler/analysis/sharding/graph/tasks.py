@@ -110,7 +110,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Program:
+class TaskGraph:
     """
     Values by number, and the tasks in order; those that an operation stands for come in the function's order.
 
@@ -129,7 +129,7 @@ class Program:
         return any(value.active for value in self.values)
 
 
-def forward_program(func: FuncOp) -> Program:
+def forward_program(func: FuncOp) -> TaskGraph:
     """The tasks of a forward function: one an operation, in order."""
     reader = _Reader(func)
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
@@ -138,7 +138,7 @@ def forward_program(func: FuncOp) -> Program:
     returned = [reader.numbers[value] for value in last.operands] if last is not None else []
     losses = {returned[result.index] for result in results_of(func) if result.loss} if returned else set[int]()
     values, tasks = _with_gradients(reader.values, tasks, ops, losses)
-    return Program(values, tasks, frozenset(returned))
+    return TaskGraph(values, tasks, frozenset(returned))
 
 
 def _with_gradients(

@@ -24,7 +24,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from npuc.compiler.analysis.sharding.graph.tasks import Program, Source, Task
+from npuc.compiler.analysis.sharding.graph.tasks import Source, Task, TaskGraph
 from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
 
@@ -47,7 +47,7 @@ class Cuttings:
     channels: Axes
 
 
-def cuttings(program: Program, takers: Collection[int] = ()) -> Cuttings:
+def cuttings(program: TaskGraph, takers: Collection[int] = ()) -> Cuttings:
     """The cuts of all tasks; `takers` are those, by number, that take addends in way II."""
     batch = _batch_axes(program)
     batch |= _constant_axes(program, batch)
@@ -74,7 +74,7 @@ def cuttings(program: Program, takers: Collection[int] = ()) -> Cuttings:
     return Cuttings({way: tuple(numbers) for way, numbers in found.items()}, batch, channels)
 
 
-def _hub_channels(program: Program) -> dict[int, int]:
+def _hub_channels(program: TaskGraph) -> dict[int, int]:
     """For a hub's result the axis along which the first layer with weights that reads it cuts its input."""
     found: dict[int, int] = {}
     for task in program.tasks:
@@ -86,7 +86,7 @@ def _hub_channels(program: Program) -> dict[int, int]:
     return found
 
 
-def _batch_axes(program: Program) -> dict[int, int]:
+def _batch_axes(program: TaskGraph) -> dict[int, int]:
     """The axes of the inputs that are as long as the first of the first input, of each the first such axis."""
     inputs = {n: v.shape for n, v in enumerate(program.values) if v.argument is ArgumentKind.INPUT and v.shape}
     if not inputs:
@@ -95,7 +95,7 @@ def _batch_axes(program: Program) -> dict[int, int]:
     return {number: shape.index(length) for number, shape in inputs.items() if length in shape}
 
 
-def _constant_axes(program: Program, batch: Axes) -> dict[int, int]:
+def _constant_axes(program: TaskGraph, batch: Axes) -> dict[int, int]:
     """
     The axes of the batch of constants: those along which the batch cuts what is computed of them and no data, where
     that needs no part of a parameter.
@@ -110,7 +110,7 @@ def _constant_axes(program: Program, batch: Axes) -> dict[int, int]:
     return {number: axis for number, axis in wanted.items() if program.values[number].source is Source.CONSTANT}
 
 
-def _cut_to(program: Program, task: Task, wanted: Axes) -> Cut | None:
+def _cut_to(program: TaskGraph, task: Task, wanted: Axes) -> Cut | None:
     """The first cut of a task that makes a result as it is wanted, of no part of a parameter."""
     for place, result in enumerate(task.results):
         for cut in task.cuts if result in wanted else ():

@@ -21,7 +21,7 @@ import numpy as np
 from npuc.compiler.analysis.sharding.graph.flows import NUMBER
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
-from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, Step, crossing
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, SharedStep, crossing
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 from npuc.compiler.analysis.solvers.choices.minimise import MAX_TABLE, minimise_in
 from npuc.compiler.analysis.solvers.choices.order import Order, best_order
@@ -42,7 +42,7 @@ MOST_WORK = 1 << 25
 class Halves:
     """The sides of a pair, and a step that they share: what each side takes."""
 
-    step: Step
+    step: SharedStep
     fleet: Fleet
 
     def seconds(self, side: int, work: Table, elements: Table) -> tuple[Table, Table]:
@@ -62,7 +62,7 @@ class _Labels:
 class ShareSearch:
     """Chooses for a pair the types and shares of least time."""
 
-    def __init__(self, step: Step, *, shares: bool, only: Way | None = None):
+    def __init__(self, step: SharedStep, *, shares: bool, only: Way | None = None):
         self.step = step
         self.shares = shares
         self.ways: list[tuple[Way, ...]] = [

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network, charged
-from npuc.compiler.analysis.sharding.heterogeneous.shares import Left, Step
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph, charged
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Left, SharedStep
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.movement import ways_of
 
@@ -21,11 +21,11 @@ PRODUCTS = 3
 """Of a layer with weights: forward, the gradient of its input, the gradient of its weights."""
 
 
-def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: int, ops_per_mac: int) -> Step:
+def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: int, ops_per_mac: int) -> SharedStep:
     """A chain of layers whose forward products take so many multiply-accumulates."""
     work = [PRODUCTS * ops_per_mac * own for own in macs]
     count = len(layers)
-    return Step(
+    return SharedStep(
         [TYPES] * count,
         [True] * count,
         range(count - 1),
@@ -35,7 +35,7 @@ def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: i
     )
 
 
-def step_of_network(network: Network, flows: Flows, float_bytes: int | None, ops_per_mac: int) -> Step:
+def step_of_network(network: PlanGraph, flows: Flows, float_bytes: int | None, ops_per_mac: int) -> SharedStep:
     """
     The nodes of a network, joins and hubs with them. `float_bytes` are those of every float, where the machine says;
     else an element has the bytes of its type. Where the tensors that move differ, all count as the widest of them.
@@ -47,7 +47,7 @@ def step_of_network(network: Network, flows: Flows, float_bytes: int | None, ops
     between = [term for term in terms if isinstance(term.rate, BetweenRate)]
     floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
     element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=1)
-    return Step(
+    return SharedStep(
         [ways_of(node, rule_of("accpar", "table2")) for node in network.nodes],
         [layer is not None for layer in layers],
         [term.nodes[0] for term in between],
@@ -67,7 +67,7 @@ def _addends(layers: Sequence[Layer | None]) -> list[list[int]]:
     return [[size[row] for size in sizes] for row in range(3)]
 
 
-def _macs(network: Network, node: int) -> int:
+def _macs(network: PlanGraph, node: int) -> int:
     """The multiply-accumulates of a node's products, forward and backward."""
     tasks, values = network.program.tasks, network.program.values
     own = [tasks[number] for number in network.nodes[node].tasks]

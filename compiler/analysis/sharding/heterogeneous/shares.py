@@ -53,7 +53,7 @@ _CUTS = np.array(
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class SharedStep:
     """
     What a step shares: nodes with their ways, and boundaries (maker, reader) between them.
 
@@ -142,7 +142,7 @@ def crossing(
     return there[0] + back[0], there[1] + back[1]
 
 
-def boundaries(step: Step, left: Left, choice: Choice) -> tuple[Table, Table]:
+def boundaries(step: SharedStep, left: Left, choice: Choice) -> tuple[Table, Table]:
     """The elements that each side reads at each boundary."""
     is_layer = np.array(step.is_layer, np.bool_)
     makers, readers = list(step.makers), list(step.readers)
@@ -155,7 +155,7 @@ def addends(left: Left, choice: Choice) -> Table:
     return left.within[choice.ways, np.arange(len(choice.ways))]
 
 
-def left_in(step: Step, left: Left, choice: Choice, side: int) -> Left:
+def left_in(step: SharedStep, left: Left, choice: Choice, side: int) -> Left:
     """What is left of a group in one of its sides."""
     part = choice.part(side)
     within = left.within.copy()
@@ -166,7 +166,7 @@ def left_in(step: Step, left: Left, choice: Choice, side: int) -> Left:
     return Left(within, left.work * part, entering)
 
 
-def amount(step: Step, left: Left, choice: Choice) -> Fraction:
+def amount(step: SharedStep, left: Left, choice: Choice) -> Fraction:
     """What a pair moves: half of what both sides read of each other, in elements; `left` and shares are exact."""
     first, second = boundaries(step, left, choice)
     both = 2 * addends(left, choice).sum() + first.sum() + second.sum()

@@ -25,7 +25,7 @@ from npuc.compiler.analysis.sharding.heterogeneous.share_search import HALF, Hal
 from npuc.compiler.analysis.sharding.heterogeneous.shares import (
     Choice,
     Left,
-    Step,
+    SharedStep,
     addends,
     amount,
     boundaries,
@@ -60,7 +60,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Found:
+class UnequalPlans:
     """The plan whose step is shortest; of equal shares the shortest, and data parallelism in equal shares."""
 
     best: Pair
@@ -83,7 +83,7 @@ Chooser = Callable[[Halves, Left, Pair | None], Choice]
 """The choice of a pair for what is left; where a plan is followed, from its pair."""
 
 
-def plan_unequal(step: Step, fleet: Fleet) -> Found:
+def plan_unequal(step: SharedStep, fleet: Fleet) -> UnequalPlans:
     """The plan for at least two devices."""
     left = step.whole.as_floats()
 
@@ -99,10 +99,10 @@ def plan_unequal(step: Step, fleet: Fleet) -> Found:
         shared = [grown(_searching(step, shares=True, only=only)) for only in (None, BATCH)]
         halves += [grown(_with_halves, plan) for plan in shared]
     equal = min(halves, key=_length)
-    return Found(min([*shared, equal], key=_length), equal, of_data)
+    return UnequalPlans(min([*shared, equal], key=_length), equal, of_data)
 
 
-def _searching(step: Step, *, shares: bool, only: Way | None = None) -> Chooser:
+def _searching(step: SharedStep, *, shares: bool, only: Way | None = None) -> Chooser:
     """The best for each pair."""
     search = ShareSearch(step, shares=shares, only=only)
     return lambda halves, left, _: search.choose(halves, left)
@@ -121,7 +121,7 @@ def _with_halves(halves: Halves, left: Left, like: Pair | None) -> Choice:
 class _Grower:
     """Makes pairs from the top down by a chooser, alike ones once."""
 
-    def __init__(self, step: Step, choose: Chooser):
+    def __init__(self, step: SharedStep, choose: Chooser):
         self.step = step
         self.choose = choose
         self._known: dict[tuple[Fleet, bytes, int], Pair] = {}
@@ -164,7 +164,7 @@ class _Grower:
         )
 
 
-def rows_of(step: Step, plan: Pair) -> Iterator[Row]:
+def rows_of(step: SharedStep, plan: Pair) -> Iterator[Row]:
     """All pairs of a plan from the top, level by level, alike ones below a group together; amounts are exact."""
     waiting = [(0, 0, 1, plan, step.whole)]
     while waiting:

@@ -14,7 +14,7 @@ from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_
 from npuc.compiler.analysis.sharding.cost.terms import Rate, ReadingRate, SumRate, Term
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.homes import ByWay
-from npuc.compiler.analysis.sharding.graph.nodes import Node
+from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup
 from npuc.compiler.core.options import Convention
 from npuc.compiler.layers.base import Combine
 
@@ -37,9 +37,9 @@ OUTPUT = SumRate(HANDED_ON, (None, Combine.SUM, None, None))
 """The output of type II is a sum over the parts of the input's channels."""
 
 
-def chain_nodes(chain: Sequence[Layer]) -> list[Node]:
+def chain_nodes(chain: Sequence[Layer]) -> list[LayerGroup]:
     """A node for each layer, which may have any type."""
-    return [Node(layer.name, layer.kind, (), TYPES) for layer in chain]
+    return [LayerGroup(layer.name, layer.kind, (), TYPES) for layer in chain]
 
 
 def chain_terms(chain: Sequence[Layer], convention: Convention) -> list[Term]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.analysis.sharding.graph.chain import Amount, Layer, Sizes, Type, between
+from npuc.compiler.analysis.sharding.graph.chain import Amount, Layer, LayerSizes, Type, between
 from npuc.compiler.core.options import Convention
 
 Choices = tuple[tuple[Type, ...], ...]
@@ -19,7 +19,7 @@ Choices = tuple[tuple[Type, ...], ...]
 
 def greedy(layers: Sequence[Layer], levels: int, types: Sequence[Type], convention: Convention) -> Choices:
     """The types that the search chooses, level by level."""
-    sizes = [Sizes.of(layer) for layer in layers]
+    sizes = [LayerSizes.of(layer) for layer in layers]
     found: list[tuple[Type, ...]] = []
     for _ in range(levels):
         chosen = best_level(sizes, types, convention)
@@ -28,7 +28,7 @@ def greedy(layers: Sequence[Layer], levels: int, types: Sequence[Type], conventi
     return tuple(found)
 
 
-def best_level(sizes: Sequence[Sizes], types: Sequence[Type], convention: Convention) -> tuple[Type, ...]:
+def best_level(sizes: Sequence[LayerSizes], types: Sequence[Type], convention: Convention) -> tuple[Type, ...]:
     """The types with which one pair of groups moves least; of equally good ones the first of `types`."""
     cost = {kind: sizes[0].within(kind) for kind in types}
     back: list[dict[Type, Type]] = []

@@ -15,7 +15,7 @@ from math import prod
 
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, physical_terms
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network, Node
+from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup, PlanGraph
 from npuc.compiler.analysis.sharding.search.movement import chosen, graph_of, labels_at_bottom
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 
@@ -23,7 +23,7 @@ MOST = 64
 """So many patterns of a node are compared at most, else those with addends at the lowest levels alone."""
 
 
-def with_addends(network: Network, flows: Flows, patterns: Sequence[Pattern], sizes: Sizes) -> tuple[Pattern, ...]:
+def with_addends(network: PlanGraph, flows: Flows, patterns: Sequence[Pattern], sizes: Sizes) -> tuple[Pattern, ...]:
     """The plan with addends instead of whole values, and hubs of weights in any form, so that least is moved."""
     devices = prod(sizes)
     nodes = [_even(network, node, devices) for node in network.nodes]
@@ -33,7 +33,7 @@ def with_addends(network: Network, flows: Flows, patterns: Sequence[Pattern], si
     return chosen(labels, minimise(graph_of(physical_terms(flows), labels, sizes)).choice)
 
 
-def _even(network: Network, node: Node, devices: int) -> Node:
+def _even(network: PlanGraph, node: LayerGroup, devices: int) -> LayerGroup:
     """A hub of weights without the cut that does not go even."""
     if not node.weights or "III" not in node.ways:
         return node
@@ -45,7 +45,7 @@ def _even(network: Network, node: Node, devices: int) -> Node:
     return node
 
 
-def _variants(node: Node, pattern: Pattern) -> list[Pattern]:
+def _variants(node: LayerGroup, pattern: Pattern) -> list[Pattern]:
     """The patterns that cost the same by the papers' conventions, the planned one first."""
     if node.kind is not None or "II" not in node.ways or "II" in pattern:
         return [pattern]

@@ -20,7 +20,7 @@ from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, Within
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, ReadingRate, Sizes, Term
 from npuc.compiler.analysis.sharding.graph.flows import Flows, is_data
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.movement import (
@@ -47,7 +47,7 @@ MOST_PATTERNS = 1 << 10
 
 
 @dataclass(frozen=True)
-class Part:
+class MovementPart:
     """
     Elements that a node moves at each level, all pairs of groups together, their bytes in all, and the node that they
     come from.
@@ -89,7 +89,7 @@ class Side:
 class Explainer:
     """What there is to say of a plan of a network; `float_bytes` are those of every float, where a machine says."""
 
-    def __init__(self, network: Network, flows: Flows, planned: Planned, float_bytes: int | None = None):
+    def __init__(self, network: PlanGraph, flows: Flows, planned: Planned, float_bytes: int | None = None):
         self.network = network
         self.planned = planned
         self.sizes: Sizes = planned.sizes
@@ -104,7 +104,7 @@ class Explainer:
         self._rows: dict[tuple[Side, tuple[Way, ...], Pattern], Table] = {}
         self._others: dict[Hashable, tuple[int, Pattern] | None] = {}
 
-    def parts(self, node: int) -> list[Part]:
+    def parts(self, node: int) -> list[MovementPart]:
         """Where what a node moves comes from: what is more than nothing, alike terms together."""
         found: dict[tuple[What, int | None], list[int]] = {}
         sizes: dict[tuple[What, int | None], int] = {}
@@ -118,7 +118,7 @@ class Explainer:
                 own = term.elements * sum(amounts) * self._width(term.value, what)
                 sizes[what, maker] = sizes.get((what, maker), 0) + own
         return [
-            Part(
+            MovementPart(
                 what,
                 maker,
                 tuple(elements_of(amount, self.sizes) for amount in levels),
@@ -128,15 +128,15 @@ class Explainer:
             if any(levels)
         ]
 
-    def sources(self) -> list[Part]:
+    def sources(self) -> list[MovementPart]:
         """What all nodes move together, by what it is, the largest first."""
-        found: dict[What, list[Part]] = {}
+        found: dict[What, list[MovementPart]] = {}
         for node in range(len(self.network.nodes)):
             for part in self.parts(node):
                 found.setdefault(part.what, []).append(part)
         zero = Fraction(0)
         sums = [
-            Part(
+            MovementPart(
                 what,
                 None,
                 tuple(sum(column, start=zero) for column in zip(*(part.levels for part in own), strict=True)),

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from npuc.compiler.analysis.sharding.cost.device_memory import Room, kept_graph, kept_tensors
+from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, kept_graph, kept_tensors
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.sharding.cost.times import Times, message_seconds, time_graph, work_seconds
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
 from npuc.compiler.analysis.sharding.search.movement import (
@@ -58,18 +58,18 @@ def sequences(ways: Sequence[Way], levels: int) -> list[Pattern]:
     return [pattern(way, levels) for way in ways] + twos
 
 
-def patterns_for_time(network: Network, rule: Rule, levels: int) -> list[list[Pattern]]:
+def patterns_for_time(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
     """The patterns of each node that a search for the shortest step chooses from."""
     return [sequences(ways_of(node, rule), levels) for node in network.nodes]
 
 
 def fastest(
-    network: Network,
+    network: PlanGraph,
     flows: Flows,
     rule: Rule,
     sizes: Sizes,
     times: Times,
-    room: Room | None = None,
+    room: DeviceMemory | None = None,
     *,
     exact: bool = False,
 ) -> Best:
@@ -90,12 +90,12 @@ def fastest(
 
 
 def smallest(
-    network: Network,
+    network: PlanGraph,
     flows: Flows,
     terms: Sequence[Term],
     rule: Rule,
     sizes: Sizes,
-    room: Room,
+    room: DeviceMemory,
     *,
     exact: bool = False,
 ) -> Best:

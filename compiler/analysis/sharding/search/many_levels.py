@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from npuc.compiler.analysis.sharding.cost.runs import blocks, near, shares
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.sharding.cost.totals import least_totals
-from npuc.compiler.analysis.sharding.graph.nodes import Node
+from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
 from npuc.compiler.analysis.sharding.search.movement import (
     MOST_LEVELS_ON_GRAPHS,
-    Plan,
+    MovementPlan,
     chosen,
     elements_of,
     graph_of,
@@ -51,14 +51,14 @@ def has_many(rule: Rule, sizes: Sizes) -> bool:
 
 
 def search_joint(
-    nodes: Sequence[Node],
+    nodes: Sequence[LayerGroup],
     terms: Sequence[Term],
     rule: Rule,
     sizes: Sizes,
     beside: Sequence[tuple[Pattern, ...]] = (),
     *,
     exact: bool = False,
-) -> Plan:
+) -> MovementPlan:
     """
     The plan of least movement over all levels together: exact where that can be searched, else a good one.
 
@@ -72,7 +72,7 @@ def search_joint(
     known = [search_levels(nodes, terms, rule, sizes).patterns, without.patterns, *beside]
     elements, best = min((moved_by(terms, plan, sizes), plan) for plan in known)
     if len(sizes) > MOST_LEVELS:
-        return Plan(best, elements, Fraction(0))
+        return MovementPlan(best, elements, Fraction(0))
     ways = [ways_of(node, rule) for node in nodes]
     bound = relaxation(nodes, terms, rule, sizes, exact=exact)
     around = [bound.patterns, *known]
@@ -83,11 +83,11 @@ def search_joint(
             break
         elements, best = elements_of(result.cost, sizes), chosen(labels, result.choice)
         around = [best]
-    return Plan(best, elements, bound.bound)
+    return MovementPlan(best, elements, bound.bound)
 
 
 def least(
-    nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> Fraction | None:
     """What no plan goes below that has a rule's types; None where there are too many levels to say."""
     free = rule.all_free()
@@ -97,7 +97,9 @@ def least(
     return search(nodes, terms, free, sizes, exact=exact).bound
 
 
-def relaxation(nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False) -> Plan:
+def relaxation(
+    nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+) -> MovementPlan:
     """
     What no plan goes below, and numbers of levels of each way to begin with, as patterns with the ways in order.
 
@@ -114,7 +116,7 @@ def relaxation(nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: 
     pairs = {(i, j): _pair(tuple(own), ways[i], ways[j], len(sizes)) for (i, j), own in between.items()}
     result = minimise(Choices(alone.sizes, alone.unary, pairs), solve_exactly=exact)
     found = elements_of(result.bound, sizes)
-    return Plan(chosen(labels, result.choice), found, found)
+    return MovementPlan(chosen(labels, result.choice), found, found)
 
 
 @lru_cache(maxsize=16)

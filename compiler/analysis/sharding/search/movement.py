@@ -23,12 +23,12 @@ from math import prod
 
 import numpy as np
 
-from npuc.compiler.analysis.sharding.cost.device_memory import Room, bytes_by_label, kept_tensors, largest
+from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, bytes_by_label, kept_tensors, largest
 from npuc.compiler.analysis.sharding.cost.runs import few_orders
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.sharding.cost.totals import MOST_HALVINGS, totals
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network, Node
+from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup, PlanGraph
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Result, Table, plus, times
@@ -46,7 +46,7 @@ SHOWN = 4
 
 
 @dataclass(frozen=True)
-class Plan:
+class MovementPlan:
     """A pattern for each node, what it moves (elements), and what no plan of the same ways goes below."""
 
     patterns: tuple[Pattern, ...]
@@ -54,7 +54,7 @@ class Plan:
     bound: Fraction
 
 
-def ways_of(node: Node, rule: Rule) -> tuple[Way, ...]:
+def ways_of(node: LayerGroup, rule: Rule) -> tuple[Way, ...]:
     """The ways that a node chooses from: those that a rule's types are, for a layer with weights."""
     if node.kind is None:
         # all data parallel: joins and what several read as well, and weights whole with one sum of their gradient
@@ -76,7 +76,7 @@ def pattern(way: Way, levels: int) -> Pattern:
     return (way,) * levels
 
 
-def labels_of(nodes: Sequence[Node], rule: Rule, sizes: Sizes) -> list[list[Pattern]]:
+def labels_of(nodes: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[list[Pattern]]:
     """
     The labels of each node for a search over all levels together; with three ways and many levels some of them.
 
@@ -103,7 +103,9 @@ def labels_of(nodes: Sequence[Node], rule: Rule, sizes: Sizes) -> list[list[Patt
     return found
 
 
-def search_all(nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False) -> Plan:
+def search_all(
+    nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+) -> MovementPlan:
     """
     The plan of least movement among the labels of a rule, over all levels together.
 
@@ -111,19 +113,21 @@ def search_all(nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: 
     """
     labels = labels_of(nodes, rule, sizes)
     result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
-    return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
+    return MovementPlan(
+        chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes)
+    )
 
 
 def search_within(
-    network: Network,
+    network: PlanGraph,
     flows: Flows,
     terms: Sequence[Term],
     rule: Rule,
     sizes: Sizes,
-    room: Room,
+    room: DeviceMemory,
     *,
     exact: bool = False,
-) -> Plan:
+) -> MovementPlan:
     """
     The plan of least movement of those that keep no more in a device's memory than there is room.
 
@@ -132,16 +136,18 @@ def search_within(
     """
     labels = labels_of(network.nodes, rule, sizes)
     result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
-    return Plan(chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes))
+    return MovementPlan(
+        chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes)
+    )
 
 
 def choose_within(
-    network: Network,
+    network: PlanGraph,
     flows: Flows,
     labels: Sequence[Sequence[Pattern]],
     graph: Choices,
     sizes: Sizes,
-    room: Room,
+    room: DeviceMemory,
     *,
     exact: bool = False,
 ) -> Result:
@@ -160,7 +166,7 @@ def choose_within(
 
 
 def _check_parameters(
-    network: Network, flows: Flows, room: Room, labels: Sequence[Sequence[Pattern]], sizes: Sizes
+    network: PlanGraph, flows: Flows, room: DeviceMemory, labels: Sequence[Sequence[Pattern]], sizes: Sizes
 ) -> None:
     """Raise `CapacityError` where no plan has room for the parameters and states: by how much, and for which."""
     kept = kept_tensors(network, flows, replace(room, by_weights=frozenset(), by_others=frozenset()))
@@ -184,8 +190,8 @@ def chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[
 
 
 def search_levels(
-    nodes: Sequence[Node], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
-) -> Plan:
+    nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+) -> MovementPlan:
     """The published search: each level the best for what those above have left."""
     ways = [ways_of(node, rule) for node in nodes]
     patterns: list[Pattern] = [()] * len(nodes)
@@ -194,7 +200,7 @@ def search_levels(
         result = minimise(graph_of(terms, labels, sizes[:level]), solve_exactly=exact)
         patterns = list(chosen(labels, result.choice))
     total = moved_by(terms, patterns, sizes)
-    return Plan(tuple(patterns), total, total)
+    return MovementPlan(tuple(patterns), total, total)
 
 
 def moved_by(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes) -> Fraction:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from npuc.compiler.analysis.sharding.cost.device_memory import Room
+from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.sharding.cost.times import Times
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import Network, charged
+from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph, charged
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.sharding.reference.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
@@ -81,7 +81,7 @@ class Goal:
 
     objective: PlanObjective = "bytes"
     times: Times | None = None
-    room: Room | None = None
+    room: DeviceMemory | None = None
     exact: bool = False
     outputs: bool = True
 
@@ -97,13 +97,13 @@ def total_of(levels: Sequence[Fraction], sizes: Sizes | None = None) -> Fraction
     return sum((prod(parts[:h]) * amount for h, amount in enumerate(levels)), start=Fraction(0))
 
 
-def terms_of(network: Network, flows: Flows, convention: Convention) -> list[Term]:
+def terms_of(network: PlanGraph, flows: Flows, convention: Convention) -> list[Term]:
     """What a convention charges."""
     return physical_terms(flows) if convention == "physical" else paper_terms(network, flows, convention)
 
 
 def plan_network(
-    network: Network,
+    network: PlanGraph,
     flows: Flows,
     strategy: Strategy,
     convention: Convention,
@@ -127,7 +127,7 @@ def plan_network(
 
 
 def _plan(
-    network: Network, flows: Flows, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
+    network: PlanGraph, flows: Flows, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
 ) -> Planned:
     """The same among the ways that a network's nodes have."""
     halves, room, rule = all(size == 2 for size in sizes), goal.room, goal.rule(strategy, convention)
@@ -196,7 +196,7 @@ def columns(choices: Choices, layers: int) -> tuple[Pattern, ...]:
 
 
 def _for_goal(
-    network: Network, flows: Flows, strategy: Strategy, convention: Convention, sizes: tuple[int, ...], goal: Goal
+    network: PlanGraph, flows: Flows, strategy: Strategy, convention: Convention, sizes: tuple[int, ...], goal: Goal
 ) -> Planned:
     """The plan for another objective than movement, which is counted all the same."""
     if not is_joint(strategy):
@@ -229,7 +229,7 @@ def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[
 
 
 def bytes_of(
-    network: Network, terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes, float_bytes: int | None
+    network: PlanGraph, terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes, float_bytes: int | None
 ) -> Fraction:
     """
     What a plan moves in all, one direction, in bytes: each tensor's by its own element type; `float_bytes` are those of
@@ -239,7 +239,7 @@ def bytes_of(
     return elements_of(sum(term.bytes(values, patterns, sizes, float_bytes) for term in terms), sizes)
 
 
-def chain_of(network: Network, terms: Sequence[Term]) -> list[Layer] | None:
+def chain_of(network: PlanGraph, terms: Sequence[Term]) -> list[Layer] | None:
     """
     The layers of a network in which each hands on to the next alone, may have any type and has all its gradients; None
     for others.

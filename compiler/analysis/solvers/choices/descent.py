@@ -33,7 +33,7 @@ KICKED = 1 << 18
 
 
 @dataclass(frozen=True)
-class Room:
+class ResourceLimit:
     """A resource that labels take, of which a choice may take no more than a limit."""
 
     resource: Sequence[Table]
@@ -45,7 +45,7 @@ class Room:
         return math.fsum(terms) if any(isinstance(term, float) for term in terms) else sum(terms)
 
 
-def descend(choices: Choices, labels: Sequence[int], room: Room | None = None) -> tuple[int, ...]:
+def descend(choices: Choices, labels: Sequence[int], room: ResourceLimit | None = None) -> tuple[int, ...]:
     """
     Labels that cost no more than those given, up to rounding.
 
@@ -76,7 +76,7 @@ def _finite(choices: Choices) -> Choices:
 class _Search:
     """Labels on their way down."""
 
-    def __init__(self, choices: Choices, labels: list[int], room: Room | None):
+    def __init__(self, choices: Choices, labels: list[int], room: ResourceLimit | None):
         self.choices = choices
         self.labels = labels
         self.room = room

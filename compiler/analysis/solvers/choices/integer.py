@@ -18,9 +18,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from npuc.compiler.analysis.solvers.choices.descent import Room
+from npuc.compiler.analysis.solvers.choices.descent import ResourceLimit
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Number, Table
-from npuc.compiler.analysis.solvers.linear import TOLERANCE, Ints, Program, solve
+from npuc.compiler.analysis.solvers.linear import TOLERANCE, Ints, LinearProgram, solve
 
 NODES = 5000
 SECONDS = 120.0
@@ -29,21 +29,21 @@ PURPOSE = "the exact search for the best choices"
 
 
 @dataclass(frozen=True)
-class Found:
+class IntegerResult:
     """The labels with which the search ended, None if it had none, and a cost that none go below."""
 
     choice: tuple[int, ...] | None
     bound: Number
 
 
-def best_by_program(choices: Choices, known: Sequence[int], room: Room | None = None) -> Found | None:
+def best_by_program(choices: Choices, known: Sequence[int], room: ResourceLimit | None = None) -> IntegerResult | None:
     """
     The best labels, from those `known` on; None if nothing is allowed. Raises `UsageError` without HiGHS.
 
     The bound allows for the solver's tolerance; of whole costs it is the next whole number that a choice can cost.
     """
     scaled = _Scaled(choices)
-    program = Program()
+    program = LinearProgram()
     chosen = [_node(program, table) for table in scaled.unary]
     start = [_one(table.shape, label) for table, label in zip(scaled.unary, known, strict=True)]
     for (i, j), table in scaled.pairs.items():
@@ -58,7 +58,7 @@ def best_by_program(choices: Choices, known: Sequence[int], room: Room | None = 
     if solution.values is not None:
         values = solution.values
         labels = tuple(int(values[variables].argmax()) for variables in chosen)
-    return Found(labels, scaled.cost_of(solution.bound))
+    return IntegerResult(labels, scaled.cost_of(solution.bound))
 
 
 class _Scaled:
@@ -118,20 +118,20 @@ def _one(shape: tuple[int, ...], *place: int) -> Table:
     return found.ravel()
 
 
-def _variables(program: Program, costs: Table, *, whole: bool) -> Ints:
+def _variables(program: LinearProgram, costs: Table, *, whole: bool) -> Ints:
     """A variable for each cost, 0 where it is inf."""
     allowed = costs != np.inf
     return program.variables(costs.size, allowed.ravel(), np.where(allowed, costs, 0.0).ravel(), whole=whole)
 
 
-def _node(program: Program, costs: Table) -> Ints:
+def _node(program: LinearProgram, costs: Table) -> Ints:
     variables = _variables(program, costs, whole=True)
     (row,) = program.rows(1, 1.0, 1.0)
     program.put(np.full(len(variables), row), variables, 1.0)
     return variables
 
 
-def _pair(program: Program, costs: Table, first: Ints, second: Ints) -> None:
+def _pair(program: LinearProgram, costs: Table, first: Ints, second: Ints) -> None:
     both = _variables(program, costs, whole=False).reshape(costs.shape)
     for own, sides in ((first, both), (second, both.T)):
         rows = program.rows(len(own), 0.0, 0.0)
@@ -139,7 +139,7 @@ def _pair(program: Program, costs: Table, first: Ints, second: Ints) -> None:
         program.put(rows, own, -1.0)
 
 
-def _limit(program: Program, room: Room, chosen: Sequence[Ints]) -> None:
+def _limit(program: LinearProgram, room: ResourceLimit, chosen: Sequence[Ints]) -> None:
     """The row of the resource, its least amounts left out and its largest as 1."""
     least = [_least(table) for table in room.resource]
     over = [table - low for table, low in zip(room.resource, least, strict=True)]

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from npuc.compiler.analysis.solvers.choices.buckets import rounded_down
-from npuc.compiler.analysis.solvers.choices.descent import Room, descend
+from npuc.compiler.analysis.solvers.choices.descent import ResourceLimit, descend
 from npuc.compiler.analysis.solvers.choices.graph import (
     MOST,
     Choices,
@@ -101,7 +101,7 @@ class _Search:
     def __init__(self, choices: Choices, resource: tuple[Table, ...], limit: Number, max_table: int):
         self.choices = choices
         self.is_whole = Choices(choices.sizes, resource, {}).is_whole
-        self.room = Room(resource, math.floor(limit) if self.is_whole and math.isfinite(limit) else limit)
+        self.room = ResourceLimit(resource, math.floor(limit) if self.is_whole and math.isfinite(limit) else limit)
         self.max_table = max_table
         self.order: Order = best_order(choices.sizes, choices.neighbours, max_table)
         self.best: tuple[int, ...] | None = None
