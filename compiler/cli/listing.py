@@ -100,6 +100,7 @@ def _samples(_: list[str]) -> Iterator[tuple[str, str]]:
 
 def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.compiler.layers import get_functions
+    from npuc.dialects.outside import families
     from npuc.frontends.dsl.binding import signature_of
     from npuc.frontends.dsl.blocks import described
     from npuc.frontends.dsl.calls import PARAM
@@ -109,6 +110,7 @@ def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
     entries += [(block.signature, first_sentence(block)) for blocks in described().values() for block in blocks]
     entries.append((PARAM.text, "A weight of one's own, to give to several layers."))
     entries += [(signature, "An optimizer.") for signature in optimizer_signatures()]
+    entries += families().problems.items()
     yield from sorted(entries)
 
 
