@@ -6,9 +6,11 @@ from xdsl.ir import Dialect
 
 
 def _train() -> Dialect:
+    from npuc.dialects.outside import families
     from npuc.dialects.train import TRAIN
 
-    return TRAIN
+    outside = families().operations
+    return Dialect("train", [*TRAIN.operations, *outside]) if outside else TRAIN
 
 
 def _npu() -> Dialect:

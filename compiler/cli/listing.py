@@ -12,6 +12,7 @@ from npuc.compiler.cli.shared import Debug, Load, Verb
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 WIDEST = 44
+LISTED = ("backends", "frontends", "hardware", "passes", "samples", "layers", "mappings", "mappers")
 
 
 def register(app: typer.Typer) -> None:
@@ -20,13 +21,11 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    what: Annotated[
-        str, typer.Argument(metavar="backends|frontends|hardware|passes|samples|layers|mappings", help="What to list.")
-    ],
+    what: Annotated[str, typer.Argument(metavar="|".join(LISTED), help="What to list.")],
     load: Load = None,
     debug: Debug = False,
 ) -> None:
-    """List the backends, frontends, hardware presets, passes, samples, layers or mappings, a line each."""
+    """List what there is to choose from, a line each: backends, layers, passes, samples and so on."""
     with Verb(debug):
         if what not in _LISTS:
             raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
@@ -101,6 +100,7 @@ def _samples(_: list[str]) -> Iterator[tuple[str, str]]:
 
 def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.compiler.layers import get_functions
+    from npuc.dialects.outside import families
     from npuc.frontends.dsl.binding import signature_of
     from npuc.frontends.dsl.blocks import described
     from npuc.frontends.dsl.calls import PARAM
@@ -110,6 +110,7 @@ def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
     entries += [(block.signature, first_sentence(block)) for blocks in described().values() for block in blocks]
     entries.append((PARAM.text, "A weight of one's own, to give to several layers."))
     entries += [(signature, "An optimizer.") for signature in optimizer_signatures()]
+    entries += families().problems.items()
     yield from sorted(entries)
 
 
@@ -124,11 +125,18 @@ def _mappings(_: list[str]) -> Iterator[tuple[str, str]]:
         yield template.name, f"{text}{also} ({template.source})"
 
 
+def _mappers(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.compiler.explore.mapping.mapper import ALGORITHMS
+
+    yield from ((name, ALGORITHMS.about(name)) for name in ALGORITHMS.names())
+
+
 _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "backends": _backends,
     "frontends": _frontends,
     "hardware": _hardware,
     "layers": _layers,
+    "mappers": _mappers,
     "mappings": _mappings,
     "passes": _passes,
     "samples": _samples,

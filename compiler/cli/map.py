@@ -115,12 +115,12 @@ def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
 def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, parallel: int, tiles: str) -> Settings:
     """What was asked for. Raises `UsageError`."""
     from npuc.compiler.explore.mapping.best import OBJECTIVES
+    from npuc.compiler.explore.mapping.mapper import ALGORITHMS
     from npuc.compiler.explore.mapping.result import Settings
-    from npuc.compiler.explore.mapping.search import MAPPERS
 
     wanted = objective_named(objective)
     _chosen("--objective", wanted, OBJECTIVES)
-    _chosen("--mapper", mapper, MAPPERS)
+    _chosen("--mapper", mapper, ALGORITHMS.names())
     _chosen("--tiles", tiles, TILES)
     for option, value, least, most in (
         ("--budget", budget, 1, None),

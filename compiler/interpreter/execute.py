@@ -25,7 +25,7 @@ from npuc.compiler.interpreter.devices import Traffic, run_on_devices, sharding_
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
 from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
-from npuc.compiler.interpreter.train import TrainFunctions
+from npuc.compiler.interpreter.train import train_functions
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.dialects.distributed import Sharding, argument_sharding, global_type, mesh_of, result_sharding
@@ -34,8 +34,6 @@ from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import Tensor, shape_text
 from npuc.dialects.train.signature import Argument, ArgumentKind, Result, arguments_of, results_of, training_functions
-
-_UPDATES = frozenset(rule.op.name for rule in OPTIMIZERS.values())
 
 
 @dataclass
@@ -66,12 +64,13 @@ class _Gradients(Interpreter.Listener):
     """Notes the gradient that each optimizer update reads, whole or block by block, and the update."""
 
     numbers: Numbers
+    kinds: frozenset[str] = field(default_factory=lambda: frozenset(rule.op.name for rule in OPTIMIZERS.values()))
     found: dict[str, Array] = field(default_factory=dict[str, Array])
     updates: dict[str, Operation] = field(default_factory=dict[str, Operation])
 
     def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
         kind = f"train.{op.kind}" if isinstance(op, VectorOp | ApplyOp) else op.name
-        if kind not in _UPDATES:
+        if kind not in self.kinds:
             return
         self.updates.setdefault(layer_of(op), op)
         if isinstance(op, ApplyOp):
@@ -172,7 +171,7 @@ def _interpreter(module: ModuleOp, numbers: Numbers, listeners: Sequence[Interpr
     for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions(numbers)):
         interpreter.register_implementations(functions)
     interpreter.register_implementations(NpuFunctions(numbers))
-    interpreter.register_implementations(TrainFunctions(numbers))
+    interpreter.register_implementations(train_functions(numbers))
     return interpreter
 
 

@@ -1,6 +1,7 @@
 """The train dialect on numpy: one implementation for all operations, through what the layer registry knows of each."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
@@ -11,9 +12,9 @@ from npuc.compiler.interpreter.numbers import Numbers, Sums
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array, Kind, NewOpT
 from npuc.dialects.npu import ContractOp
+from npuc.dialects.outside import all_operations
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import is_short, tensor_type
-from npuc.dialects.train import OPERATIONS
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 
@@ -85,6 +86,12 @@ def _continues(added: AddOp) -> bool:
     return isinstance(owner, TrainOp) and is_unfinished(owner)
 
 
-TrainFunctions = register_impls(
-    type("TrainFunctions", (_TrainFunctions,), {op.name.replace(".", "_"): impl(op)(_run) for op in OPERATIONS})
-)
+@cache
+def _functions_of(operations: tuple[type[TrainOp], ...]) -> type[_TrainFunctions]:
+    runs = {op.name.replace(".", "_"): impl(op)(_run) for op in operations}
+    return register_impls(type("TrainFunctions", (_TrainFunctions,), runs))
+
+
+def train_functions(numbers: Numbers) -> InterpreterFunctions:
+    """Implementations of all train operations, those from outside too, in the given representation of numbers."""
+    return _functions_of(all_operations())(numbers)

@@ -3,7 +3,8 @@ The layer registry: what is known of each operation, and the functions a network
 
 Each module here is one family: `LAYERS` lists its `Layer` objects, `FUNCTIONS` the functions of the language,
 `LOSSES` those of them that are losses, `OPERATORS` the symbols bound to one. Modules are found by themselves: a new
-family is a new file.
+family is a new file. Families from outside are modules that installed distributions publish through the entry point
+group `npuc.layers`; they may also list optimizers in `OPTIMIZERS`. npuc's own functions win over others of a name.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from npuc.compiler.layers.base import Layer
+from npuc.compiler.layers.outside import OutsideLayer
+from npuc.dialects.outside import families
 from npuc.dialects.train.base import TrainOp
 
 Function = Callable[..., Any]
@@ -30,34 +33,50 @@ def _layers() -> dict[type[TrainOp], Layer[Any]]:
 
 
 @cache
+def _outside_layers() -> dict[type[TrainOp], Layer[Any]]:
+    modules = families().modules.values()
+    return {layer.op: OutsideLayer(layer) for module in modules for layer in module.LAYERS}
+
+
+@cache
 def _classes() -> dict[str, type[TrainOp]]:
     return {op.name.removeprefix("train."): op for op in _layers()}
 
 
 def get_layer(op: TrainOp | type[TrainOp]) -> Layer[Any]:
     """What is known of an operation or operation class of the `train` dialect."""
-    return _layers()[op if isinstance(op, type) else type(op)]
+    kind = op if isinstance(op, type) else type(op)
+    return _layers().get(kind) or _outside_layers()[kind]
 
 
 def get_op_class(kind: str) -> type[TrainOp] | None:
     """The operation class named `train.<kind>`, or None."""
-    return _classes().get(kind)
+    found = _classes().get(kind)
+    return found or next((op for op in _outside_layers() if op.name == f"train.{kind}"), None)
 
 
 @cache
 def get_functions() -> dict[str, Function]:
     """The functions of the language by name."""
-    found = {f.__name__: f for module in _modules() for f in getattr(module, "FUNCTIONS", ())}
-    return dict(sorted(found.items()))
+    modules = (*families().modules.values(), *_modules())
+    return dict(sorted({f.__name__: f for module in modules for f in getattr(module, "FUNCTIONS", ())}.items()))
 
 
 @cache
 def get_losses() -> frozenset[str]:
     """The names of the functions that are losses."""
-    return frozenset(f.__name__ for module in _modules() for f in getattr(module, "LOSSES", ()))
+    functions = set(get_functions().values())
+    modules = (*_modules(), *families().modules.values())
+    return frozenset(f.__name__ for module in modules for f in getattr(module, "LOSSES", ()) if f in functions)
 
 
 @cache
 def get_operators() -> dict[str, Function]:
     """The functions that the operators + - * / stand for."""
     return {symbol: f for module in _modules() for symbol, f in getattr(module, "OPERATORS", {}).items()}
+
+
+def forget_outside() -> None:
+    """Look at installed distributions anew, for a process in which some come or go."""
+    for known in (families, _outside_layers, get_functions, get_losses):
+        known.cache_clear()

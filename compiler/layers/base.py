@@ -15,6 +15,8 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy.typing as npt
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.verify import location_of
 from npuc.dialects.npu.again import Again
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of, tensor_type
@@ -93,6 +95,25 @@ class Cut:
         return gcd(*sizes, *(count for name in self.divided for count in _counts(op, name)))
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Memory of results that is that of some operands, by number, one behind the other; nothing is copied."""
+
+    operands: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """
+    Memory of results that is pieces of the first operand's, which is cut into pieces of so many elements.
+
+    `picked` has the number of the piece of each result.
+    """
+
+    sizes: tuple[int, ...]
+    picked: tuple[int, ...]
+
+
 class Layer(Generic[OpT]):
     """
     The knowledge about one operation class, `op`.
@@ -132,8 +153,26 @@ class Layer(Generic[OpT]):
         raise NotDifferentiable(self.op.name)
 
     def work(self, op: OpT) -> Work:
-        """The work of one execution; by default nothing is computed and every tensor is moved whole."""
+        """
+        The work of one execution. Raises `SourceError` for an operation that computes something, but has no rule.
+
+        One that computes nothing moves every tensor whole where it says nothing else.
+        """
+        if self.kind in (Kind.MATRIX, Kind.VECTOR):
+            raise SourceError(
+                f"{told_of(op)}{op.name} has no cost: its layer has no rule for its work",
+                location=location_of(op),
+                hint="give the layer a method `work`, or derive it from PerElementLayer",
+            )
         return Work()
+
+    def shown(self, op: OpT) -> Joined | Pieces | None:
+        """
+        The memory of the results, where a model of memory may take them for parts of the operands; None: their own.
+
+        By default that is so of views alone. It says nothing of what the operation costs elsewhere: `kind` does.
+        """
+        return Joined() if self.kind is Kind.VIEW else None
 
     def cuts(self, op: OpT) -> Sequence[Cut]:
         """

@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from npuc.compiler.layers.base import (
     Cut,
     Emit,
     Gradients,
+    Joined,
     Kind,
     Layer,
     PerElementLayer,
+    Pieces,
     Work,
     derivative,
     result_elements,
@@ -55,6 +58,19 @@ class SliceLayer(Layer[SliceOp]):
     def work(self, op: SliceOp) -> Work:
         return Work(reads=(result_elements(op),))
 
+    def shown(self, op: SliceOp) -> Joined | Pieces | None:
+        """A box that is cut from one axis is the piece between what is before and behind it."""
+        whole, box, starts = shape_of(op.x), shape_of(op.out), ints(op.starts)
+        axes = [axis for axis, (size, part) in enumerate(zip(whole, box, strict=True)) if size != part]
+        if op.steps is not None or len(axes) > 1:
+            return None
+        if not axes:
+            return Joined()
+        (axis,) = axes
+        line = prod(whole) // whole[axis]
+        sizes = [starts[axis], box[axis], whole[axis] - starts[axis] - box[axis]]
+        return Pieces(tuple(size * line for size in sizes if size), (1 if sizes[0] else 0,))
+
     def cuts(self, op: SliceOp) -> Sequence[Cut]:
         return same_axes(op)
 
@@ -64,6 +80,9 @@ class PadLayer(Layer[PadOp]):
 
     op = PadOp
     kind = Kind.DATA
+
+    def shown(self, op: PadOp) -> Joined | Pieces | None:
+        return Joined()
 
     def evaluate(self, op: PadOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays

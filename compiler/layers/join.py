@@ -21,7 +21,7 @@ from npuc.compiler.layers.arguments import (
     rank_at_least,
     short,
 )
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Joined, Kind, Layer, Pieces, elements
 from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.shape import shaped, view
 from npuc.dialects.tensors import Tensor, shape_of, tensor_type
@@ -68,6 +68,9 @@ class ConcatLayer(Layer[ConcatOp]):
     op = ConcatOp
     kind = Kind.DATA
 
+    def shown(self, op: ConcatOp) -> Joined | Pieces | None:
+        return Joined(tuple(range(len(op.operands))))
+
     def evaluate(self, op: ConcatOp, *arrays: Array) -> tuple[Array, ...]:
         return (np.concatenate(arrays, axis=int(op.axis.value.data)),)
 
@@ -92,6 +95,9 @@ class SplitLayer(Layer[SplitOp]):
 
     op = SplitOp
     kind = Kind.DATA
+
+    def shown(self, op: SplitOp) -> Joined | Pieces | None:
+        return Pieces(tuple(map(elements, op.results)), tuple(range(len(op.results))))
 
     def evaluate(self, op: SplitOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
@@ -118,6 +124,9 @@ class StackLayer(Layer[StackOp]):
     op = StackOp
     kind = Kind.DATA
 
+    def shown(self, op: StackOp) -> Joined | Pieces | None:
+        return Joined(tuple(range(len(op.operands))))
+
     def evaluate(self, op: StackOp, *arrays: Array) -> tuple[Array, ...]:
         return (np.stack(arrays, axis=int(op.axis.value.data)),)
 
@@ -143,6 +152,9 @@ class UnbindLayer(Layer[UnbindOp]):
 
     op = UnbindOp
     kind = Kind.DATA
+
+    def shown(self, op: UnbindOp) -> Joined | Pieces | None:
+        return Pieces(tuple(map(elements, op.results)), tuple(range(len(op.results))))
 
     def evaluate(self, op: UnbindOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays

@@ -5,7 +5,7 @@ Work in vector operations an element: sgd 2, with momentum 4, with weight decay 
 adam and adamw 12, with decay 2 more, with amsgrad 1 more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from npuc.compiler.layers.base import Array, OpT, PerElementLayer
+from npuc.dialects.outside import families
 from npuc.dialects.train.adaptive_optimizer import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.optimizer import AdamBase, AdamOp, AdamwOp, IncrementOp, SgdOp
@@ -91,7 +92,7 @@ _ADAM: Mapping[str, Option | None] = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, 
 _SLOW_ADAM: Mapping[str, Option | None] = {**_ADAM, "lr": 2e-3, "weight_decay": 0.0}
 _ADAM_STATES = (State("mean"), State("square"), State("largest", only_with="amsgrad"))
 
-OPTIMIZERS: dict[str, OptimizerRule] = {
+_OWN: dict[str, OptimizerRule] = {
     "sgd": OptimizerRule(
         SgdOp,
         {"lr": None, "momentum": 0.0, "weight_decay": 0.0, "dampening": 0.0, "nesterov": False},
@@ -127,6 +128,33 @@ OPTIMIZERS: dict[str, OptimizerRule] = {
     "lamb": OptimizerRule(LambOp, {**_ADAM, "weight_decay": 0.0}, (State("mean"), State("square")), step_with=()),
     "lion": OptimizerRule(LionOp, {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0}, (State("mean"),)),
 }
+
+
+class _Optimizers(Mapping[str, OptimizerRule]):
+    """npuc's optimizers, and those that families from outside list under other names."""
+
+    def __getitem__(self, name: str) -> OptimizerRule:
+        known = (rules for rules in (_OWN, *self._outside()) if name in rules)
+        rules = next(known, None)
+        if rules is None:
+            raise KeyError(name)
+        return rules[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in _OWN or any(name in rules for rules in self._outside())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*_OWN, *(name for rules in self._outside() for name in rules)]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _outside(self) -> list[Mapping[str, OptimizerRule]]:
+        return [getattr(module, "OPTIMIZERS", {}) for module in families().modules.values()]
+
+
+OPTIMIZERS: Mapping[str, OptimizerRule] = _Optimizers()
+"""The optimizers by name."""
 
 
 class SgdLayer(PerElementLayer[SgdOp]):

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInts, Value, new_axis, normal_axes, normal_axis
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, broadcast_cuts, elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Joined, Kind, Layer, Pieces, broadcast_cuts, elements
 from npuc.compiler.layers.cuts import reshape_cuts
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import ReduceOp
@@ -74,6 +74,9 @@ class TransposeLayer(Layer[TransposeOp]):
     op = TransposeOp
     kind = Kind.DATA
 
+    def shown(self, op: TransposeOp) -> Joined | Pieces | None:
+        return Joined()
+
     def evaluate(self, op: TransposeOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
         return (np.ascontiguousarray(x.transpose(ints(op.axes))),)
@@ -96,6 +99,9 @@ class ExpandLayer(Layer[ExpandOp]):
 
     op = ExpandOp
     kind = Kind.DATA
+
+    def shown(self, op: ExpandOp) -> Joined | Pieces | None:
+        return Joined()
 
     def evaluate(self, op: ExpandOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays

@@ -23,7 +23,6 @@ from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
-from npuc.dialects.train.shape import DetachOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 
 
@@ -164,19 +163,20 @@ def _read_results(graph: Graph, func: FuncOp, op: ReturnOp) -> None:
 
 def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue]], float_bytes: int | None) -> None:
     values = [graph.values.get(value, ()) for value in op.operands]
-    if any(value in graph.active for value in op.operands) and not isinstance(op, DetachOp):
+    through = (value for i, value in enumerate(op.operands) if i not in get_layer(op).without_gradient)
+    if any(value in graph.active for value in through):
         graph.active.update(result for result in op.results if _is_float(result))
     if get_layer(op).kind is Kind.CONSTANT or (op.operands and all(v in graph.constants for v in op.operands)):
         graph.values.update((result, ()) for result in op.results)
         graph.constants.update(op.results)
         return
+    if isinstance(op, DistOp):
+        _read_movement(graph, op)
+        return
     view = view_of(op, values)
     if view is not None:
         graph.values.update(zip(op.results, view, strict=True))
         graph.seen_in.update((result, tuple(op.operands)) for result in op.results)
-        return
-    if isinstance(op, DistOp):
-        _read_movement(graph, op)
         return
     layer = graph.layers[-1] if graph.layers and graph.layers[-1].name == layer_of(op) else None
     if layer is None:

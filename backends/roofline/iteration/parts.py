@@ -13,18 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bits, whole_bytes
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.base import Joined, Pieces
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.tensors import shape_of
-from npuc.dialects.train.base import ints
-from npuc.dialects.train.box import PadOp, SliceOp
-from npuc.dialects.train.join import ConcatOp, SplitOp, StackOp, UnbindOp
-from npuc.dialects.train.shape import DetachOp, ExpandOp, ReshapeOp, TransposeOp
-
-SAME = (ReshapeOp, TransposeOp, ExpandOp, PadOp, DetachOp)
-JOINED = (ConcatOp, StackOp)
+from npuc.dialects.train.base import TrainOp
 
 
 @dataclass(eq=False)
@@ -75,19 +71,16 @@ def leaves(value: Value) -> list[Part]:
     return [leaf for part in value for leaf in part.leaves()]
 
 
-def view_of(op: Operation, operands: Sequence[Value]) -> list[Value] | None:
-    """What the results of a view are made of; None for an operation that computes or copies."""
-    if isinstance(op, SAME):
-        return [operands[0]]
-    if isinstance(op, JOINED):
-        return [tuple(part for value in operands for part in value)]
-    if isinstance(op, SplitOp):
-        return _cut(operands[0], [_elements(result) for result in op.results])
-    if isinstance(op, UnbindOp):
-        return _cut(operands[0], [_elements(result) for result in op.results])
-    if isinstance(op, SliceOp):
-        return _sliced(op, operands[0])
-    return None
+def view_of(op: TrainOp, operands: Sequence[Value]) -> list[Value] | None:
+    """What the results of a view are made of, as its layer says; None for an operation that computes or copies."""
+    match get_layer(op).shown(op):
+        case Joined(numbers):
+            return [tuple(part for number in numbers for part in operands[number])] * len(op.results)
+        case Pieces(sizes, picked):
+            pieces = _cut(operands[0], sizes)
+            return None if pieces is None else [pieces[number] for number in picked]
+        case None:
+            return None
 
 
 def moved_of(op: DistOp, operand: Value, *, cut: bool) -> tuple[Value, Value]:
@@ -110,28 +103,11 @@ def _elements(value: SSAValue) -> int:
     return prod(shape_of(value))
 
 
-def _cut(value: Value, sizes: list[int]) -> list[Value] | None:
+def _cut(value: Value, sizes: Sequence[int]) -> list[Value] | None:
     """A value in pieces of these sizes."""
     if len(value) == 1 and value[0].elements == sum(sizes):
         pieces = value[0].cut(sizes)
         return None if pieces is None else [(piece,) for piece in pieces]
-    if [part.elements for part in value] == sizes:
+    if [part.elements for part in value] == list(sizes):
         return [(part,) for part in value]
     return None
-
-
-def _sliced(op: SliceOp, value: Value) -> list[Value] | None:
-    """A box that is cut from one axis: the piece between what is before and behind it."""
-    whole, box, starts = shape_of(op.x), shape_of(op.out), ints(op.starts)
-    if op.steps is not None:
-        return None
-    axes = [axis for axis, (size, part) in enumerate(zip(whole, box, strict=True)) if size != part]
-    if not axes:
-        return [value]
-    if len(axes) > 1:
-        return None
-    (axis,) = axes
-    line = prod(whole) // whole[axis]
-    sizes = [starts[axis], box[axis], whole[axis] - starts[axis] - box[axis]]
-    found = _cut(value, [size * line for size in sizes if size])
-    return None if found is None else [found[1 if sizes[0] else 0]]

@@ -88,14 +88,12 @@ def optimizer_of(func: FuncOp) -> Optimizer | None:
         return _named(spec)
     states = {a.index for a in arguments_of(func) if a.kind is ArgumentKind.STATE and a.name != "step"}
     arguments = {func.body.block.args[i] for i in states}
+    updates = {rule.op for rule in OPTIMIZERS.values()}
     for op in func.body.block.ops:
-        if isinstance(op, TrainOp) and role_of(op) is Role.UPDATE and type(op) in _UPDATES:
+        if isinstance(op, TrainOp) and role_of(op) is Role.UPDATE and type(op) in updates:
             steps = get_layer(op).work(op).vector_ops // max(1, elements_of(op.operands[0]))
             return Optimizer(op.name, sum(value in arguments for value in op.operands), steps)
     return None
-
-
-_UPDATES = frozenset(rule.op for rule in OPTIMIZERS.values())
 
 
 def _named(spec: DictionaryAttr) -> Optimizer | None:

@@ -14,9 +14,7 @@ from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_stat
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.explore.mapping.best import Best, Limits, search
-from npuc.compiler.explore.mapping.candidates import Mapper
-from npuc.compiler.explore.mapping.mappers.exhaustive import ExhaustiveMapper, count_mappings
-from npuc.compiler.explore.mapping.mappers.random import RandomMapper
+from npuc.compiler.explore.mapping.mapper import ALGORITHMS, Algorithm
 from npuc.compiler.explore.mapping.result import Found, MappedRow, Result, Settings
 from npuc.compiler.explore.mapping.task import Task, exact_task, parity_task
 from npuc.dialects.mapping import Clusters, Mapping
@@ -24,10 +22,6 @@ from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.mapped import problem_of
 from npuc.dialects.provenance import layer_of, repeat_of, role_of
 from npuc.hardware import Hardware
-
-MAPPERS = ("random", "exhaustive")
-COUNTED = 10**9
-"""Spaces of more than two levels, or several spread dimensions a level, are counted so far: counting takes long."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +38,11 @@ class Search:
         return mapped_machine(self.hardware)
 
     @cached_property
+    def algorithm(self) -> Algorithm:
+        """What searches. Raises `UsageError` where there is none of that name."""
+        return ALGORITHMS.get(self.settings.mapper)
+
+    @cached_property
     def contracts(self) -> list[ContractOp]:
         """All contractions, in program order."""
         return [op for op in self.module.walk() if isinstance(op, ContractOp)]
@@ -56,9 +55,8 @@ class Search:
             key = self._key(op)
             if key not in found:
                 found[key] = self._task(op), op
-        if self.settings.mapper == "exhaustive":
-            for task, op in found.values():
-                self._require_small(task, op)
+        for task, op in found.values():
+            self._require_searchable(task, op)
         return found
 
     def _key(self, op: ContractOp) -> Hashable:
@@ -86,17 +84,10 @@ class Search:
             )
         return parity_task(problem, has, machine, own.levels, divisors=divisors)
 
-    def _require_small(self, task: Task, op: ContractOp) -> None:
-        own = self.settings
-        quick = own.levels <= 2 and own.parallel == 1
-        most = None if quick else max(COUNTED, own.budget)
-        count = count_mappings(task.space, most)
-        if count > own.budget:
-            shown = f"{count:,}" if most is None or count <= most else f"more than {most:,}"
-            raise UsageError(
-                f"{_named(op)} has {shown} mappings, more than the budget of {own.budget:,}",
-                hint="--mapper random, a larger --budget, fewer --levels, or --only smaller layers",
-            )
+    def _require_searchable(self, task: Task, op: ContractOp) -> None:
+        refusal = self.algorithm.refusal(task.space, self.settings.budget)
+        if refusal is not None:
+            raise UsageError(f"{_named(op)} {refusal.reason}", hint=refusal.hint)
 
     def run(self, title: str, source: str, advance: Callable[[int], None]) -> Result:
         """
@@ -121,11 +112,7 @@ class Search:
         best = Best(own.objective, limits)
         for mapping, cost in task.known():
             best.add_known(mapping, cost)
-        mapper: Mapper = (
-            ExhaustiveMapper(task.space)
-            if own.mapper == "exhaustive"
-            else RandomMapper(task.space, own.seed, task.room)
-        )
+        mapper = self.algorithm.mapper(task.space, own.seed, task.room)
         search(mapper, task.costs, best, own.budget, advance)
         if best.cost is None or best.found is None:
             raise CapacityError(

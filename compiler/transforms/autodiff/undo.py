@@ -22,13 +22,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.layers.base import params_of
-from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule
+from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.dialects.blocks import gather, needed
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, results_of
-
-_RULES: Mapping[str, tuple[str, OptimizerRule]] = {rule.op.name: (kind, rule) for kind, rule in OPTIMIZERS.items()}
 
 
 def undo_autodiff(func: FuncOp, name: str) -> None:
@@ -75,11 +73,12 @@ def _renumbered(entry: DictionaryAttr, number: Mapping[int, int]) -> DictionaryA
 
 def _optimizer(arguments: list[Argument], new: Mapping[int | None, SSAValue]) -> DictionaryAttr | None:
     """What `train.optimizer` was: from the first update of a parameter and how its states start."""
+    rules = {rule.op.name: (kind, rule) for kind, rule in OPTIMIZERS.items()}
     for argument in arguments:
         value = new.get(argument.index)
         if argument.kind is not ArgumentKind.PARAM or value is None or not isinstance(value.owner, TrainOp):
             continue
-        kind, rule = _RULES[value.owner.name]
+        kind, rule = rules[value.owner.name]
         options: dict[str, Attribute] = {"kind": StringAttr(kind)}
         for option, given in params_of(value.owner).items():
             if option in rule.defaults:

@@ -24,8 +24,10 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Emit, Kind, elements
+from npuc.compiler.layers.base import Emit, Kind, elements, told_of
 from npuc.compiler.transforms.lower_to_npu.im2col import lower_by_im2col
 from npuc.compiler.transforms.lower_to_npu.known_sums import use_known_sums
 from npuc.dialects.alike import likeness
@@ -91,6 +93,12 @@ def _work_op(op: TrainOp) -> Operation:
     work = layer.work(op)
     if layer.kind is Kind.DATA:
         return MoveOp(kind, op.operands, types, params, reads=_reads(op, work.reads), writes=work.writes)
+    if layer.kind is Kind.MATRIX:
+        raise SourceError(
+            f"{told_of(op)}{op.name} is matrix work without a loop nest: its layer does not lower it",
+            location=location_of(op),
+            hint="give the layer a method `lower` that emits an npu.contract",
+        )
     return VectorOp(
         kind,
         op.operands,

@@ -42,6 +42,8 @@ from npuc.compiler.core.options import (
     is_joint,
     mesh_sizes,
 )
+from npuc.compiler.layers import get_layer
+from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize.divisible import even_ways
@@ -249,12 +251,14 @@ def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGrap
     """
     split_batch_norms(func)
     merge_slices(func)
-    by_element = _updates_by_element(func)
+    by_element = updates_by_element(func)
     network = network_of(forward_program(func))
     return network, flows_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
 
 
-def _updates_by_element(func: FuncOp) -> bool:
+def updates_by_element(func: FuncOp) -> bool:
     """Whether the optimizer updates each element of a parameter for itself: not where it takes norms of them."""
     spec = func.attributes.get("train.optimizer")
-    return not isinstance(spec, DictionaryAttr) or spec.data.get("kind") != StringAttr("lamb")
+    kind = spec.data.get("kind") if isinstance(spec, DictionaryAttr) else None
+    rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
+    return rule is None or get_layer(rule.op).elementwise

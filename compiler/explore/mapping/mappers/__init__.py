@@ -1,1 +1,1 @@
-"""Searching mappings: a space, mappers that propose candidates of it, and what takes the best."""
+"""The algorithms that search mappings: a file an algorithm, found by its name, or from outside (see `..mapper`)."""

@@ -21,11 +21,15 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
 from npuc.compiler.explore.mapping.candidates import Candidates, join
+from npuc.compiler.explore.mapping.capacity import Room
+from npuc.compiler.explore.mapping.mapper import Algorithm, Refusal
 from npuc.compiler.explore.mapping.space import MapSpace, Spread
 
 Flags = tuple[bool, ...]
 Chain = tuple[tuple[int, int], ...]
 """Of each level the temporal and the spatial tile of a dimension."""
+COUNTED = 10**9
+"""Spaces of more than two levels, or several spread dimensions a level, are counted so far: counting takes long."""
 
 
 @lru_cache(maxsize=65536)
@@ -146,3 +150,25 @@ class ExhaustiveMapper:
 
     def tell(self, costs: Floats) -> None:
         """Costs change nothing here."""
+
+
+class Exhaustive(Algorithm):
+    """Every mapping of the space, each once; the space may not be larger than the budget."""
+
+    def mapper(self, space: MapSpace, seed: int, room: Room) -> ExhaustiveMapper:
+        return ExhaustiveMapper(space)
+
+    def refusal(self, space: MapSpace, budget: int) -> Refusal | None:
+        quick = space.levels <= 2 and space.parallel == 1
+        most = None if quick else max(COUNTED, budget)
+        count = count_mappings(space, most)
+        if count <= budget:
+            return None
+        shown = f"{count:,}" if most is None or count <= most else f"more than {most:,}"
+        return Refusal(
+            f"has {shown} mappings, more than the budget of {budget:,}",
+            "--mapper random, a larger --budget, fewer --levels, or --only smaller layers",
+        )
+
+
+MAPPER = Exhaustive()

@@ -16,6 +16,7 @@ from numpy.random import PCG64, Generator, SeedSequence
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
 from npuc.compiler.explore.mapping.candidates import Candidates
 from npuc.compiler.explore.mapping.capacity import Drawn, Room, cut_to_fit
+from npuc.compiler.explore.mapping.mapper import Algorithm
 from npuc.compiler.explore.mapping.space import MapSpace, divisors, widths_of
 
 BLOCK = 2048
@@ -118,3 +119,13 @@ class _DivisorTable:
         """A divisor of each given one by a number from [0, 1)."""
         row = np.searchsorted(self._known, given)
         return self._inner[row, (drawn * self._count[row]).astype(int)]
+
+
+class Random(Algorithm):
+    """Mappings drawn from the space, as many as the budget allows; tiles are cut to fit the buffers."""
+
+    def mapper(self, space: MapSpace, seed: int, room: Room) -> RandomMapper:
+        return RandomMapper(space, seed, room)
+
+
+MAPPER = Random()

@@ -1,0 +1,99 @@
+"""
+What searches a space of mappings, and how such algorithms are found: what `npuc map --mapper NAME` takes.
+
+npuc's own are the modules of `mappers/` with a `MAPPER`, under their module's name; others are published by any
+installed distribution through the entry point group `npuc.mappers`:
+
+    [project.entry-points."npuc.mappers"]
+    mine = "my_package:MyAlgorithm"        # a class, or a function without arguments that returns an algorithm
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import cast
+
+from npuc.compiler.analysis.mapping.exact.arrays import Floats
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.registry import Registry
+from npuc.compiler.explore.mapping.candidates import Candidates, Mapper
+from npuc.compiler.explore.mapping.capacity import Room
+from npuc.compiler.explore.mapping.space import MapSpace
+
+DEFAULT = "random"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why an algorithm does not search a space, as a predicate of the contraction, and what to try instead."""
+
+    reason: str
+    hint: str
+
+
+class Algorithm(ABC):
+    """A search algorithm: it makes a `Mapper` of each space."""
+
+    @abstractmethod
+    def mapper(self, space: MapSpace, seed: int, room: Room) -> Mapper:
+        """What proposes mappings of a space; `room` is what the machine's buffers hold of the contraction."""
+
+    def refusal(self, space: MapSpace, budget: int) -> Refusal | None:
+        """Why a space is not searched with so many evaluations; None where it is. Asked before any search begins."""
+        return None
+
+
+@dataclass
+class _OutsideMapper:
+    """A mapper that is not npuc's: what it raises or answers wrongly is reported as its own."""
+
+    name: str
+    mapper: Mapper
+
+    def propose(self, most: int) -> Candidates | None:
+        """See `Mapper`."""
+        with _blamed(self.name):
+            found = cast(object, self.mapper.propose(most))
+        if found is not None and not isinstance(found, Candidates):
+            raise SourceError(f"mapper '{self.name}' proposed {type(found).__name__}, expected Candidates or None")
+        if found is not None and not 1 <= len(found) <= most:
+            raise SourceError(f"mapper '{self.name}' proposed {len(found):,} candidates, expected 1 to {most:,}")
+        return found
+
+    def tell(self, costs: Floats) -> None:
+        """See `Mapper`."""
+        with _blamed(self.name):
+            self.mapper.tell(costs)
+
+
+@dataclass
+class _Outside(Algorithm):
+    """An algorithm that is not npuc's."""
+
+    name: str
+    algorithm: Algorithm
+
+    def mapper(self, space: MapSpace, seed: int, room: Room) -> Mapper:
+        with _blamed(self.name):
+            return _OutsideMapper(self.name, self.algorithm.mapper(space, seed, room))
+
+    def refusal(self, space: MapSpace, budget: int) -> Refusal | None:
+        with _blamed(self.name):
+            return self.algorithm.refusal(space, budget)
+
+
+def _blamed(name: str) -> Foreign:
+    return Foreign(lambda e: SourceError(f"mapper '{name}' failed: {summary(e)}", hint="--debug shows where"))
+
+
+ALGORITHMS = Registry[Algorithm](
+    Algorithm,
+    "mapper",
+    "npuc.compiler.explore.mapping.mappers",
+    "MAPPER",
+    "npuc.mappers",
+    outside=_Outside,
+    default=DEFAULT,
+)
