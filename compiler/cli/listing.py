@@ -12,7 +12,7 @@ from npuc.compiler.cli.shared import Debug, Load, Verb
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 WIDEST = 44
-LISTED = ("backends", "frontends", "hardware", "passes", "samples", "layers", "mappings", "mappers")
+LISTED = ("backends", "frontends", "hardware", "passes", "samples", "layers", "mappings", "mappers", "studies")
 
 
 def register(app: typer.Typer) -> None:
@@ -131,6 +131,17 @@ def _mappers(_: list[str]) -> Iterator[tuple[str, str]]:
     yield from ((name, ALGORITHMS.about(name)) for name in ALGORITHMS.names())
 
 
+def _studies(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.studies.base import STUDIES
+
+    for name in STUDIES.names():
+        try:
+            presets = f"; presets {', '.join(STUDIES.get(name).presets)}"
+        except UsageError:
+            presets = ""
+        yield name, STUDIES.about(name).removesuffix(".") + presets
+
+
 _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "backends": _backends,
     "frontends": _frontends,
@@ -140,4 +151,5 @@ _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "mappings": _mappings,
     "passes": _passes,
     "samples": _samples,
+    "studies": _studies,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
@@ -25,21 +25,7 @@ from npuc.compiler.cli.shared import (
     write_result,
 )
 from npuc.compiler.core.errors import UsageError, did_you_mean
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The options; None or empty where they were not given."""
-
-    preset: str | None
-    json: str | None
-    csv: str | None
-    plot: str | None
-    networks: list[str]
-    defines: list[str]
-    settings: list[str]
-    figures: list[str]
-    quiet: bool
+from npuc.studies.base import STUDIES, Asked, Option, Outcome, Plan, Study
 
 
 def register(app: typer.Typer) -> None:
@@ -50,19 +36,12 @@ def register(app: typer.Typer) -> None:
 def command(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="igo|thesis|hypar|crosscheck",
-            help="The study: igo, interleaved gradient orders; thesis, the roofline; hypar, layers over accelerators; "
-            "crosscheck, two of our backends.",
-        ),
+        typer.Argument(metavar="|".join(STUDIES.own), help="The study; npuc list studies says what each repeats."),
     ],
     preset: Annotated[
         str | None,
         typer.Option(
-            "--preset",
-            metavar="NAME",
-            help="Assumptions: lru, paper, explicit; of thesis: thesis, retain, networks, default; of hypar: "
-            "published, table2, physical; of crosscheck: all, os, ws, is.",
+            "--preset", metavar="NAME", help="Assumptions; npuc list studies shows those of each, the default first."
         ),
     ] = None,
     network: Annotated[
@@ -87,164 +66,107 @@ def command(
 ) -> None:
     """Repeat a published study: its numbers and ours side by side."""
     with Verb(debug):
-        if name not in STUDIES:
-            raise UsageError(f"there is no study '{name}'", hint=did_you_mean(name, list(STUDIES)))
+        study = STUDIES.get(name)
         if json == "-" and csv == "-":
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (json, csv):
             check_target(target)
-        STUDIES[name](Asked(preset, json, csv, plot, network or [], define or [], setting or [], figure or [], quiet))
+        chosen = _preset(study, preset)
+        given: dict[Option, object] = {
+            "networks": network,
+            "defines": define,
+            "settings": setting,
+            "plot": plot,
+            "figures": figure,
+        }
+        _require_taken(name, study, given)
+        pictures = _pictures(plot, folder=study.folder)
+        from npuc.hardware import parse_setting
+
+        settings = dict(parse_setting(item) for item in setting or [])
+        asked = Asked(chosen, network or (), parse_defines(define), settings, figure or (), plot is not None)
+        with STUDIES.blamed(name):
+            outcome = _run(name, study.plan(asked), quiet=quiet)
+            _write(outcome, json, csv, pictures)
 
 
-def _preset(asked: Asked, known: Mapping[str, object]) -> str:
-    """The preset that was asked for, the first one by default."""
-    preset = asked.preset or next(iter(known))
-    if preset not in known:
-        raise UsageError(f"--preset {preset}: there is no such preset", hint=did_you_mean(preset, list(known)))
-    return preset
-
-
-def _only_of_thesis(asked: Asked) -> None:
-    """Raise `UsageError` for options that the study has no use for."""
-    for option, values in {"-D": asked.defines, "--set": asked.settings, "--figure": asked.figures}.items():
-        if values:
-            raise UsageError(f"{option} is an option of the study thesis")
-
-
-def _igo(asked: Asked) -> None:
-    """Interleaved gradient orders."""
-    from npuc.compiler.core.figure import check_format
-    from npuc.studies.igo.networks import MODELS
-    from npuc.studies.igo.plot import draw
-    from npuc.studies.igo.settings import SETTINGS, Setting
-    from npuc.studies.igo.study import PRESETS, run_study
-    from npuc.studies.igo.view import to_csv, to_json, to_text
-
-    preset = _preset(asked, PRESETS)
-    if asked.networks:
-        raise UsageError("--network is an option of the studies thesis, hypar and crosscheck")
-    _only_of_thesis(asked)
-    check_target(asked.plot)
-    kind = None if asked.plot is None else check_format(asked.plot)
-    if not asked.quiet:
-        text = f"npuc: preset {preset}, {len(SETTINGS)} settings of {len(MODELS)} networks; this takes minutes"
-        print(text, file=sys.stderr)
-    with _progress("study igo", len(SETTINGS) * len(MODELS), quiet=asked.quiet) as advance:
-
-        def done(setting: Setting, model: str) -> None:
-            advance(f"{setting.title}: {model}", 1)
-
-        study = run_study(preset, SETTINGS, tuple(MODELS), done)
-    _write(asked, lambda: to_json(study), lambda: to_csv(study))
-    if asked.plot is not None and kind is not None:
-        write_bytes(asked.plot, draw(study, kind))
-    if "-" not in (asked.json, asked.csv):
-        print(to_text(study), end="")
-
-
-def _thesis(asked: Asked) -> None:
-    """The roofline study."""
-    from npuc.hardware import parse_setting
-    from npuc.studies.thesis.figures import draw, figure_points, figures_of
-    from npuc.studies.thesis.settings import PRESETS
-    from npuc.studies.thesis.study import plan_study, run_study
-    from npuc.studies.thesis.view import print_study, to_csv, to_json
-
-    preset = _preset(asked, PRESETS)
-    overrides = dict(parse_setting(item) for item in asked.settings)
-    if asked.figures and asked.plot is None:
-        raise UsageError("--figure chooses what --plot draws, and there is none", hint="--plot FILE")
-    plan = plan_study(preset, asked.networks, parse_defines(asked.defines), overrides)
-    numbers, kinds = [] if asked.plot is None else figures_of(asked.figures, plan.networks), _kinds(asked.plot)
-    points = figure_points(numbers, plan.networks)
-    with _progress("study thesis", len(plan.points) + len(points), quiet=asked.quiet) as advance:
-        study = run_study(plan, points, advance)
-    if not asked.quiet:
-        for line in study.warnings:
+def _run(name: str, plan: Plan, *, quiet: bool) -> Outcome:
+    if plan.notice is not None and not quiet:
+        print(f"npuc: {plan.notice}", file=sys.stderr)
+    with _progress(f"study {name}", plan.points, quiet=quiet) as advance:
+        outcome = plan.run(advance)
+    if not quiet:
+        for line in outcome.warnings:
             print(f"npuc: warning: {line}", file=sys.stderr)
-    _write(asked, lambda: to_json(study), lambda: to_csv(study))
-    if asked.plot is not None and _is_folder(asked.plot):
-        write_folder(asked.plot, {f"figure-{n}.{kind}": draw(study, [n], kind) for n in numbers for kind in kinds})
-    elif asked.plot is not None:
-        write_bytes(asked.plot, draw(study, numbers, kinds[0]))
-    if "-" not in (asked.json, asked.csv):
-        print_study(study, make_console())
+    return outcome
 
 
-def _hypar(asked: Asked) -> None:
-    """Layers over accelerators."""
-    from npuc.compiler.core.figure import check_format
-    from npuc.studies.hypar.plot import draw
-    from npuc.studies.hypar.settings import PRESETS
-    from npuc.studies.hypar.study import plan_study, run_study
-    from npuc.studies.hypar.view import print_study, to_csv, to_json
-
-    preset = _preset(asked, {name: name for name in PRESETS})
-    _only_of_thesis(asked)
-    check_target(asked.plot)
-    kind = None if asked.plot is None else check_format(asked.plot)
-    plan = plan_study(next(known for known in PRESETS if known == preset), asked.networks)
-    with _progress("study hypar", plan.count, quiet=asked.quiet) as advance:
-        study = run_study(plan, advance)
-    _write(asked, lambda: to_json(study), lambda: to_csv(study))
-    if asked.plot is not None and kind is not None:
-        write_bytes(asked.plot, draw(study, kind))
-    if "-" not in (asked.json, asked.csv):
-        print_study(study, make_console())
+def _preset(study: Study, preset: str | None) -> str:
+    """The preset that was asked for, the first one by default."""
+    chosen = preset or study.presets[0]
+    if chosen not in study.presets:
+        raise UsageError(f"--preset {chosen}: there is no such preset", hint=did_you_mean(chosen, study.presets))
+    return chosen
 
 
-def _crosscheck(asked: Asked) -> None:
-    """The backends cycle and maestro."""
-    from npuc.hardware import parse_setting
-    from npuc.studies.crosscheck.study import DATAFLOWS, NETWORK, PRESETS, run_crosscheck
-    from npuc.studies.crosscheck.view import print_crosscheck, to_csv, to_json
+SPELT: dict[Option, str] = {
+    "networks": "--network",
+    "defines": "-D",
+    "settings": "--set",
+    "plot": "--plot",
+    "figures": "--figure",
+}
 
-    dataflows = PRESETS[_preset(asked, PRESETS)]
-    if asked.plot is not None or asked.figures:
-        raise UsageError("the study crosscheck draws nothing", hint="--json and --csv have its rows")
-    if len(asked.networks) > 1:
-        raise UsageError("the study crosscheck takes one network", hint="run it again for another")
-    overrides = dict(parse_setting(item) for item in asked.settings)
-    with _progress("study crosscheck", len(DATAFLOWS), quiet=asked.quiet) as advance:
-        study = run_crosscheck(
-            asked.networks[0] if asked.networks else NETWORK,
-            overrides=overrides,
-            defines=parse_defines(asked.defines),
-            dataflows=dataflows,
-            done=advance,
-        )
-    _write(asked, lambda: to_json(study), lambda: to_csv(study))
-    if "-" not in (asked.json, asked.csv):
-        print_crosscheck(study, make_console())
+
+def _require_taken(name: str, study: Study, given: dict[Option, object]) -> None:
+    """Raise `UsageError` for options that the study has no use for."""
+    unused = [option for option, value in given.items() if value and option not in study.takes]
+    if "plot" in unused or ("figures" in unused and "plot" not in study.takes):
+        raise UsageError(f"the study {name} draws nothing", hint="--json and --csv have its rows")
+    for option in unused:
+        others = [other for other in STUDIES.own if option in STUDIES.get(other).takes]
+        text = f"studies {', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else f"study {others[0]}"
+        raise UsageError(f"{SPELT[option]} is an option of the {text}")
 
 
 FOLDER_KINDS = ("png", "svg")
 """What figures that go into a folder are drawn as."""
 
 
-def _is_folder(path: str) -> bool:
-    """Whether a name is that of a folder: of one that exists, or without a suffix."""
-    return os.path.isdir(path) or not os.path.splitext(path)[1]
+@dataclass(frozen=True)
+class Pictures:
+    """Where figures go, a file or a folder, and as what."""
+
+    target: str
+    kinds: tuple[str, ...]
+    in_folder: bool
 
 
-def _kinds(plot: str | None) -> tuple[str, ...]:
-    """The kinds of picture to make, none without a target; checks that it can be written."""
+def _pictures(plot: str | None, *, folder: bool) -> Pictures | None:
+    """The pictures to make; checks that they can be written. A name without a suffix is that of a folder."""
     from npuc.compiler.core.figure import check_format
 
     if plot is None:
-        return ()
-    if _is_folder(plot):
+        return None
+    if folder and (os.path.isdir(plot) or not os.path.splitext(plot)[1]):
         check_folder(plot)
-        return tuple(check_format(f"figure.{kind}") for kind in FOLDER_KINDS)
+        return Pictures(plot, tuple(check_format(f"figure.{kind}") for kind in FOLDER_KINDS), in_folder=True)
     check_target(plot)
-    return (check_format(plot),)
+    return Pictures(plot, (check_format(plot),), in_folder=False)
 
 
-def _write(asked: Asked, json: Callable[[], str], csv: Callable[[], str]) -> None:
-    """The rows in the forms that were asked for."""
-    for target, text in ((asked.json, json), (asked.csv, csv)):
-        if target is not None:
-            write_result(target, text())
+def _write(outcome: Outcome, json: str | None, csv: str | None, pictures: Pictures | None) -> None:
+    """The rows and pictures in the forms that were asked for; the table where standard output is free."""
+    if json is not None:
+        write_result(json, outcome.json())
+    if csv is not None:
+        write_result(csv, outcome.csv())
+    if pictures is not None and pictures.in_folder:
+        write_folder(pictures.target, outcome.draw_all(pictures.kinds))
+    elif pictures is not None:
+        write_bytes(pictures.target, outcome.draw(pictures.kinds[0]))
+    if "-" not in (json, csv):
+        outcome.show(make_console())
 
 
 @contextmanager
@@ -261,11 +183,3 @@ def _progress(title: str, total: int, *, quiet: bool) -> Generator[Callable[[str
             progress.update(task, advance=count, description=description)
 
         yield advance
-
-
-STUDIES: Mapping[str, Callable[[Asked], None]] = {
-    "igo": _igo,
-    "thesis": _thesis,
-    "hypar": _hypar,
-    "crosscheck": _crosscheck,
-}

@@ -11,13 +11,14 @@ which one of a folder holds it. An entry point names a class, or a function with
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
 
 EntryT = TypeVar("EntryT")
@@ -82,6 +83,13 @@ class Registry(Generic[EntryT]):
         except UsageError as e:
             return e.message.removeprefix(f"{self.noun} '{name}' ")
         return cleandoc(type(found).__doc__ or "").partition("\n")[0]
+
+    def blamed(self, name: str) -> AbstractContextManager[None]:
+        """Where the code of an entry runs: what one from outside raises is reported as its own."""
+        if name in self.own:
+            return nullcontext()
+        hint = "--debug shows where"
+        return Foreign(lambda e: SourceError(f"{self.noun} '{name}' failed: {summary(e)}", hint=hint))
 
     def _found(self, name: str) -> EntryT:
         if name in self.own:

@@ -43,7 +43,7 @@ NAMES = (
         "mapping",
         "editor",
     ),
-    *("writing-a-pass", "writing-a-backend", "writing-a-frontend"),
+    *("writing-a-pass", "writing-a-backend", "writing-a-frontend", "writing-a-layer"),
 )
 LANGUAGES = ("console", "python", "text", "toml", "dsl", "mlir", "csv", "cfg")
 

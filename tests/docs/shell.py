@@ -12,6 +12,7 @@ from typing import cast
 from unittest import mock
 
 from npuc.compiler.cli import run_command
+from npuc.compiler.layers import forget_outside
 from tests.docs.pages import Block, Command, commands_of, matches
 
 
@@ -100,3 +101,4 @@ def install(folder: Path) -> None:
     lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in entries.items()) for group, entries in groups.items()]
     (info / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     invalidate_caches()
+    forget_outside()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from npuc.compiler.layers import forget_outside
 from tests.docs.pages import FOLDER, LANGUAGES, NAMES, ROOT, Block, blocks_of, matches, read_page
 from tests.docs.shell import Shell
 
@@ -20,8 +21,12 @@ def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("COLUMNS", "120")
     invalidate_caches()
     shell = Shell(tmp_path)
-    for block in blocks_of(read_page(page)):
-        shell.run(block)
+    try:
+        for block in blocks_of(read_page(page)):
+            shell.run(block)
+    finally:
+        monkeypatch.undo()
+        forget_outside()
     for name in [n for n, m in sys.modules.items() if str(getattr(m, "__file__", "")).startswith(str(tmp_path))]:
         del sys.modules[name]
 

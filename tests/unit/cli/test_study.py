@@ -41,7 +41,7 @@ def test_study_writes_rows(npuc: Npuc) -> None:
         (("igoo",), "there is no study 'igoo'"),
         (("igo", "--preset", "lur"), "--preset lur: there is no such preset"),
         (("igo", "--json", "-", "--csv", "-"), "both want standard output"),
-        (("igo", "--network", "resnet50"), "--network is an option of the studies thesis, hypar and crosscheck"),
+        (("igo", "--network", "resnet50"), "--network is an option of the studies crosscheck, hypar and thesis"),
         (("igo", "--csv", "nowhere/rows.csv"), "its folder does not exist"),
     ],
 )

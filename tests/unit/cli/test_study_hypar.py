@@ -39,8 +39,8 @@ def test_one_network_as_table_rows_and_picture(npuc: Npuc) -> None:
     ("arguments", "message"),
     [
         (("--preset", "table3"), "--preset table3: there is no such preset"),
-        (("-D", "batch=2"), "-D is an option of the study thesis"),
-        (("--set", "clock_mhz=2"), "--set is an option of the study thesis"),
+        (("-D", "batch=2"), "-D is an option of the studies crosscheck and thesis"),
+        (("--set", "clock_mhz=2"), "--set is an option of the studies crosscheck and thesis"),
         (("--network", "-"), "--network -: a study reads its networks several times"),
         (("--network", "nowhere.dsl"), "nowhere.dsl"),
         (("--plot", "all.gif"), "cannot tell the kind of picture"),

@@ -1,0 +1,63 @@
+"""The study `igo` on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from npuc.studies.igo.settings import Setting
+    from npuc.studies.igo.study import Study as Found
+
+
+@dataclass(frozen=True)
+class _Outcome(Outcome):
+    found: Found
+
+    def json(self) -> str:
+        from npuc.studies.igo.view import to_json
+
+        return to_json(self.found)
+
+    def csv(self) -> str:
+        from npuc.studies.igo.view import to_csv
+
+        return to_csv(self.found)
+
+    def show(self, console: Console) -> None:
+        from npuc.studies.igo.view import to_text
+
+        print(to_text(self.found), end="")
+
+    def draw(self, kind: str) -> bytes:
+        from npuc.studies.igo.plot import draw
+
+        return draw(self.found, kind)
+
+
+class Igo(Study):
+    """Interleaved gradient orders: nine networks on two NPUs (Kim et al., MICRO 2023)."""
+
+    presets = ("lru", "paper", "explicit")
+    takes = frozenset({"plot"})
+
+    def plan(self, asked: Asked) -> Plan:
+        from npuc.studies.igo.networks import MODELS
+        from npuc.studies.igo.settings import SETTINGS
+        from npuc.studies.igo.study import run_study
+
+        def run(advance: Advance) -> Outcome:
+            def done(setting: Setting, model: str) -> None:
+                advance(f"{setting.title}: {model}", 1)
+
+            return _Outcome(run_study(asked.preset, SETTINGS, tuple(MODELS), done))
+
+        notice = f"preset {asked.preset}, {len(SETTINGS)} settings of {len(MODELS)} networks; this takes minutes"
+        return Plan(len(SETTINGS) * len(MODELS), run, notice)
+
+
+STUDY = Igo()
