@@ -120,7 +120,7 @@ SPELT: dict[Option, str] = {
 
 def _require_taken(name: str, study: Study, given: dict[Option, object]) -> None:
     """Raise `UsageError` for options that the study has no use for."""
-    unused = [option for option, value in given.items() if value and option not in study.takes]
+    unused: list[Option] = [option for option, value in given.items() if value and option not in study.takes]
     if "plot" in unused or ("figures" in unused and "plot" not in study.takes):
         raise UsageError(f"the study {name} draws nothing", hint="--json and --csv have its rows")
     for option in unused:

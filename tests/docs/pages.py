@@ -42,6 +42,7 @@ NAMES = (
         "map",
         "mapping",
         "editor",
+        "glossary",
     ),
     *("writing-a-pass", "writing-a-backend", "writing-a-frontend", "writing-a-layer"),
 )
