@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -109,6 +109,7 @@ def _preset(study: Study, preset: str | None) -> str:
     return chosen
 
 
+OPTIONS: tuple[Option, ...] = get_args(Option)
 SPELT: dict[Option, str] = {
     "networks": "--network",
     "defines": "-D",
@@ -120,7 +121,7 @@ SPELT: dict[Option, str] = {
 
 def _require_taken(name: str, study: Study, given: dict[Option, object]) -> None:
     """Raise `UsageError` for options that the study has no use for."""
-    unused = [option for option, value in given.items() if value and option not in study.takes]
+    unused = [option for option in OPTIONS if given[option] and option not in study.takes]
     if "plot" in unused or ("figures" in unused and "plot" not in study.takes):
         raise UsageError(f"the study {name} draws nothing", hint="--json and --csv have its rows")
     for option in unused:

@@ -251,12 +251,12 @@ def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[Network,
     """
     split_batch_norms(func)
     merge_slices(func)
-    by_element = _updates_by_element(func)
+    by_element = updates_by_element(func)
     network = network_of(forward_program(func))
     return network, flows_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
 
 
-def _updates_by_element(func: FuncOp) -> bool:
+def updates_by_element(func: FuncOp) -> bool:
     """Whether the optimizer updates each element of a parameter for itself: not where it takes norms of them."""
     spec = func.attributes.get("train.optimizer")
     kind = spec.data.get("kind") if isinstance(spec, DictionaryAttr) else None

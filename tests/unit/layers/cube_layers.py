@@ -145,6 +145,14 @@ class NormedLayer(PerElementLayer[NormedOp]):
         return (w - w.dtype.type(op.lr.value.data) * g / np.sqrt((g * g).sum()),)
 
 
+def _cube(x: Array) -> Array:
+    return x**3
+
+
+def _cube_grad(dy: Array, x: Array) -> Array:
+    return 3 * x * x * dy
+
+
 def cube(b: GraphBuilder, x: Value) -> SSAValue:
     """The third power."""
     return b.emit(CubeOp(x)).out
@@ -176,8 +184,8 @@ def relu(b: GraphBuilder, x: Value) -> SSAValue:
 
 
 LAYERS = (
-    UnaryLayer(CubeOp, lambda x: x**3, CubeGradOp),
-    UnaryGradLayer(CubeGradOp, lambda dy, x: 3 * x * x * dy),
+    UnaryLayer(CubeOp, _cube, CubeGradOp),
+    UnaryGradLayer(CubeGradOp, _cube_grad),
     MirrorLayer(),
     FreeLayer(),
     ProductLayer(),

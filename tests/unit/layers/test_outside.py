@@ -127,13 +127,13 @@ def test_a_view_is_one_to_the_roofline_because_its_layer_says_so() -> None:
 @pytest.mark.usefixtures("cube")
 @pytest.mark.parametrize(("optimizer", "scattered"), [("sgd(lr=0.1)", True), ("normed(lr=0.1)", False)])
 def test_an_optimizer_that_takes_norms_keeps_parameters_whole(optimizer: str, scattered: bool) -> None:
-    from npuc.compiler.transforms.parallelize import _updates_by_element
+    from npuc.compiler.transforms.parallelize import updates_by_element
     from npuc.frontends.base import Request
     from npuc.frontends.source import text_source
 
     source = text_source(network("", optimizer), "dsl", "n.dsl")
     module = source.frontend.read(source, Request()).module
-    assert _updates_by_element(the_function(module)) is scattered
+    assert updates_by_element(the_function(module)) is scattered
 
 
 @pytest.mark.usefixtures("cube")
