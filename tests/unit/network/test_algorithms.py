@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import npuc.compiler.analysis.interconnect.algorithms
 from npuc.compiler import compile_file
 from npuc.compiler.analysis.interconnect.algorithm import ALGORITHMS, algorithm_for
-from npuc.compiler.analysis.interconnect.collectives import collective_cost, messages_cost
+from npuc.compiler.analysis.interconnect.collectives import Collective, collective_cost, messages_cost
 from npuc.compiler.analysis.interconnect.topology import KINDS, Level, Network
 from npuc.compiler.core.errors import SourceError, UsageError
 from tests.network_walk import Walk, carry, members_of
@@ -102,7 +102,12 @@ def test_one_from_outside_is_what_its_steps_take() -> None:
             for source, target in pairs
             for message in carry(group, members[source], members[target], part)
         )
-        for kind, operand in (("reduce_scatter", part * size), ("all_gather", part), ("all_to_all", part * size)):
+        operands: dict[Collective, Fraction] = {
+            "reduce_scatter": part * size,
+            "all_gather": part,
+            "all_to_all": part * size,
+        }
+        for kind, operand in operands.items():
             cost = collective_cost(kind, operand, placement, [place])
             assert (cost.seconds, cost.sent * placement.devices) == (walk.seconds, walk.sent)
         shifted = [(digit + 1) % size for digit in range(size)]
