@@ -24,13 +24,14 @@ def network_of(hardware: Hardware, *, backend: str) -> Interconnect:
 
 def _level(row: Mapping[str, Scalar]) -> NetworkLevel:
     """A level in bytes and seconds."""
-    energy = row.get("pj_per_byte")
+    energy, algorithm = row.get("pj_per_byte"), row.get("algorithm")
     return NetworkLevel(
         cast("Kind", row["kind"]),
         int(row["size"]),
         as_written(float(row["gb_per_s"])) * 10**9,
         as_written(float(row["latency_ns"])) / 10**9,
         None if energy is None else as_written(float(energy)),
+        None if algorithm is None else str(algorithm),
     )
 
 

@@ -14,7 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from npuc.compiler.analysis.interconnect.topology import KINDS
+from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
+from npuc.compiler.analysis.interconnect.topology import KINDS, Kind
 from npuc.compiler.analysis.machine.overlap import OVERLAPS
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import PRECISIONS
@@ -24,9 +25,14 @@ _ENERGY = Real(1e6, zero=True)
 
 
 def _wrong_level(row: Mapping[str, Scalar]) -> str | None:
-    """A pair is two."""
+    """A pair is two, and collectives have an algorithm for the kind of level."""
     if row["kind"] == "pair" and row["size"] != 2:
         return f"size: expected 2 of a pair (several levels, or kind 'ring', 'fc' or 'switch'), got {row['size']}"
+    if "algorithm" in row:
+        try:
+            algorithm_for(cast("Kind", row["kind"]), str(row["algorithm"]))
+        except UsageError as error:
+            return f"algorithm: {error.message}"
     return None
 
 
@@ -37,6 +43,7 @@ _LEVEL = Rows(
         "gb_per_s": BANDWIDTH,
         "latency_ns": Real(1e9, zero=True),
         "pj_per_byte": _ENERGY,
+        "algorithm": Text(),
     },
     needed=("kind", "size", "gb_per_s"),
     defaults={"latency_ns": 0.0},

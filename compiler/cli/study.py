@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
@@ -72,14 +72,8 @@ def command(
         for target in (json, csv):
             check_target(target)
         chosen = _preset(study, preset)
-        given: dict[Option, object] = {
-            "networks": network,
-            "defines": define,
-            "settings": setting,
-            "plot": plot,
-            "figures": figure,
-        }
-        _require_taken(name, study, given)
+        given = {"networks": network, "defines": define, "settings": setting, "plot": plot, "figures": figure}
+        _require_taken(name, study, [option for option in SPELT if given[option]])
         pictures = _pictures(plot, folder=study.folder)
         from npuc.hardware import parse_setting
 
@@ -118,9 +112,9 @@ SPELT: dict[Option, str] = {
 }
 
 
-def _require_taken(name: str, study: Study, given: dict[Option, object]) -> None:
+def _require_taken(name: str, study: Study, given: Sequence[Option]) -> None:
     """Raise `UsageError` for options that the study has no use for."""
-    unused: list[Option] = [option for option, value in given.items() if value and option not in study.takes]
+    unused: list[Option] = [option for option in given if option not in study.takes]
     if "plot" in unused or ("figures" in unused and "plot" not in study.takes):
         raise UsageError(f"the study {name} draws nothing", hint="--json and --csv have its rows")
     for option in unused:

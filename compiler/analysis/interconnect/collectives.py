@@ -11,9 +11,9 @@ whatever the kind, and the stage takes
 
     seconds = waits x latency + crowding x bytes sent / bandwidth
 
-(alpha-beta model), where waits and crowding are those of `ways`. Stages follow each other. Over P devices and any
-order of levels a device sends d (1 - 1/P) for a reduce-scatter of d bytes, 2 d (1 - 1/P) for an all-reduce. All
-results are exact.
+(alpha-beta model), where waits and crowding are those of the level's `algorithm`. Stages follow each other. Over P
+devices and any order of levels a device sends d (1 - 1/P) for a reduce-scatter of d bytes, 2 d (1 - 1/P) for an
+all-reduce. All results are exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, get_args
 
-from npuc.compiler.analysis.interconnect.algorithms import Way, exchange_way, message_way, scatter_way
+from npuc.compiler.analysis.interconnect.algorithm import Way, algorithm_of
 from npuc.compiler.analysis.interconnect.topology import CommunicationGroup, MeshPlacement
 
 Collective = Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all"]
@@ -87,7 +87,7 @@ def collective_cost(kind: Collective, size: Fraction | int, placement: MeshPlace
             scattered = data / prod(group.size for group in groups)
             return Cost((*_scatter(groups, data), *_gather(groups, scattered)))
         case "all_to_all":
-            return Cost(tuple(_stage(g, data * (g.size - 1) / g.size, exchange_way(g)) for g in groups))
+            return Cost(tuple(_stage(g, data * (g.size - 1) / g.size, algorithm_of(g).exchange(g)) for g in groups))
 
 
 def messages_cost(
@@ -102,14 +102,16 @@ def messages_cost(
     if not pairs:
         return Cost()
     (group,) = placement.along([over])
-    return Cost((_stage(group, Fraction(size), message_way(group, pairs), Fraction(len(pairs), group.size)),))
+    return Cost(
+        (_stage(group, Fraction(size), algorithm_of(group).message(group, pairs), Fraction(len(pairs), group.size)),)
+    )
 
 
 def _scatter(groups: Sequence[CommunicationGroup], data: Fraction) -> tuple[Stage, ...]:
     """Reduce-scatter from the innermost group out."""
     found: list[Stage] = []
     for group in groups:
-        found.append(_stage(group, data * (group.size - 1) / group.size, scatter_way(group)))
+        found.append(_stage(group, data * (group.size - 1) / group.size, algorithm_of(group).scatter(group)))
         data /= group.size
     return tuple(found)
 
@@ -118,7 +120,7 @@ def _gather(groups: Sequence[CommunicationGroup], data: Fraction) -> tuple[Stage
     """All-gather from the outermost group in."""
     found: list[Stage] = []
     for group in reversed(groups):
-        found.append(_stage(group, data * (group.size - 1), scatter_way(group)))
+        found.append(_stage(group, data * (group.size - 1), algorithm_of(group).scatter(group)))
         data *= group.size
     return tuple(found)
 

@@ -39,7 +39,8 @@ class NetworkLevel:
     A level of a network: its kind, and how many devices it connects.
 
     `latency_s` is the time of the shortest message over one link (through the switch), in seconds; `pj_per_byte` the
-    energy of a byte over one link (through the switch), None where it is not known.
+    energy of a byte over one link (through the switch), None where it is not known; `algorithm` the name of that of its
+    collectives, None for the one of its kind.
     """
 
     kind: Kind
@@ -47,6 +48,7 @@ class NetworkLevel:
     bytes_per_s: Fraction
     latency_s: Fraction = Fraction(0)
     pj_per_byte: Fraction | None = None
+    algorithm: str | None = None
 
 
 @dataclass(frozen=True)

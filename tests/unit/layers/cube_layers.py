@@ -145,6 +145,14 @@ class NormedLayer(PerElementLayer[NormedOp]):
         return (w - w.dtype.type(op.lr.value.data) * g / np.sqrt((g * g).sum()),)
 
 
+def _cube(x: Array) -> Array:
+    return x**3
+
+
+def _cube_grad(dy: Array, x: Array) -> Array:
+    return 3 * x * x * dy
+
+
 def cube(b: GraphBuilder, x: Value) -> SSAValue:
     """The third power."""
     return b.emit(CubeOp(x)).out
@@ -175,17 +183,9 @@ def relu(b: GraphBuilder, x: Value) -> SSAValue:
     raise AssertionError("npuc's own win")
 
 
-def _cubed(x: Array) -> Array:
-    return x**3
-
-
-def _cubed_gradient(dy: Array, x: Array) -> Array:
-    return 3 * x * x * dy
-
-
 LAYERS = (
-    UnaryLayer(CubeOp, _cubed, CubeGradOp),
-    UnaryGradLayer(CubeGradOp, _cubed_gradient),
+    UnaryLayer(CubeOp, _cube, CubeGradOp),
+    UnaryGradLayer(CubeGradOp, _cube_grad),
     MirrorLayer(),
     FreeLayer(),
     ProductLayer(),

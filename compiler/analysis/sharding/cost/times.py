@@ -141,6 +141,7 @@ def times_attr(times: Times) -> DictionaryAttr:
                 "size": IntegerAttr(level.size, i64),
                 "bytes_per_s": StringAttr(str(level.bytes_per_s)),
                 "latency_s": StringAttr(str(level.latency_s)),
+                **({} if level.algorithm is None else {"algorithm": StringAttr(level.algorithm)}),
             }
         )
         for level in times.levels
@@ -197,4 +198,4 @@ def _level(entries: Mapping[str, Attribute]) -> NetworkLevel:
     if kind is None or not isa(size, IntegerAttr) or size.value.data < 1 or "bytes_per_s" not in words:
         raise ValueError(f"found {DictionaryAttr(dict(entries))} in {TIMES}, expected a level of the network")
     speed, latency = Fraction(words["bytes_per_s"]), Fraction(words.get("latency_s", "0"))
-    return NetworkLevel(kind, size.value.data, speed, latency)
+    return NetworkLevel(kind, size.value.data, speed, latency, algorithm=words.get("algorithm"))

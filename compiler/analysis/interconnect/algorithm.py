@@ -1,0 +1,108 @@
+"""
+What an algorithm of collectives is, and how they are found.
+
+npuc's own are the modules of `algorithms/` with an `ALGORITHM`, under their module's name; others are published by any
+installed distribution through the entry point group `npuc.collectives`:
+
+    [project.entry-points."npuc.collectives"]
+    mine = "my_package:MyAlgorithm"        # a class, or a function without arguments that returns an algorithm
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+from npuc.compiler.analysis.interconnect.topology import CommunicationGroup, Kind
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.registry import Registry
+
+
+@dataclass(frozen=True)
+class Way:
+    """
+    What sending takes: `waits` latencies one after the other, and for each byte that a device sends the time of
+    `crowding` bytes at its full bandwidth, and `hops` links that it crosses on average.
+    """
+
+    waits: int
+    crowding: Fraction = Fraction(1)
+    hops: Fraction = Fraction(1)
+
+
+class Algorithm(ABC):
+    """
+    Collectives within a group along one level, in closed form, on levels of some `kinds`.
+
+    All groups of the level are at work at the same time. A device sends of d bytes among p devices d (p - 1) / p for a
+    reduce-scatter or all-to-all and d (p - 1) for an all-gather, whatever the algorithm.
+    """
+
+    kinds: tuple[Kind, ...]
+
+    @abstractmethod
+    def scatter(self, group: CommunicationGroup) -> Way:
+        """Reduce-scatter or all-gather."""
+
+    @abstractmethod
+    def exchange(self, group: CommunicationGroup) -> Way:
+        """All-to-all: a part for each other device."""
+
+    @abstractmethod
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
+        """Messages of one size from one device to another, for pairs of places within the group, all at once."""
+
+
+@dataclass
+class _Outside(Algorithm):
+    """An algorithm that is not npuc's: what it raises is reported as its own."""
+
+    name: str
+    algorithm: Algorithm
+
+    def __post_init__(self) -> None:
+        self.kinds = self.algorithm.kinds
+
+    def scatter(self, group: CommunicationGroup) -> Way:
+        with ALGORITHMS.blamed(self.name):
+            return self.algorithm.scatter(group)
+
+    def exchange(self, group: CommunicationGroup) -> Way:
+        with ALGORITHMS.blamed(self.name):
+            return self.algorithm.exchange(group)
+
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
+        with ALGORITHMS.blamed(self.name):
+            return self.algorithm.message(group, pairs)
+
+
+ALGORITHMS = Registry[Algorithm](
+    Algorithm,
+    "collective algorithm",
+    "npuc.compiler.analysis.interconnect.algorithms",
+    "ALGORITHM",
+    "npuc.collectives",
+    outside=_Outside,
+)
+
+
+@cache
+def algorithm_for(kind: Kind, name: str | None) -> Algorithm:
+    """
+    The algorithm of that name on levels of a kind; None: that of the kind's own name.
+
+    Raises `UsageError` for one that there is not, or that is not for such levels.
+    """
+    found = ALGORITHMS.get(kind if name is None else name)
+    if kind not in found.kinds:
+        known = ", ".join(f"'{one}'" for one in found.kinds)
+        raise UsageError(f"the collective algorithm '{name}' is for levels of kind {known}, not '{kind}'")
+    return found
+
+
+def algorithm_of(group: CommunicationGroup) -> Algorithm:
+    """The algorithm of a group's level."""
+    return algorithm_for(group.level.kind, group.level.algorithm)

@@ -1,0 +1,27 @@
+"""Each device with a link to each other: one step, to all of them directly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
+from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
+
+
+class FullyConnected(Algorithm):
+    """A group uses its own links alone, which are a part of a device's bandwidth."""
+
+    kinds = ("fc",)
+
+    def scatter(self, group: CommunicationGroup) -> Way:
+        return Way(1, Fraction(group.level.size - 1, group.size - 1))
+
+    def exchange(self, group: CommunicationGroup) -> Way:
+        return self.scatter(group)
+
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
+        return Way(1, Fraction(group.level.size - 1))
+
+
+ALGORITHM = FullyConnected()

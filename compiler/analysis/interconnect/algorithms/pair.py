@@ -1,0 +1,26 @@
+"""Two devices on a link: one exchange, or one message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
+from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
+
+
+class Pair(Algorithm):
+    """Both send at once."""
+
+    kinds = ("pair",)
+
+    def scatter(self, group: CommunicationGroup) -> Way:
+        return Way(1)
+
+    def exchange(self, group: CommunicationGroup) -> Way:
+        return Way(1)
+
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
+        return Way(1)
+
+
+ALGORITHM = Pair()

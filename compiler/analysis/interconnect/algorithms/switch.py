@@ -1,0 +1,26 @@
+"""Devices on a switch that never blocks: halving and doubling in log2 p steps, pairwise exchange in p - 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
+from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
+
+
+class Switch(Algorithm):
+    """Each device sends to one other at a time."""
+
+    kinds = ("switch",)
+
+    def scatter(self, group: CommunicationGroup) -> Way:
+        return Way((group.size - 1).bit_length())
+
+    def exchange(self, group: CommunicationGroup) -> Way:
+        return Way(group.size - 1)
+
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
+        return Way(1)
+
+
+ALGORITHM = Switch()
