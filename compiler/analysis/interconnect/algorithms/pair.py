@@ -8,7 +8,7 @@ from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
 from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
-class Pair(Algorithm):
+class PairExchange(Algorithm):
     """Both send at once."""
 
     kinds = ("pair",)
@@ -23,4 +23,4 @@ class Pair(Algorithm):
         return Way(1)
 
 
-ALGORITHM = Pair()
+ALGORITHM = PairExchange()
