@@ -38,12 +38,12 @@ def test_another_network_is_measured(npuc: Npuc) -> None:
 
 
 def test_without_a_batch_there_is_no_figure_of_batches(npuc: Npuc) -> None:
+    pytest.importorskip("matplotlib")
     Path("fixed.dsl").write_text(FIXED)
     outcome = npuc("study", "thesis", "--network", "fixed.dsl", "--plot", "all.svg")
     assert outcome.status == 2
     assert "figure 5.6 varies the parameter 'batch', which fixed.dsl does not have" in outcome.err
     assert "the others: --figure 5.1 --figure 5.2 --figure 5.3 --figure 5.4 --figure 5.5" in outcome.err
-    pytest.importorskip("matplotlib")
     assert npuc("study", "thesis", "--network", "fixed.dsl", "--plot", "one.svg", "--figure", "5.5").status == 0
     assert b"5.5" in Path("one.svg").read_bytes()
 

@@ -109,12 +109,17 @@ def test_one_from_outside_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["study", "sums", "--preset", "many", "--network", "n", "--json", "-", "--csv", "r.csv"]) == 0
     assert capsys.readouterr().out == '{"preset": "many", "networks": 1}'
     assert Path("r.csv").read_text() == "a,b"
+    assert run_command(["list", "studies"]) == 0
+    assert "sums        Sums of small numbers; presets few, many" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.usefixtures("outside")
+def test_one_from_outside_draws() -> None:
+    pytest.importorskip("matplotlib")
     assert run_command(["study", "sums", "-q", "--plot", "one.pdf"]) == 0
     assert run_command(["study", "sums", "-q", "--plot", "all"]) == 0
     assert Path("one.pdf").read_bytes() == b"pdf"
     assert {file.name: file.read_bytes() for file in Path("all").iterdir()} == {"one.png": b"png", "one.svg": b"svg"}
-    assert run_command(["list", "studies"]) == 0
-    assert "sums        Sums of small numbers; presets few, many" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.usefixtures("outside")
