@@ -1,1 +1,1 @@
-"""Studies that are published elsewhere and repeated here, one package each."""
+"""Published studies that npuc repeats, one package each."""

@@ -1,5 +1,5 @@
 """
-What a study is, and how studies are found: what `npuc study NAME` repeats.
+The interface of a study, which `npuc study NAME` runs, and the registry that finds studies.
 
 npuc's own are the folders beside this file with an `entry.py` that holds a `STUDY`; others are published by any
 installed distribution through the entry point group `npuc.studies`:
@@ -7,7 +7,7 @@ installed distribution through the entry point group `npuc.studies`:
     [project.entry-points."npuc.studies"]
     mine = "my_package:MyStudy"            # a class, or a function without arguments that returns a study
 
-`entry.py` is small: what computes is imported when a study is planned.
+`entry.py` imports the modules that compute only when a study is planned, so that listing studies stays fast.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Advance = Callable[[str, int], None]
-"""Told what was done, and how many of a plan's points that were."""
+"""A callback of progress: the name of what was computed, and how many points of the plan that were."""
 Option = Literal["networks", "defines", "settings", "plot", "figures"]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a study: a preset that it has, and values of the options that it takes, else empty."""
+    """A request: one of the study's presets, and values of the options that it takes; other options are empty."""
 
     preset: str
     networks: Sequence[str] = ()
@@ -40,11 +40,11 @@ class Asked:
 
 
 class Outcome(ABC):
-    """What a study found."""
+    """The results of a study."""
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What is to be told of it."""
+        """Warnings for the user."""
         return ()
 
     @abstractmethod
@@ -57,20 +57,20 @@ class Outcome(ABC):
 
     @abstractmethod
     def show(self, console: Console) -> None:
-        """Print the numbers of the study beside ours."""
+        """Print the published numbers beside ours."""
 
     def draw(self, kind: str) -> bytes:
-        """A picture of a kind (`png`, `pdf`, `svg`); of a study that takes `plot`."""
+        """The figure as `png`, `pdf` or `svg`; only a study that takes `plot` has one."""
         raise NotImplementedError
 
     def draw_all(self, kinds: Sequence[str]) -> Mapping[str, bytes]:
-        """Pictures by file name, for a folder; of a study whose `folder` is set."""
+        """Figures by file name; only a study with `folder` writes several."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A study that can be run: how many points it has, what to say before, and what runs it."""
+    """A validated study: the number of its points, a notice to print first, and the function that runs it."""
 
     points: int
     run: Callable[[Advance], Outcome]
@@ -79,10 +79,10 @@ class Plan:
 
 class Study(ABC):
     """
-    A published study, repeated; the first line of a class's documentation says which.
+    A published study that npuc repeats; the first line of the class's docstring names it.
 
-    `presets` are sets of assumptions by name, the default first; `takes` the options that it has a use for. With
-    `folder` it draws several files into one.
+    `presets` are the names of sets of assumptions, the default first; `takes` are the options that the study reads.
+    With `folder`, `--plot` names a folder into which it draws several files.
     """
 
     presets: tuple[str, ...]
@@ -91,7 +91,7 @@ class Study(ABC):
 
     @abstractmethod
     def plan(self, asked: Asked) -> Plan:
-        """What will be computed. Raises `UsageError` before any time is spent."""
+        """Validate a request and plan its computation. Raises `UsageError` before anything is computed."""
 
 
 STUDIES = Registry[Study](Study, "study", "npuc.studies", "STUDY", "npuc.studies", file="entry")

@@ -1,4 +1,4 @@
-"""The rows of a study for machines: JSON (schema `npuc.study/1`) and CSV."""
+"""The rows of a study as JSON (schema `npuc.study/1`) and as CSV."""
 
 import csv
 import json

@@ -152,9 +152,9 @@ def cycles(edges: dict[str, list[str]]) -> list[list[str]]:
 
 
 def package_of(path: Path) -> str:
-    """The package within which a name has one meaning: compiler.analysis, backends.cycle, dialects.npu, frontends …"""
+    """The package within which a name has one meaning: compiler.analysis, backends.cycle, frontends, studies …"""
     parts = path.relative_to(ROOT).parts
-    return ".".join(parts[:2] if parts[0] in ("compiler", "backends", "dialects", "studies") else parts[:1])
+    return ".".join(parts[:2] if parts[0] in ("compiler", "backends", "dialects") else parts[:1])
 
 
 def test_a_class_name_has_one_meaning_within_a_package() -> None:

@@ -1,5 +1,5 @@
 """
-How far the backends `cycle` and `maestro` are from each other, and why: the same products under the same dataflow.
+A comparison of the backends `cycle` and `maestro` on the same products under the same dataflow, with its reasons.
 
     study.py      the rows
     view.py       table, JSON, CSV

@@ -1,4 +1,4 @@
-"""The study `crosscheck` on the command line."""
+"""The entry of the study `crosscheck`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npuc.studies.crosscheck.study import CrossCheck
+    from npuc.studies.crosscheck.study import CrossCheckResults
 
 
 @dataclass(frozen=True)
 class _Outcome(Outcome):
-    found: CrossCheck
+    found: CrossCheckResults
 
     def json(self) -> str:
         from npuc.studies.crosscheck.view import to_json

@@ -1,14 +1,15 @@
 """
-Every matrix product of a training step, by the systolic array's cycles and as a mapping of the same dataflow.
+Every matrix product of a training step, costed as folds of a systolic array and as a mapping of the same dataflow.
 
-Both models take the same steps: what they differ in is named, so that the parts of each add up to its cycles.
+Both models execute the same steps. Each term in which they differ has a name, so that the terms of a model add up to
+its cycles.
 
     cycle      ideal + edges + tiles + edge waits + fill and drain + DRAM
     mapping    ideal + edges + network
 
 ideal: MACs over processing elements. edges: folds that do not fill the array. tiles: folds cut by the tiles of the
-scratchpad. edge waits (`edge_cycles`): folds that wait for what crosses the array's edge. The mapping has no scratchpad
-and no fill: data are where they are needed, as fast as the network is.
+scratchpad. edge waits (`edge_cycles`): folds that wait for operands or results to cross the array's edge. The mapping
+has no scratchpad and no fill: only the network limits how fast operands arrive.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ HARDWARE = "igo-large"
 
 
 @dataclass(frozen=True)
-class Row:
+class ProductRow:
     """
-    A product under a dataflow: its size, and the cycles of one run in both models, by their parts.
+    A product under a dataflow: its size, and the cycles of one run in both models, by term.
 
     `ideal` is a fraction of cycles as a float; all other numbers are whole but `edges`, which completes it.
     """
@@ -87,15 +88,15 @@ class Row:
 
 
 @dataclass(frozen=True)
-class CrossCheck:
+class CrossCheckResults:
     """The rows, and what they were made of: the source and the machine's name, the network's elements a cycle."""
 
     source: str
     hardware: str
     noc_bw: int
-    rows: tuple[Row, ...]
+    rows: tuple[ProductRow, ...]
 
-    def of(self, dataflow: str) -> tuple[Row, ...]:
+    def of(self, dataflow: str) -> tuple[ProductRow, ...]:
         """The rows of a dataflow."""
         return tuple(row for row in self.rows if row.dataflow == dataflow)
 
@@ -108,14 +109,14 @@ def run_crosscheck(
     defines: Mapping[str, object] | None = None,
     dataflows: Sequence[Dataflow] = DATAFLOWS,
     done: Callable[[str, int], None] = lambda _, __: None,
-) -> CrossCheck:
+) -> CrossCheckResults:
     """
     The products of a source on a systolic array, under each dataflow.
 
     The mapping's network brings `maestro.noc_bw` elements a cycle if `overrides` has it, else as many as the array has
     rows and columns, which is what its edges take. `done` is told each dataflow. Raises `NpucError`s.
     """
-    rows: list[Row] = []
+    rows: list[ProductRow] = []
     name, width = "", 0
     for dataflow in dataflows:
         options: CompileKeywords = {
@@ -136,10 +137,10 @@ def run_crosscheck(
         for op, cost in zip(ops, costs, strict=True):
             rows.append(_row(op, cost, facts.array, width))
         done(dataflow, 1)
-    return CrossCheck(source, name, width, tuple(rows))
+    return CrossCheckResults(source, name, width, tuple(rows))
 
 
-def _row(op: ContractOp, cost: OpRow, array: Array, noc_bw: int) -> Row:
+def _row(op: ContractOp, cost: OpRow, array: Array, noc_bw: int) -> ProductRow:
     """The row of a contraction whose cost is known."""
     batch, m, n, k = _sizes(op.nest)
     cycles, stalls = _whole(cost.cycles), _whole(cost.stall_cycles)
@@ -148,7 +149,7 @@ def _row(op: ContractOp, cost: OpRow, array: Array, noc_bw: int) -> Row:
     filling, waits = facts.fill_drain_cycles, 0 if edge is None else edge.edge_cycles
     mapped = _mapped(array, noc_bw, m, n, k)
     ideal = Fraction(op.nest.macs, array.elements)
-    return Row(
+    return ProductRow(
         dataflow=array.dataflow,
         layer=layer_of(op),
         phase=role_of(op),

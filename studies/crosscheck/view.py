@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from npuc.studies.crosscheck.study import CrossCheck, Row
+from npuc.studies.crosscheck.study import CrossCheckResults, ProductRow
 from npuc.studies.rows import rows_csv, rows_json
 
 if TYPE_CHECKING:
@@ -18,25 +18,25 @@ SHOWN = 5
 """How many layers are shown of a dataflow: those whose models are farthest apart."""
 
 
-def to_json(study: CrossCheck) -> str:
+def to_json(study: CrossCheckResults) -> str:
     """All rows."""
     dataflows = list(dict.fromkeys(row.dataflow for row in study.rows))
     preset = dataflows[0] if len(dataflows) == 1 else "all"
     return rows_json("crosscheck", preset, {"rows": [_cells(study, row) for row in study.rows]})
 
 
-def to_csv(study: CrossCheck) -> str:
+def to_csv(study: CrossCheckResults) -> str:
     """All rows, a line each."""
-    names = ["hardware", "noc_bw", *(field.name for field in fields(Row)), "ratio", "reason"]
+    names = ["hardware", "noc_bw", *(field.name for field in fields(ProductRow)), "ratio", "reason"]
     return rows_csv(names, [_cells(study, row) for row in study.rows])
 
 
-def _cells(study: CrossCheck, row: Row) -> dict[str, object]:
+def _cells(study: CrossCheckResults, row: ProductRow) -> dict[str, object]:
     machine: dict[str, object] = {"hardware": study.hardware, "noc_bw": study.noc_bw}
     return machine | asdict(row) | {"ratio": row.ratio, "reason": row.reason}
 
 
-def print_crosscheck(study: CrossCheck, console: Console) -> None:
+def print_crosscheck(study: CrossCheckResults, console: Console) -> None:
     """Sums by dataflow, then the layers that the models differ most in."""
     from rich.table import Table
 
@@ -61,7 +61,7 @@ def print_crosscheck(study: CrossCheck, console: Console) -> None:
     console.print(table)
 
 
-def _numbers(rows: Sequence[Row], thousands: bool) -> list[str]:
+def _numbers(rows: Sequence[ProductRow], thousands: bool) -> list[str]:
     """The sums of rows and their ratio."""
     names = ("ideal", "edges", "tiles", "edge_cycles", "fill_drain", "dram", "cycle", "network", "mapping")
     sums = {name: sum(row.repeat * getattr(row, name) for row in rows) for name in names}

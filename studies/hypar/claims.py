@@ -1,4 +1,4 @@
-"""The paper's numbers beside ours: a row for each network, strategy and figure."""
+"""The paper's numbers beside ours: one row per network, strategy and figure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from math import exp, fsum, log
 from typing import TypeAlias
 
 from npuc.compiler.core.options import Convention, Strategy
-from npuc.studies.hypar.networks import Network
-from npuc.studies.hypar.results import Quantity, Result, gain, needed_seconds, peak_seconds
+from npuc.studies.hypar.networks import HyparNetwork
+from npuc.studies.hypar.results import NetworkResult, Quantity, gain, needed_seconds, peak_seconds
 from npuc.studies.hypar.settings import (
     BASE,
     DEVICES,
@@ -27,7 +27,7 @@ from npuc.studies.hypar.settings import (
 
 Value: TypeAlias = float | tuple[str, ...]
 """A number, or a word of letters for each level."""
-Results: TypeAlias = Mapping[str, Mapping[Strategy, Result]]
+Results: TypeAlias = Mapping[str, Mapping[Strategy, NetworkResult]]
 """By network and strategy."""
 WITHIN_READING = 0.005
 """The labels of the communication figure have three digits: ours is to be this near to them, relatively."""
@@ -42,7 +42,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Row:
+class FigureRow:
     """
     A number of the paper and ours, in `unit`, and whether ours is within the tolerance, in the same unit.
 
@@ -62,7 +62,9 @@ class Row:
     note: str
 
 
-def claim_rows(networks: Sequence[Network], results: Results, convention: Convention, *, means: bool) -> Iterator[Row]:
+def claim_rows(
+    networks: Sequence[HyparNetwork], results: Results, convention: Convention, *, means: bool
+) -> Iterator[FigureRow]:
     """All rows, figure by figure; `means` over the networks where these are the paper's."""
     for network in networks:
         for strategy in STUDIED_STRATEGIES:
@@ -85,15 +87,15 @@ def claim_rows(networks: Sequence[Network], results: Results, convention: Conven
             yield _torus(network, strategy, results[network.name][strategy], convention)
 
 
-def _choices(network: Network, strategy: Strategy, result: Result, convention: Convention) -> Row:
+def _choices(network: HyparNetwork, strategy: Strategy, result: NetworkResult, convention: Convention) -> FigureRow:
     theirs = published().get(network.name, NOTHING).choices if strategy == OURS else None
     where = setting(network.source, strategy, convention)
     same = None if theirs is None else theirs == result.choices
     note = "" if same is not False else f"the convention {convention} prices boundaries in another way"
-    return Row("choices, H1 to H4", network.name, strategy, where, theirs, result.choices, "", None, same, note)
+    return FigureRow("choices, H1 to H4", network.name, strategy, where, theirs, result.choices, "", None, same, note)
 
 
-def _moved(network: Network, strategy: Strategy, result: Result, convention: Convention) -> Row:
+def _moved(network: HyparNetwork, strategy: Strategy, result: NetworkResult, convention: Convention) -> FigureRow:
     theirs = published().get(network.name, NOTHING).communication_gb.get(strategy)
     others = ", ".join(f"{name} {gb:.4g}" for name, gb in result.others.items())
     note = f"by other conventions {others}"
@@ -105,7 +107,7 @@ def _moved(network: Network, strategy: Strategy, result: Result, convention: Con
     )  # fmt: skip
 
 
-def _moved_means(results: Results, convention: Convention) -> Iterator[Row]:
+def _moved_means(results: Results, convention: Convention) -> Iterator[FigureRow]:
     for strategy in STUDIED_STRATEGIES:
         ours = mean([own[strategy].gb for own in results.values()])
         theirs = published()[MEAN].communication_gb.get(strategy)
@@ -115,9 +117,13 @@ def _moved_means(results: Results, convention: Convention) -> Iterator[Row]:
 
 
 def _gain(
-    network: Network, strategy: Strategy, own: Mapping[Strategy, Result], quantity: Quantity, convention: Convention
-) -> Row:
-    """How much better a strategy is than dp."""
+    network: HyparNetwork,
+    strategy: Strategy,
+    own: Mapping[Strategy, NetworkResult],
+    quantity: Quantity,
+    convention: Convention,
+) -> FigureRow:
+    """The gain of a strategy over dp."""
     entry = published().get(network.name, NOTHING)
     theirs = (entry.performance if quantity == "performance" else entry.energy).get(strategy)
     ours = gain(own[BASE], own[strategy], quantity)
@@ -131,8 +137,8 @@ def _gain(
     return _row(f"{TITLES[quantity]} over {BASE}", network.name, strategy, where, theirs, ours, "x", WITHIN_MODEL, note)
 
 
-def _why(base: Result, other: Result, theirs: float, quantity: Quantity) -> str:
-    """What the paper's number would take that our model does not have."""
+def _why(base: NetworkResult, other: NetworkResult, theirs: float, quantity: Quantity) -> str:
+    """The assumption under which our model would give the paper's number."""
     if quantity == "energy":
         return "the paper's energies of its unit and its links are not known"
     work = needed_seconds(base, other, theirs)
@@ -142,7 +148,7 @@ def _why(base: Result, other: Result, theirs: float, quantity: Quantity) -> str:
     return f"it takes work of {work:.3g} s beside our communication; at the stated {rate:.0f} GOPS it is {peak:.3g} s"
 
 
-def _gain_means(results: Results, quantity: Quantity, convention: Convention) -> Iterator[Row]:
+def _gain_means(results: Results, quantity: Quantity, convention: Convention) -> Iterator[FigureRow]:
     """Means over the networks; the last row is HyPar's over owt's."""
     entry = published()[MEAN]
     known = entry.performance if quantity == "performance" else entry.energy
@@ -154,7 +160,7 @@ def _gain_means(results: Results, quantity: Quantity, convention: Convention) ->
 
 def _gain_mean(
     results: Results, pair: tuple[Strategy, Strategy], quantity: Quantity, theirs: float | None, convention: Convention
-) -> Row:
+) -> FigureRow:
     """The mean over the networks that have programs, if these are more than half of them."""
     base, strategy = pair
     found = [gain(own[base], own[strategy], quantity) for own in results.values()]
@@ -167,8 +173,8 @@ def _gain_mean(
     return _row(f"{TITLES[quantity]} over {base}", MEAN, strategy, where, theirs, ours, "x", WITHIN_MODEL, note)
 
 
-def _torus(network: Network, strategy: Strategy, result: Result, convention: Convention) -> Row:
-    """What the other topology gains."""
+def _torus(network: HyparNetwork, strategy: Strategy, result: NetworkResult, convention: Convention) -> FigureRow:
+    """The gain of the other topology."""
     costs = result.step.costs
     ours = costs[TREE].seconds / costs["torus"].seconds if costs else None
     note = result.step.refusal and f"no program: {result.step.refusal}"
@@ -180,11 +186,11 @@ def _torus(network: Network, strategy: Strategy, result: Result, convention: Con
 def _row(
     claim: str, network: str, strategy: str, where: str, theirs: float | None, ours: float | None, unit: str,
     within: float | None, note: str,
-) -> Row:  # fmt: skip
+) -> FigureRow:  # fmt: skip
     """A row of numbers; `within` is relative to the paper's."""
     tolerance = None if theirs is None or within is None else within * theirs
     same = None if theirs is None or within is None else ours is not None and near(ours, theirs, within)
-    return Row(claim, network, strategy, where, theirs, ours, unit, tolerance, same, note)
+    return FigureRow(claim, network, strategy, where, theirs, ours, unit, tolerance, same, note)
 
 
 def near(ours: float, theirs: float, within: float) -> bool:

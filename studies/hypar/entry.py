@@ -1,4 +1,4 @@
-"""The study `hypar` on the command line."""
+"""The entry of the study `hypar`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npuc.studies.hypar.study import Study as Found
+    from npuc.studies.hypar.study import HyparResults
 
 
 @dataclass(frozen=True)
 class _Outcome(Outcome):
-    found: Found
+    found: HyparResults
 
     def json(self) -> str:
         from npuc.studies.hypar.view import to_json

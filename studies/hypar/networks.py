@@ -1,4 +1,4 @@
-"""The networks of the study, or others in their place; what a plan chooses for them and moves."""
+"""The networks of the study, or others in their place, with their plans and the bytes that these move."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LETTERS: Mapping[str, str] = {"I": "d", "II": "m"}
 
 
 @dataclass(frozen=True)
-class Network:
+class HyparNetwork:
     """A program: `name` is what rows call it, the paper's name if it is one of the study's."""
 
     name: str
@@ -59,11 +59,11 @@ class Network:
         return tuple(self._graph[0].nodes[number].name for number in self.weighted)
 
     def plan(self, strategy: Strategy, convention: Convention, devices: int) -> Planned:
-        """What a strategy chooses for so many accelerators."""
+        """The plan of a strategy for `devices` accelerators."""
         return plan_network(*self._graph, strategy, convention, devices.bit_length() - 1)
 
     def terms(self, convention: Convention) -> list[Term]:
-        """What a convention charges."""
+        """The communication terms of a convention."""
         return terms_of(*self._graph, convention)
 
     def choices(self, planned: Planned) -> tuple[str, ...]:
@@ -73,31 +73,31 @@ class Network:
 
 
 def gigabytes(planned: Planned) -> float:
-    """What a step moves between accelerators, both directions, in 10^9 bytes."""
+    """The traffic of a step between accelerators, both directions, in 10^9 bytes."""
     return float(planned.total * ELEMENT_BYTES * DIRECTIONS) / 1e9
 
 
 def gigabytes_of(terms: Sequence[Term], patterns: Sequence[Pattern], devices: int) -> float:
-    """As `gigabytes`, of any choices."""
+    """As `gigabytes`, for any partition types of the layers."""
     amounts = amounts_of(terms, tuple(patterns), (2,) * (devices.bit_length() - 1))
     return float(total_of(amounts) * ELEMENT_BYTES * DIRECTIONS) / 1e9
 
 
-def networks_of(texts: Sequence[str]) -> tuple[Network, ...]:
+def networks_of(texts: Sequence[str]) -> tuple[HyparNetwork, ...]:
     """
     The networks that texts mean: the study's by the paper's name or the sample's, else sources as the command line
     takes them; all of the study's without texts. Raises `NpucError`s for a source that cannot be read.
     """
-    known = {name: Network(name, source) for name, source in SOURCES.items()}
+    known = {name: HyparNetwork(name, source) for name, source in SOURCES.items()}
     short = {network.source.removeprefix("samples:"): network for network in known.values()}
     every = known | short | {network.source: network for network in known.values()}
     found = [every[text] if text in every else _other(text) for text in texts or known]
     return tuple({network.source: network for network in found}.values())
 
 
-def _other(text: str) -> Network:
+def _other(text: str) -> HyparNetwork:
     """A network of a file."""
     if text == "-":
         raise UsageError("--network -: a study reads its networks several times", hint="name a file")
     open_source(text)
-    return Network(os.path.splitext(os.path.basename(text.removeprefix("samples:")))[0], text)
+    return HyparNetwork(os.path.splitext(os.path.basename(text.removeprefix("samples:")))[0], text)

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 from npuc.compiler.core.figure import GRID, new_figure, picture_bytes
 from npuc.compiler.core.options import Strategy
-from npuc.studies.hypar.claims import Row
+from npuc.studies.hypar.claims import FigureRow
 from npuc.studies.hypar.settings import BASE, OURS, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES, TREE
-from npuc.studies.hypar.study import Study
+from npuc.studies.hypar.study import HyparResults
 from npuc.studies.hypar.view import tables_of
 
 Axes: TypeAlias = Any
@@ -30,7 +30,7 @@ RATIO = f" over {BASE}, x"
 """How the titles of gains end, whose bars begin at 1."""
 
 
-def draw(study: Study, kind: str) -> bytes:
+def draw(study: HyparResults, kind: str) -> bytes:
     """The picture of a study as a file of a kind (`png`, `pdf`, `svg`)."""
     figure = new_figure(13, 12.5, layout="constrained")
     grid = figure.add_gridspec(3, 2, height_ratios=[1, 1, 1.35])
@@ -47,7 +47,7 @@ def draw(study: Study, kind: str) -> bytes:
     return picture_bytes(figure, kind)
 
 
-def _bars(axes: Axes, claim: str, networks: Mapping[str, Mapping[str, Row]]) -> None:
+def _bars(axes: Axes, claim: str, networks: Mapping[str, Mapping[str, FigureRow]]) -> None:
     """A group of bars a network on a scale of powers, and marks where the paper has a number."""
     groups = list(networks.items())
     start = 1.0 if claim.endswith(RATIO) else 0.0
@@ -78,7 +78,7 @@ def _bars(axes: Axes, claim: str, networks: Mapping[str, Mapping[str, Row]]) -> 
     axes.tick_params(axis="x", length=0)
 
 
-def _scaling(axes: Axes, study: Study) -> None:
+def _scaling(axes: Axes, study: HyparResults) -> None:
     """How many times faster than on one accelerator."""
     strategies: tuple[Strategy, ...] = (BASE, OURS)
     shown: list[int] = []
@@ -103,7 +103,7 @@ def _scaling(axes: Axes, study: Study) -> None:
     _dress(axes, f"speed of {study.scaled} over one accelerator")
 
 
-def _space(figure: Any, axes: Axes, study: Study) -> None:
+def _space(figure: Any, axes: Axes, study: HyparResults) -> None:
     """Bytes by the choices at the top level and at the bottom one; a star at HyPar's."""
     words = list(dict.fromkeys(choice.top for choice in study.space))
     table: list[list[float]] = [[0.0] * len(words) for _ in words]

@@ -1,4 +1,4 @@
-"""What a network is under a strategy, and what results are together: ratios and means."""
+"""The results of a network under a strategy, and ratios of results."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Literal
 
 from npuc.compiler.core.options import Convention
 from npuc.studies.hypar.settings import peak_flops
-from npuc.studies.hypar.steps import Cost, Step
+from npuc.studies.hypar.steps import AcceleratorStep, StepCost
 
 Quantity = Literal["performance", "energy"]
 
 
 @dataclass(frozen=True)
-class Result:
+class NetworkResult:
     """
-    A network under a strategy: the letters of its layers at each level, what a step moves, the step itself.
+    A network under a strategy: the partition types of its layers at each level, a step's traffic, the step itself.
 
     `gb` is of 10^9 bytes by the study's convention, `others` by the other ones, each with its own plan.
     """
@@ -24,10 +24,10 @@ class Result:
     choices: tuple[str, ...]
     gb: float
     others: Mapping[Convention, float]
-    step: Step
+    step: AcceleratorStep
 
 
-def gain(base: Result, other: Result, quantity: Quantity) -> float | None:
+def gain(base: NetworkResult, other: NetworkResult, quantity: Quantity) -> float | None:
     """How many times faster, or more thrifty, a step is than the base's; None where there is no program of one."""
     a, b = base.step.cost, other.step.cost
     if a is None or b is None:
@@ -35,17 +35,17 @@ def gain(base: Result, other: Result, quantity: Quantity) -> float | None:
     return amount(a, quantity) / amount(b, quantity)
 
 
-def amount(cost: Cost, quantity: Quantity) -> float:
+def amount(cost: StepCost, quantity: Quantity) -> float:
     """The seconds or the joules of a step."""
     return cost.seconds if quantity == "performance" else cost.joules
 
 
-def peak_seconds(step: Step) -> float:
+def peak_seconds(step: AcceleratorStep) -> float:
     """The time of a step's products at the rate that the paper states."""
     return 2 * step.macs / peak_flops()
 
 
-def needed_seconds(base: Result, other: Result, performance: float) -> float | None:
+def needed_seconds(base: NetworkResult, other: NetworkResult, performance: float) -> float | None:
     """
     The time of work, the same for both, with which the gain would be `performance` beside the communication that ours
     moves; None where no time would do, since the communication alone gains less.

@@ -1,4 +1,4 @@
-"""A network on 1 to 64 accelerators: what moves, and the time of a step on both topologies."""
+"""Scaling of a network from 1 to 64 accelerators: the traffic and the time of a step on both topologies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.core.options import Convention, Strategy
-from npuc.studies.hypar.networks import Network, gigabytes
+from npuc.studies.hypar.networks import HyparNetwork, gigabytes
 from npuc.studies.hypar.settings import SCALES, Topology
 from npuc.studies.hypar.steps import step_of
 
@@ -23,7 +23,7 @@ class Scale:
 
 
 def scaled(
-    network: Network, strategies: Sequence[Strategy], convention: Convention, done: Callable[[str, int], None]
+    network: HyparNetwork, strategies: Sequence[Strategy], convention: Convention, done: Callable[[str, int], None]
 ) -> Iterator[Scale]:
     """A network under strategies on each number of accelerators; `done` is told of each."""
     for strategy in strategies:

@@ -1,4 +1,4 @@
-"""What the study takes from the paper (`published.json`), and the machines that it prices steps on."""
+"""The paper's numbers (`published.json`), and the machines on which steps are scored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCALES = (1, 2, 4, 8, 16, 32, 64)
 """Numbers of accelerators, of which the paper has 16 throughout."""
 STUDIED_STRATEGIES: tuple[Strategy, ...] = ("dp", "mp", "owt", "hypar", "joint")
 BASE: Strategy = "dp"
-"""What performance and energy are compared with."""
+"""The baseline of performance and energy."""
 OURS: Strategy = "hypar"
 """The strategy that the study is about."""
 HARDWARE = "hypar16"

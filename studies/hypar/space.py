@@ -1,4 +1,4 @@
-"""The space around a plan: all choices at two levels of the tree, with those of HyPar at the others."""
+"""The neighbourhood of HyPar's plan: all partition types at two levels of the tree, HyPar's own at the others."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import product
 from npuc.compiler.analysis.sharding.cost.terms import Pattern
 from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.core.options import Convention
-from npuc.studies.hypar.networks import LETTERS, Network, gigabytes_of
+from npuc.studies.hypar.networks import LETTERS, HyparNetwork, gigabytes_of
 from npuc.studies.hypar.settings import OURS
 
 WAYS: tuple[Way, ...] = ("I", "II")
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The letters of all layers at the top and the bottom level, what a step moves, and whether it is HyPar's."""
+class LevelChoice:
+    """The partition types of all layers at the top and the bottom level, a step's traffic, whether it is HyPar's."""
 
     top: str
     bottom: str
@@ -25,12 +25,12 @@ class Choice:
     chosen: bool
 
 
-def choices_of(network: Network, convention: Convention, devices: int) -> list[Choice]:
-    """Every choice of the layers with weights at both levels, in order; there are 4 to the power of the layers."""
+def choices_of(network: HyparNetwork, convention: Convention, devices: int) -> list[LevelChoice]:
+    """Every choice of partition types at both levels, in order: 4^n for n layers with weights."""
     planned = network.plan(OURS, convention, devices)
     terms = network.terms(convention)
     own = network.choices(planned)
-    found: list[Choice] = []
+    found: list[LevelChoice] = []
     for top in product(WAYS, repeat=len(network.weighted)):
         for bottom in product(WAYS, repeat=len(network.weighted)):
             patterns = list(planned.patterns)
@@ -38,15 +38,15 @@ def choices_of(network: Network, convention: Convention, devices: int) -> list[C
                 patterns[number] = between(planned.patterns[number], first, last)
             letters = "".join(LETTERS[way] for way in top), "".join(LETTERS[way] for way in bottom)
             chosen = letters == (own[0], own[-1])
-            found.append(Choice(*letters, gigabytes_of(terms, patterns, devices), chosen))
+            found.append(LevelChoice(*letters, gigabytes_of(terms, patterns, devices), chosen))
     return found
 
 
 def between(pattern: Pattern, first: Way, last: Way) -> Pattern:
-    """A layer's ways with others at the top and the bottom level."""
+    """A layer's partition types with those of the top and the bottom level replaced."""
     return (first, *pattern[1:-1], last)
 
 
-def best_of(space: Sequence[Choice]) -> Choice:
+def best_of(space: Sequence[LevelChoice]) -> LevelChoice:
     """The choice that moves least; of equally good ones HyPar's."""
     return min(space, key=lambda choice: (choice.gb, not choice.chosen))

@@ -1,26 +1,26 @@
 """
-The study of hybrid parallelism, repeated: plans and steps of the networks, and the paper's numbers beside them.
+The study of hybrid parallelism: plans and steps of its networks beside the paper's numbers.
 
-Plans are those of `compiler/analysis/sharding`, steps those of `npuc compile --devices`; only the published numbers
-are the paper's.
+Plans come from `compiler/analysis/sharding` and steps from `npuc compile --devices`; only the published numbers are
+the paper's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import Convention, Strategy
-from npuc.studies.hypar.claims import Row, claim_rows
-from npuc.studies.hypar.networks import SOURCES, Network, gigabytes, networks_of
-from npuc.studies.hypar.results import Result
+from npuc.studies.base import Advance
+from npuc.studies.hypar.claims import FigureRow, claim_rows
+from npuc.studies.hypar.networks import SOURCES, HyparNetwork, gigabytes, networks_of
+from npuc.studies.hypar.results import NetworkResult
 from npuc.studies.hypar.scaling import Scale, scaled
 from npuc.studies.hypar.settings import BASE, DEVICES, OURS, PRESETS, SCALES, STUDIED_STRATEGIES
-from npuc.studies.hypar.space import Choice, choices_of
+from npuc.studies.hypar.space import LevelChoice, choices_of
 from npuc.studies.hypar.steps import step_of
 
-Done = Callable[[str, int], None]
 SCALED = "VGG-A"
 """The network whose scaling the paper shows."""
 EXPLORED = "Lenet-c"
@@ -28,50 +28,50 @@ EXPLORED = "Lenet-c"
 
 
 @dataclass(frozen=True)
-class Study:
+class HyparResults:
     """
-    Results under a convention, and what follows from them.
+    The rows under a convention, the scaling of one network (`scales`), and the neighbourhood of a plan (`space`).
 
-    `scales` are of one network; `space` has all choices of the explored network at two levels, if it is one of these.
+    `space` is empty unless the network that the paper explores is among `networks`.
     """
 
     preset: Convention
-    networks: tuple[Network, ...]
-    rows: tuple[Row, ...]
+    networks: tuple[HyparNetwork, ...]
+    rows: tuple[FigureRow, ...]
     scaled: str
     scales: tuple[Scale, ...]
-    space: tuple[Choice, ...]
+    space: tuple[LevelChoice, ...]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is to be done: all that can be wrong about the options has been found."""
+class HyparPlan:
+    """A study whose options are validated."""
 
     preset: Convention
-    networks: tuple[Network, ...]
+    networks: tuple[HyparNetwork, ...]
 
     @property
-    def scaled(self) -> Network:
+    def scaled(self) -> HyparNetwork:
         """The network that runs on 1 to 64 accelerators: the paper's, else the first."""
         return next((network for network in self.networks if network.name == SCALED), self.networks[0])
 
     @property
     def count(self) -> int:
-        """How many steps the study takes."""
+        """The number of steps that the study scores."""
         return len(self.networks) * len(STUDIED_STRATEGIES) + 2 * len(SCALES)
 
 
-def plan_study(preset: Convention = PRESETS[0], sources: Sequence[str] = ()) -> Plan:
+def plan_study(preset: Convention = PRESETS[0], sources: Sequence[str] = ()) -> HyparPlan:
     """The study under a convention, of these networks in place of its own. Raises `NpucError`s as `networks_of`."""
-    return Plan(preset, networks_of(sources))
+    return HyparPlan(preset, networks_of(sources))
 
 
-def run_study(plan: Plan, done: Done = lambda name, count: None) -> Study:
+def run_study(plan: HyparPlan, done: Advance = lambda name, count: None) -> HyparResults:
     """The study; `done` is told of each step. Raises `NpucError`s of a network that is wrong."""
-    results: dict[str, Mapping[Strategy, Result]] = {}
+    results: dict[str, Mapping[Strategy, NetworkResult]] = {}
     with without_cycle_collection():
         for network in plan.networks:
-            found: dict[Strategy, Result] = {}
+            found: dict[Strategy, NetworkResult] = {}
             for strategy in STUDIED_STRATEGIES:
                 found[strategy] = result_of(network, strategy, plan.preset)
                 done(network.name, 1)
@@ -81,10 +81,10 @@ def run_study(plan: Plan, done: Done = lambda name, count: None) -> Study:
         space = choices_of(explored[0], plan.preset, DEVICES) if explored else []
     complete = {network.name for network in plan.networks} >= set(SOURCES)
     rows = claim_rows(plan.networks, results, plan.preset, means=complete)
-    return Study(plan.preset, plan.networks, tuple(rows), plan.scaled.name, tuple(scales), tuple(space))
+    return HyparResults(plan.preset, plan.networks, tuple(rows), plan.scaled.name, tuple(scales), tuple(space))
 
 
-def result_of(network: Network, strategy: Strategy, convention: Convention) -> Result:
+def result_of(network: HyparNetwork, strategy: Strategy, convention: Convention) -> NetworkResult:
     """A network under a strategy on the paper's number of accelerators."""
     planned = network.plan(strategy, convention, DEVICES)
     others: dict[Convention, float] = {}
@@ -92,4 +92,4 @@ def result_of(network: Network, strategy: Strategy, convention: Convention) -> R
         if other != convention:
             others[other] = gigabytes(network.plan(strategy, other, DEVICES))
     step = step_of(network, strategy, convention, DEVICES)
-    return Result(network.choices(planned), gigabytes(planned), others, step)
+    return NetworkResult(network.choices(planned), gigabytes(planned), others, step)

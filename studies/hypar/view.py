@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
-from npuc.studies.hypar.claims import Row, Value
+from npuc.studies.hypar.claims import FigureRow, Value
 from npuc.studies.hypar.settings import (
     BASE,
     DEVICES,
@@ -17,7 +17,7 @@ from npuc.studies.hypar.settings import (
     TOPOLOGY_NAMES,
 )
 from npuc.studies.hypar.space import best_of
-from npuc.studies.hypar.study import Study
+from npuc.studies.hypar.study import HyparResults
 from npuc.studies.rows import rows_csv, rows_json
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def to_json(study: Study) -> str:
+def to_json(study: HyparResults) -> str:
     """The rows; `scaling` and `space` have the other two figures."""
     tables = {
         "rows": [asdict(row) for row in study.rows],
@@ -35,12 +35,12 @@ def to_json(study: Study) -> str:
     return rows_json("hypar", study.preset, tables)
 
 
-def to_csv(study: Study) -> str:
+def to_csv(study: HyparResults) -> str:
     """The rows, a line each; choices as a word a level."""
     rows: list[dict[str, object]] = [
         asdict(row) | {"published": _cell(row.published), "ours": _cell(row.ours)} for row in study.rows
     ]
-    return rows_csv([field.name for field in fields(Row)], rows)
+    return rows_csv([field.name for field in fields(FigureRow)], rows)
 
 
 def _cell(value: Value | None) -> object:
@@ -54,16 +54,16 @@ def value_text(value: Value | None) -> str:
     return " ".join(value) if isinstance(value, tuple) else f"{value:.4g}"
 
 
-def cell_text(row: Row) -> str:
+def cell_text(row: FigureRow) -> str:
     """Ours, with the paper's in brackets; an exclamation mark where it is not reproduced."""
     if row.published is None:
         return value_text(row.ours)
     return f"{value_text(row.ours)} ({value_text(row.published)}){'' if row.reproduced else ' !'}"
 
 
-def tables_of(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Row]]]:
+def tables_of(rows: Sequence[FigureRow]) -> dict[str, dict[str, dict[str, FigureRow]]]:
     """The rows of numbers by claim, network and strategy."""
-    found: dict[str, dict[str, dict[str, Row]]] = {}
+    found: dict[str, dict[str, dict[str, FigureRow]]] = {}
     for row in rows:
         if row.unit:
             claim = f"{row.claim}, {row.unit}"
@@ -71,7 +71,7 @@ def tables_of(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, Row]]]:
     return found
 
 
-def print_study(study: Study, console: Console) -> None:
+def print_study(study: HyparResults, console: Console) -> None:
     """Tables with ours and the paper's, the scaling, the space, and a verdict."""
     console.print(
         f"Hybrid parallelism (Song et al., HPCA 2019), {DEVICES} accelerators, convention {study.preset}: "
@@ -96,7 +96,7 @@ def _table(first: str, others: Sequence[str], *, justify: str = "right") -> Tabl
     return table
 
 
-def _choices(study: Study) -> Table:
+def _choices(study: HyparResults) -> Table:
     """The choices of the strategies that choose, a column a level."""
     table = _table("choices", ["by", *(f"H{level + 1}" for level in range(4))], justify="left")
     for row in study.rows:
@@ -105,7 +105,7 @@ def _choices(study: Study) -> Table:
     return table
 
 
-def _numbers(claim: str, networks: dict[str, dict[str, Row]]) -> Table:
+def _numbers(claim: str, networks: dict[str, dict[str, FigureRow]]) -> Table:
     """A line a network and a column a strategy; what compares others with owt stands in the verdict alone."""
     known = {strategy for rows in networks.values() for strategy in rows}
     shown = [strategy for strategy in STUDIED_STRATEGIES if strategy in known]
@@ -115,7 +115,7 @@ def _numbers(claim: str, networks: dict[str, dict[str, Row]]) -> Table:
     return table
 
 
-def _scaling(study: Study) -> Table:
+def _scaling(study: HyparResults) -> Table:
     """Bytes and times by the number of accelerators."""
     table = _table(f"{study.scaled} on accelerators", [f"{devices}" for devices in SCALES])
     for strategy in (BASE, OURS):
@@ -127,8 +127,8 @@ def _scaling(study: Study) -> Table:
     return table
 
 
-def _space(study: Study) -> Iterator[str]:
-    """What there is to say of the explored choices."""
+def _space(study: HyparResults) -> Iterator[str]:
+    """The text on the explored choices."""
     if study.space:
         best, own = best_of(study.space), next(choice for choice in study.space if choice.chosen)
         text = f"{len(study.space)} choices at H1 and H4: HyPar's, {own.top} and {own.bottom}, moves {own.gb:.4g} GB"
@@ -136,7 +136,7 @@ def _space(study: Study) -> Iterator[str]:
         yield f"space     {text}, {least}"
 
 
-def verdict(rows: Sequence[Row]) -> Iterator[str]:
+def verdict(rows: Sequence[FigureRow]) -> Iterator[str]:
     """How many numbers are reproduced, and why others are not: each reason once, with those it holds for."""
     known = [row for row in rows if row.published is not None]
     missed = [row for row in known if not row.reproduced]

@@ -1,4 +1,4 @@
-"""The study `igo` on the command line."""
+"""The entry of the study `igo`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from npuc.studies.igo.settings import Setting
-    from npuc.studies.igo.study import Study as Found
+    from npuc.studies.igo.study import IgoResults
 
 
 @dataclass(frozen=True)
 class _Outcome(Outcome):
-    found: Found
+    found: IgoResults
 
     def json(self) -> str:
         from npuc.studies.igo.view import to_json

@@ -1,13 +1,13 @@
 """
 The preset `explicit`: npuc's own machine, on which every program has its own best tiles and residency.
 
-Schedules say what stays in SPM; products are priced by the closed forms and the pipeline of the backend `cycle`, and
-each program is searched by itself: the sequential one too, which the preset `lru` does not do. The published orders are
-loop orders of one nest (dX-major m, k, n; dW-major n, k, m); a partition is a loop around it.
+Residency is explicit in the schedule. The closed forms and the pipeline of the backend `cycle` cost the products, and
+each program is searched by itself, the sequential one too, unlike under the preset `lru`. The published orders are loop
+orders of one nest (dX-major m, k, n; dW-major n, k, m); a partition is a loop around it.
 
-Several cores have an SPM of their own each and share the DRAM channel; sums of several cores pass through DRAM. The
-sequential program cuts each product as suits it best. Gradients in turn are priced for the largest part, with the
-passing of sums after it.
+Each core has an SPM of its own, and all share the DRAM channel; partial sums of several cores pass through DRAM. The
+sequential program partitions each product at its best. Interleaved gradients are costed for the largest part, followed
+by the exchange of its sums.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,20 +22,20 @@ from npuc.compiler.analysis.timing.interleave import interleaved_pipeline
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Statement
 from npuc.dialects.npu.shared import Together
 from npuc.studies.igo.products import DW, DX, FORWARD, Size, floor_time, fused_nest, nest_of, widths_of
-from npuc.studies.igo.times import PARTS, Cut
+from npuc.studies.igo.times import PARTS, LayerPartition
 
 LOOPS: Mapping[PublishedChoice, tuple[str, ...]] = {"dX-major": ("m", "k", "n"), "dW-major": ("n", "k", "m")}
 VALUES = (0, 1), (2, 0)
-"""What dX and dW read: dY, W; X, dY."""
+"""The values that dX and dW read, by number: dY, W; X, dY."""
 SUMMED = {"m": DW, "n": DX}
-"""The product whose parts add up where a dimension is cut."""
+"""The product whose parts are partial sums when a dimension is cut."""
 
 
 class ExplicitCosts:
     """Times in cycles of the programs of a layer on a machine of one core or several."""
 
     cut_orders: Sequence[PublishedChoice] = ("dX-major", "dW-major")
-    """Nests in turn gain nothing from a loop around both: what they share they hold whole."""
+    """Round-robin nests gain nothing from a loop around both: the operand that they share is resident whole."""
 
     def __init__(self, machine: Machine):
         self.machine = machine
@@ -52,10 +52,10 @@ class ExplicitCosts:
         """dX, then dW."""
         return self.best(nest_of(size, DX)) + self.best(nest_of(size, DW))
 
-    def together(self, size: Size, order: PublishedChoice, cut: Cut | None = None) -> Fraction:
+    def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Fraction:
         """Both gradients together; a cut is over time on one core, else it is what each core has."""
         if cut is None and self.machine.cores > 1:
-            cut = Cut("m", self.machine.cores)
+            cut = LayerPartition("m", self.machine.cores)
         if order == "in turn":
             return self._in_turn(size, cut)
         nest, outer, part, core = fused_nest(size), self._outer(size, cut), self._part(size, cut), self._core(size, cut)
@@ -66,11 +66,11 @@ class ExplicitCosts:
         """The array's work, or every tensor once over the channel."""
         return floor_time(size, self.machine)
 
-    def cuts(self, size: Size) -> Iterator[Cut]:
+    def cuts(self, size: Size) -> Iterator[LayerPartition]:
         """One part a core, or over time."""
         for dim, extent in size.dims:
             counts = PARTS if self.machine.cores == 1 else (self.machine.cores,)
-            yield from (Cut(dim, parts) for parts in counts if 1 < parts <= extent)
+            yield from (LayerPartition(dim, parts) for parts in counts if 1 < parts <= extent)
 
     def best(self, nest: Nest) -> Fraction:
         """A nest at its best schedule."""
@@ -79,22 +79,22 @@ class ExplicitCosts:
     def _priced(self, nest: Nest, schedule: Schedule) -> Fraction:
         return pipeline(nest, schedule, self.machine, widths_of(nest, self.machine)).time
 
-    def _outer(self, size: Size, cut: Cut | None) -> tuple[Loop, ...]:
+    def _outer(self, size: Size, cut: LayerPartition | None) -> tuple[Loop, ...]:
         """The loop of a partition."""
         if cut is None:
             return ()
         return (Loop(cut.dim, -(-dict(size.dims)[cut.dim] // cut.parts), cores=self.machine.cores > 1),)
 
-    def _part(self, size: Size, cut: Cut | None) -> Size:
+    def _part(self, size: Size, cut: LayerPartition | None) -> Size:
         """The largest part of a partition."""
         return size if cut is None else size.cut(cut.dim, cut.parts)[0]
 
-    def _core(self, size: Size, cut: Cut | None) -> Machine:
+    def _core(self, size: Size, cut: LayerPartition | None) -> Machine:
         """The machine of one part."""
         parts = 1 if cut is None or self.machine.cores == 1 else len(size.cut(cut.dim, cut.parts))
         return self.machine.core(parts)
 
-    def _in_turn(self, size: Size, cut: Cut | None) -> Fraction:
+    def _in_turn(self, size: Size, cut: LayerPartition | None) -> Fraction:
         """Both products in turn, of several cores on that with the largest part."""
         part, core = self._part(size, cut), self._core(size, cut)
         nests = nest_of(part, DX), nest_of(part, DW)
@@ -104,8 +104,8 @@ class ExplicitCosts:
         time = interleaved_pipeline(Together(nests, schedules, VALUES), core, widths).time
         return time + self._passing(size, cut)
 
-    def _passing(self, size: Size, cut: Cut | None) -> Fraction:
-        """What the sums of several cores take to be read and written again by each but the first."""
+    def _passing(self, size: Size, cut: LayerPartition | None) -> Fraction:
+        """Cycles in which each core but the first reads and rewrites the sums over DRAM."""
         product: Statement | None = None if cut is None else SUMMED.get(cut.dim)
         if cut is None or product is None:
             return Fraction(0)

@@ -1,13 +1,14 @@
 """
 The presets `lru` and `paper`: the published method on a machine whose SPM is one pool of tiles.
 
-What is touched least recently leaves the pool (`analysis/lru/`). Every program has tiles of one edge, a multiple of
-the array's side, at most a dimension. Sequential is dX, then dW, each finished tile by tile; then the two in turn; one
-nest dX-major or dW-major, which finishes that gradient tile by tile. Partitions over time are an outer loop.
+The pool evicts the least recently used tile (`analysis/lru/`). Every program has square tiles, whose side is a multiple
+of the array's, at most a dimension. The sequential program computes dX, then dW, each completed tile by tile; the
+interleaved ones compute both round-robin, or in one nest, dX-major or dW-major, which completes that gradient tile by
+tile. Partitions over time are an outer loop.
 
-The paper leaves open how large tiles are, in which order the tiles of a gradient come, how much of the SPM the pool is,
-and whether dW finds what dX left there. `Assumptions` are answers: those of the prototype that the preset `lru` equals
-digit for digit, and those with which the paper's averages come out best, the preset `paper`.
+The paper leaves open the tile size, the order of a gradient's tiles, the share of the SPM that is the pool, and whether
+dW finds tiles that dX left there. `Assumptions` fixes them: as the prototype does, whose digits the preset `lru`
+reproduces, or so that the paper's averages come out best, the preset `paper`.
 
 Several cores share one pool of all their SPM and the DRAM channel of all; each runs its part of the product, a tile
 operation of each core in turn. That is the walk at the bandwidth of one core, as each operation takes only its core,
@@ -26,7 +27,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.programs.published_order import PublishedChoice
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
 from npuc.studies.igo.products import DW, DX, FORWARD, WIDTH, Size, floor_time, fused_nest, nest_of, widths_of
-from npuc.studies.igo.times import ORDERS, PARTS, Cut
+from npuc.studies.igo.times import ORDERS, PARTS, LayerPartition
 
 BY_ROWS = {"Y": "mnk", "dX": "mkn", "dW": "nkm"}
 """The loops that finish a tensor tile by tile, outermost first: dX and Y row by row, dW column by column."""
@@ -44,7 +45,7 @@ PROGRAMS: Mapping[PublishedChoice, Sequence[Statement | FusedOrder]] = {
 @dataclass(frozen=True)
 class Assumptions:
     """
-    What the paper leaves open.
+    Choices that the paper leaves open.
 
     `sides` is the edge of a tile in sides of the array; None: three tiles take a quarter of the pool. `loops` are those
     that finish a tensor, `pool` the share of the SPM that is the pool. With `fresh` dW begins with an empty pool, with
@@ -99,7 +100,7 @@ class LruCosts:
         """dX, then dW; on several cores each has its rows of X, dX and dY."""
         return self._time(size, "m", [[DX], [DW]])
 
-    def together(self, size: Size, order: PublishedChoice, cut: Cut | None = None) -> Fraction:
+    def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Fraction:
         """Both gradients together; a cut is over time on one core, else it is what each core has."""
         split = Split(cut.dim, cut.parts) if cut is not None and self.cores == 1 else None
         return self._time(size, "m" if cut is None else cut.dim, [PROGRAMS[order]], split)
@@ -108,14 +109,14 @@ class LruCosts:
         """The array's work, or every tensor once over the channel."""
         return floor_time(size, replace(self.core, cores=self.cores), self.width)
 
-    def cuts(self, size: Size) -> Iterator[Cut]:
+    def cuts(self, size: Size) -> Iterator[LayerPartition]:
         """One part a core, or over time no more parts than there are tiles."""
         steps = self.tile(size)
         for dim, extent in size.dims:
             tiles = -(-extent // steps[dim])
-            yield from (Cut(dim, parts) for parts in PARTS if self.cores == 1 and parts <= tiles)
+            yield from (LayerPartition(dim, parts) for parts in PARTS if self.cores == 1 and parts <= tiles)
             if self.cores > 1:
-                yield Cut(dim, self.cores)
+                yield LayerPartition(dim, self.cores)
 
     def _time(
         self, size: Size, dim: str, stages: Sequence[Sequence[Statement | FusedOrder]], split: Split | None = None

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 from npuc.compiler.core.figure import GRID, Figure, new_figure, picture_bytes
 from npuc.studies.igo.networks import MODELS
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting
-from npuc.studies.igo.study import Study
+from npuc.studies.igo.study import IgoResults
 from npuc.studies.igo.view import NAMES, PUBLISHED
 
 COLOURS = dict(zip(STEPS, ("#9ecae1", "#4292c6", "#f2b447", "#08519c"), strict=True))
@@ -46,7 +46,7 @@ class _Figure(Figure, Protocol):
     def text(self, x: float, y: float, text: str, **style: object) -> object: ...
 
 
-def draw(study: Study, kind: str) -> bytes:
+def draw(study: IgoResults, kind: str) -> bytes:
     """The picture of a study as a file of a kind (`png`, `pdf`, `svg`)."""
     shown = [setting for setting in (LARGE, SMALL) if study.of(setting, STEPS[0])]
     figure = cast("_Figure", new_figure(11, 2.9 * (len(shown) + 1) + 1.0))
@@ -65,7 +65,7 @@ def draw(study: Study, kind: str) -> bytes:
     return picture_bytes(figure, kind)
 
 
-def _networks(axes: Axes, study: Study, setting: Setting) -> None:
+def _networks(axes: Axes, study: IgoResults, setting: Setting) -> None:
     models = list(study.of(setting, STEPS[0]))
     names = [MODELS.get(model, "mean") for model in models]
     _bars(
@@ -80,7 +80,7 @@ def _networks(axes: Axes, study: Study, setting: Setting) -> None:
     axes.axvline(len(models) - 1.5, color="#999999", linewidth=0.8)
 
 
-def _means(axes: Axes, study: Study) -> None:
+def _means(axes: Axes, study: IgoResults) -> None:
     settings = [setting for setting in SETTINGS if study.of(setting, STEPS[0])]
     rows = [[study.of(setting, step)[AVERAGE] for setting in settings] for step in STEPS]
     _bars(axes, [[(row.ours, row.published) for row in own] for own in rows])

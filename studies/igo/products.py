@@ -64,7 +64,7 @@ def widths_of(nest: Nest, machine: Machine, width: int = WIDTH) -> Bits:
 
 
 def floor_time(size: Size, machine: Machine, width: int = WIDTH) -> Fraction:
-    """Cycles that no program for both gradients is below: whole folds of all arrays; every tensor once over DRAM."""
+    """A lower bound of the cycles of both gradients: whole folds of all arrays, or every tensor once over DRAM."""
     nest = fused_nest(size)
     work = compute(nest, Schedule(), machine.array)
     folds = work.cycles - work.overhead - work.edge

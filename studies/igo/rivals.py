@@ -1,8 +1,8 @@
 """
-What the gain of the method consists of: programs with the best tiles of their own, on one core with explicit residency.
+Baselines that split the gain of the method: programs at their own best tiles, on one core with explicit residency.
 
     blocking     dX, then dW, each at its best tiles and residency; dY is read twice
-    dY kept      the same, but dY stays in SPM between the two where it fits, as `keep-resident{what=pairs}` does it
+    dY kept      the same, but dY is resident between the two where it fits, as with `keep-resident{what=pairs}`
     one nest     both gradients in one nest at its best order, tiles and residency, or dX, then dW if that is faster
     dY free      as blocking, but dW reads dY for nothing: no program does that
 """
@@ -52,7 +52,7 @@ def _kept(size: Size, machine: Machine) -> Fraction | None:
 
 
 def _weights_free(size: Size, machine: Machine) -> Fraction:
-    """dW that reads dY for nothing; a tile of it takes its room."""
+    """dW with free reads of dY, of which a tile still takes capacity."""
     dw = nest_of(size, DW)
     free = widths_of(dw, machine).without(dw, DY)
     schedule = best_schedule(dw, machine, "time", free)

@@ -1,5 +1,5 @@
 """
-The machines of the study, the steps of the method, and what the paper reports for them.
+The machines of the study, the steps of the method, and the paper's numbers for them.
 
 `published.json` has the paper's numbers: heights of bars, measured in its vector figures to about 0.001, for four of
 the nine models and the mean over all; of the best of three orders only means, in the text.

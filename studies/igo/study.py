@@ -1,8 +1,8 @@
 """
-The study of interleaved gradient orders, repeated: nine networks, two NPUs, four steps; cores, bandwidths, batches.
+The study of interleaved gradient orders: nine networks, two NPUs, four steps; several cores, bandwidths and batches.
 
-Times are those of the matrix products alone, forward and backward, over the same of the sequential program. The mean
-over the networks is arithmetic, as in the paper.
+Times are those of the matrix products alone, forward and backward, relative to the sequential program's. The mean over
+the networks is arithmetic, as in the paper.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +19,9 @@ from npuc.studies.igo.networks import MODELS, workloads
 from npuc.studies.igo.products import Size
 from npuc.studies.igo.rivals import RIVALS, rival_times
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.studies.igo.times import Costs, LayerTimes, layer_times
+from npuc.studies.igo.times import LayerCosts, LayerTimes, layer_times
 
-PRESETS: Mapping[str, Callable[[Machine], Costs]] = {
+PRESETS: Mapping[str, Callable[[Machine], LayerCosts]] = {
     "lru": LruCosts,
     "paper": partial(LruCosts, assumptions=PAPER),
     "explicit": ExplicitCosts,
@@ -30,12 +30,12 @@ PRESETS: Mapping[str, Callable[[Machine], Costs]] = {
 
 
 GUARDED = "guarded"
-"""The last step, but layers stay sequential where that is faster."""
+"""The last step, except that a layer stays sequential where that is faster."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """A time over the sequential program's, ours and the paper's; `gb_per_s` and `batch` are those of a core."""
+class TimeRow:
+    """A time relative to the sequential program's, ours and the paper's; `gb_per_s` and `batch` are those of a core."""
 
     npu: str
     cores: int
@@ -48,8 +48,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A program that the gain is to be measured against (`rivals.py`): its time over that of the sequential program."""
+class RivalRow:
+    """A baseline of the gain (`rivals.py`): its time relative to the sequential program's."""
 
     npu: str
     program: str
@@ -58,8 +58,8 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Predictor:
-    """How the published predictor of partitions does on layers held out (`partition_knn.Evaluation`), a chip a row."""
+class PredictorRow:
+    """The accuracy of the published predictor of partitions on held-out layers of a chip (`Evaluation`)."""
 
     npu: str
     cores: int
@@ -70,18 +70,19 @@ class Predictor:
 
 
 @dataclass(frozen=True)
-class Study:
+class IgoResults:
     """
-    The rows by setting, step and model, the mean of the models at the end; lines of one core likewise. Under `lru`,
-    whose partitions it learns, the predictor of partitions.
+    The rows by setting, step and model, each step's mean over the models last; the baselines of one core likewise.
+
+    `predictor` is there under the preset `lru` alone, whose partitions it learns.
     """
 
     preset: str
-    rows: tuple[Row, ...]
-    lines: tuple[Line, ...] = ()
-    predictor: tuple[Predictor, ...] = ()
+    rows: tuple[TimeRow, ...]
+    lines: tuple[RivalRow, ...] = ()
+    predictor: tuple[PredictorRow, ...] = ()
 
-    def of(self, setting: Setting, step: str) -> dict[str, Row]:
+    def of(self, setting: Setting, step: str) -> dict[str, TimeRow]:
         """The rows of a step in a setting by model."""
         key = (setting.npu, setting.cores, setting.gb_per_s, setting.batch, step)
         return {r.model: r for r in self.rows if (r.npu, r.cores, r.gb_per_s, r.batch, r.step) == key}
@@ -96,10 +97,10 @@ def run_study(
     settings: Sequence[Setting] = SETTINGS,
     models: Sequence[str] = tuple(MODELS),
     done: Callable[[Setting, str], None] = lambda setting, model: None,
-) -> Study:
+) -> IgoResults:
     """The study, or a part of it; `done` is told of each setting and model when it is done."""
-    rows: list[Row] = []
-    lines: list[Line] = []
+    rows: list[TimeRow] = []
+    lines: list[RivalRow] = []
     for setting in settings:
         machine = setting.machine
         costs = PRESETS[preset](machine)
@@ -112,16 +113,16 @@ def run_study(
             done(setting, model)
         rows += _rows(setting, networks)
     predictor = tuple(_predictor(setting) for setting in settings if preset == "lru" and setting in CHIPS)
-    return Study(preset, tuple(rows), tuple(_with_means(lines)), predictor)
+    return IgoResults(preset, tuple(rows), tuple(_with_means(lines)), predictor)
 
 
-def _predictor(setting: Setting) -> Predictor:
+def _predictor(setting: Setting) -> PredictorRow:
     found = evaluate(labels(setting.npu, setting.cores))
-    return Predictor(setting.npu, setting.cores, found.accuracy, found.regret, found.predicted, found.oracle)
+    return PredictorRow(setting.npu, setting.cores, found.accuracy, found.regret, found.predicted, found.oracle)
 
 
 def _layers(
-    costs: Costs, sizes: Iterator[tuple[int, tuple[Size, bool]]], known: dict[tuple[Size, bool], LayerTimes]
+    costs: LayerCosts, sizes: Iterator[tuple[int, tuple[Size, bool]]], known: dict[tuple[Size, bool], LayerTimes]
 ) -> Layers:
     """The layers of a network; `known` are times by size."""
     layers: list[tuple[int, LayerTimes]] = []
@@ -132,12 +133,12 @@ def _layers(
     return layers
 
 
-def _rows(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[Row]:
+def _rows(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[TimeRow]:
     for step in STEPS:
         ours = {model: float(_total(layers, step) / _total(layers, "sequential")) for model, layers in networks.items()}
         ours[AVERAGE] = sum(ours.values()) / len(ours)
         for model, value in ours.items():
-            yield Row(
+            yield TimeRow(
                 setting.npu,
                 setting.cores,
                 setting.gb_per_s,
@@ -149,13 +150,13 @@ def _rows(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[Row]:
             )
 
 
-def _lines(setting: Setting, model: str, layers: Layers, machine: Machine) -> Iterator[Line]:
+def _lines(setting: Setting, model: str, layers: Layers, machine: Machine) -> Iterator[RivalRow]:
     sequential = _total(layers, "sequential")
     times = [(count, rival_times(*key, machine)) for count, key in _sizes(setting, model)]
     for program in RIVALS:
         ours = sum((count * found[program] for count, found in times), Fraction(0))
-        yield Line(setting.npu, program, model, float(ours / sequential))
-    yield Line(setting.npu, GUARDED, model, float(_total(layers, "guarded") / sequential))
+        yield RivalRow(setting.npu, program, model, float(ours / sequential))
+    yield RivalRow(setting.npu, GUARDED, model, float(_total(layers, "guarded") / sequential))
 
 
 def _sizes(setting: Setting, model: str) -> Iterator[tuple[int, tuple[Size, bool]]]:
@@ -163,11 +164,11 @@ def _sizes(setting: Setting, model: str) -> Iterator[tuple[int, tuple[Size, bool
         yield product.count, (Size(int(product.m * setting.scale), product.n, product.k), product.has_dx)
 
 
-def _with_means(lines: Sequence[Line]) -> Iterator[Line]:
+def _with_means(lines: Sequence[RivalRow]) -> Iterator[RivalRow]:
     for npu, program in dict.fromkeys((line.npu, line.program) for line in lines):
         own = [line for line in lines if (line.npu, line.program) == (npu, program)]
         yield from own
-        yield Line(npu, program, AVERAGE, sum(line.ours for line in own) / len(own))
+        yield RivalRow(npu, program, AVERAGE, sum(line.ours for line in own) / len(own))
 
 
 def _total(layers: Layers, step: str) -> Fraction:

@@ -1,4 +1,4 @@
-"""What one layer of the study takes in each step of the method: the same for all presets."""
+"""The time of one layer in each step of the method, by the costs of any preset."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ ORDERS: tuple[PublishedChoice, ...] = ("in turn", "dX-major", "dW-major")
 PARTS = (2, 4, 8)
 """The parts that partitions over time are tried with."""
 NEAR = Fraction(1002, 1000)
-"""Partitions are not tried where the best order is within this factor of what no program beats."""
+"""Partitions are not tried where the best order is within this factor of the lower bound."""
 
 
 @dataclass(frozen=True)
-class Cut:
-    """A partition: a dimension and its parts, one after another on one core, else one a core."""
+class LayerPartition:
+    """A partition: a dimension and its number of parts, which run one after another on one core, else one per core."""
 
     dim: str
     parts: int
 
 
-class Costs(Protocol):
-    """The programs of a layer, priced in cycles."""
+class LayerCosts(Protocol):
+    """The costs of a layer's programs in cycles."""
 
     @property
     def cut_orders(self) -> Sequence[PublishedChoice]:
@@ -44,15 +44,15 @@ class Costs(Protocol):
         """dX, then dW."""
         ...
 
-    def together(self, size: Size, order: PublishedChoice, cut: Cut | None = None) -> Fraction:
+    def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Fraction:
         """Both gradients together, cut if asked for; without a cut several cores each have their rows of X."""
         ...
 
     def floor(self, size: Size) -> Fraction:
-        """What no program for both gradients takes less than."""
+        """A lower bound for both gradients."""
         ...
 
-    def cuts(self, size: Size) -> Iterator[Cut]:
+    def cuts(self, size: Size) -> Iterator[LayerPartition]:
         """The partitions to choose from."""
         ...
 
@@ -73,7 +73,7 @@ class LayerTimes:
     data_partitioning: Fraction
 
     def step(self, name: str) -> Fraction:
-        """The time with a step, or of the `sequential` program: forward and backward."""
+        """The time of forward and backward with a step of the method, or of the `sequential` program."""
         times = {
             "sequential": self.sequential,
             "interleaving": self.interleaving,
@@ -85,7 +85,7 @@ class LayerTimes:
         return self.forward + times[name]
 
 
-def layer_times(costs: Costs, size: Size, has_dx: bool) -> LayerTimes:
+def layer_times(costs: LayerCosts, size: Size, has_dx: bool) -> LayerTimes:
     """The times of a layer; the first of a network has no dX, so that no step changes it."""
     forward = costs.forward(size)
     if not has_dx:
@@ -104,7 +104,7 @@ def layer_times(costs: Costs, size: Size, has_dx: bool) -> LayerTimes:
     )
 
 
-def scheme_times(costs: Costs, size: Size) -> dict[str, Fraction]:
+def scheme_times(costs: LayerCosts, size: Size) -> dict[str, Fraction]:
     """The time of both gradients cut along each dimension, with the best number of parts and order."""
     found: dict[str, Fraction] = {}
     for cut in costs.cuts(size):

@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 
 from npuc.studies.igo.networks import MODELS
 from npuc.studies.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting
-from npuc.studies.igo.study import Row, Study
+from npuc.studies.igo.study import IgoResults, TimeRow
 from npuc.studies.rows import rows_csv, rows_json
 
 LABEL = 26
@@ -17,18 +17,18 @@ NAMES = dict(zip(STEPS, ("interleaving", "+ rearrangement", "best of three order
 PUBLISHED = "published"
 
 
-def to_json(study: Study) -> str:
+def to_json(study: IgoResults) -> str:
     """The rows, the lines that say what the gain is made of, and the predictor."""
     tables = {"rows": study.rows, "lines": study.lines, "predictor": study.predictor}
     return rows_json("igo", study.preset, {name: [asdict(row) for row in rows] for name, rows in tables.items()})
 
 
-def to_csv(study: Study) -> str:
+def to_csv(study: IgoResults) -> str:
     """The rows, a line each; an empty cell where the paper gives no number."""
-    return rows_csv([field.name for field in fields(Row)], [asdict(row) for row in study.rows])
+    return rows_csv([field.name for field in fields(TimeRow)], [asdict(row) for row in study.rows])
 
 
-def to_text(study: Study) -> str:
+def to_text(study: IgoResults) -> str:
     """The tables: each network on the two NPUs, then the means of all settings."""
     lines = [
         f"Interleaved gradients, preset {study.preset}: time over the sequential program's, forward and backward",
@@ -43,7 +43,7 @@ def to_text(study: Study) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _networks(study: Study, setting: Setting) -> Iterator[str]:
+def _networks(study: IgoResults, setting: Setting) -> Iterator[str]:
     names = [MODELS.get(model, "mean") for model in study.of(setting, STEPS[0])]
     yield _line(setting.title, [])
     yield _line("", names)
@@ -68,13 +68,13 @@ PROGRAMS = {
 """The lines in the order that they are shown, and what they are called."""
 
 
-def _lines(study: Study, npu: str, names: Sequence[str]) -> Iterator[str]:
+def _lines(study: IgoResults, npu: str, names: Sequence[str]) -> Iterator[str]:
     for program, name in PROGRAMS.items():
         found = [line.ours for line in study.lines if (line.npu, line.program) == (npu, program)]
         yield _line(f"  {name}", [_cell(ours) for ours in found], names)
 
 
-def _means(study: Study) -> Iterator[str]:
+def _means(study: IgoResults) -> Iterator[str]:
     yield "means over the networks"
     yield _line("", ["inter-", "+ re-", "best of", "+ parti-", "gain", "published"], MEANS)
     yield _line("  NPU, cores, GB/s, batch", ["leaved", "ordered", "three", "tioned", "%", "%"], MEANS)
@@ -88,7 +88,7 @@ def _means(study: Study) -> Iterator[str]:
             yield _line(label, [*(_cell(row.ours) for row in rows), *gains], MEANS)
 
 
-def _predictor(study: Study) -> Iterator[str]:
+def _predictor(study: IgoResults) -> Iterator[str]:
     yield "the dimension to cut by K nearest neighbours, of layers held out (1,000 random splits); gradients alone"
     yield _line("  NPU, cores", PREDICTED)
     for row in study.predictor:

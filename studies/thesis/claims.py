@@ -1,4 +1,4 @@
-"""The study's claims beside what the model gives; the same measures of other networks."""
+"""The study's claims beside our numbers, and the same measures of other networks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from npuc.studies.thesis.measures import (
     time_reduction,
     traffic_reduction,
 )
-from npuc.studies.thesis.networks import Network
+from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Scores
 from npuc.studies.thesis.settings import CAPACITIES, FASTER_TFLOPS, HARDWARE, TFLOPS, Claim, Value, claims
 
-Networks = Mapping[str, Network]
+Networks = Mapping[str, ThesisNetwork]
 """The study's networks by name."""
 
 
 @dataclass(frozen=True)
-class Row:
+class ClaimRow:
     """
     A claim: the study's value and ours, in `unit`, and whether ours is within the tolerance.
 
@@ -47,11 +47,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that is measured of every network: what it is called, its unit."""
+    """A measure of a network: its title, its unit, and the function that computes it."""
 
     title: str
     unit: str
-    value: Callable[[Scores, Network], float | None]
+    value: Callable[[Scores, ThesisNetwork], float | None]
 
 
 MEASURES = (
@@ -62,19 +62,19 @@ MEASURES = (
     Measure("largest single tensor", "MB", largest_tensor),
     Measure("type-I steps with a reuse frequency above the ridge", "%", lambda s, n: 100 * share_above_ridge(s, n)),
 )
-"""What is said of networks that the study does not have."""
+"""The measures of networks that the study does not have."""
 
 
-def measure_rows(scores: Scores, networks: Sequence[Network], preset: str) -> Iterator[Row]:
+def measure_rows(scores: Scores, networks: Sequence[ThesisNetwork], preset: str) -> Iterator[ClaimRow]:
     """The measures of networks, a network after the other."""
     for network in networks:
         for measure in MEASURES:
             ours = measure.value(scores, network)
             setting, note = setting_of(network, preset), _missing(scores, network) if ours is None else ""
-            yield Row(None, measure.title, setting, None, ours, None, None, note, measure.unit)
+            yield ClaimRow(None, measure.title, setting, None, ours, None, None, note, measure.unit)
 
 
-def claim_rows(scores: Scores, networks: Networks, preset: str) -> Iterator[Row]:
+def claim_rows(scores: Scores, networks: Networks, preset: str) -> Iterator[ClaimRow]:
     """The claims in the study's order."""
     for claim in claims():
         network = None if claim.network is None else networks[claim.network]
@@ -84,10 +84,10 @@ def claim_rows(scores: Scores, networks: Networks, preset: str) -> Iterator[Row]
         where = f"{'' if network is None else f'{setting_of(network, preset)}; '}section {claim.section}"
         within = ours is not None and reproduced(claim, ours)
         text = f"{claim.id} {claim.claim}"
-        yield Row(claim.id, text, where, claim.published, ours, claim.tolerance, within, note, claim.unit)
+        yield ClaimRow(claim.id, text, where, claim.published, ours, claim.tolerance, within, note, claim.unit)
 
 
-def setting_of(network: Network, preset: str) -> str:
+def setting_of(network: ThesisNetwork, preset: str) -> str:
     """A network, the machine, and the conventions."""
     return f"{network.command} on {HARDWARE}, preset {preset}"
 
@@ -107,7 +107,7 @@ def reproduced(claim: Claim, ours: Value) -> bool:
 
 
 def _ours(claim: Claim, scores: Scores, networks: Networks) -> tuple[Value | None, str]:
-    """Our value of a claim, and what there is to say of it."""
+    """Our value of a claim, and a note on it."""
     one = networks.get(claim.network or "")
     if one is None:
         return _of_all(claim, scores, networks)
@@ -135,7 +135,7 @@ def _ours(claim: Claim, scores: Scores, networks: Networks) -> tuple[Value | Non
 
 
 def _of_all(claim: Claim, scores: Scores, networks: Networks) -> tuple[Value, str]:
-    """As `_ours`, of claims that are not about one network."""
+    """As `_ours`, for claims that are not about one network."""
     match claim.id:
         case "P09":
             return FASTER_TFLOPS / TFLOPS, f"{FASTER_TFLOPS:g} / {TFLOPS:g} TFLOPS"
@@ -158,7 +158,7 @@ def _classes(claim: Claim, scores: Scores, networks: Networks) -> tuple[Value, s
     return found, f"compute where most type-I steps have rf > ridge ({RIDGE:.1f} ops/byte); their share: {text}"
 
 
-def _missing(scores: Scores, network: Network) -> str:
-    """Why a measure of a network is not there."""
+def _missing(scores: Scores, network: ThesisNetwork) -> str:
+    """The reason why a network has no measure."""
     errors = [error for point, error in scores.failures.items() if point.network == network]
     return errors[0].message if errors else ""

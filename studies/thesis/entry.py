@@ -1,4 +1,4 @@
-"""The study `thesis` on the command line."""
+"""The entry of the study `thesis`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npuc.studies.thesis.study import Study as Found
+    from npuc.studies.thesis.study import ThesisResults
 
 
 @dataclass(frozen=True)
 class _Outcome(Outcome):
-    found: Found
+    found: ThesisResults
     figures: Sequence[str]
 
     @property

@@ -1,4 +1,4 @@
-"""What the study measures of a network, in the units it reports; None where a cache is too small for the network."""
+"""The measures of the study in its units; None where a cache is too small for the network."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from npuc.backends.roofline.facts import StepFacts
 from npuc.backends.roofline.options import MIB
 from npuc.compiler.report import OpRow, Report
-from npuc.studies.thesis.networks import Network
+from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point, Scores
 from npuc.studies.thesis.settings import FASTER_TFLOPS, GB_PER_S, LEAST, TFLOPS
 
@@ -15,7 +15,7 @@ RIDGE = TFLOPS * 1e3 / GB_PER_S
 """The ridge of the study's machine, operations a byte."""
 
 
-def measured_points(network: Network) -> Iterator[Point]:
+def measured_points(network: ThesisNetwork) -> Iterator[Point]:
     """The points that the measures below are taken at."""
     yield from (Point(network, mib) for mib in (LEAST, 128, 296, 500))
     yield Point(network, LEAST, FASTER_TFLOPS)
@@ -36,25 +36,25 @@ def seconds_of_type(report: Report, layer_type: str) -> float:
     return report.totals.seconds_by_kind["matrix" if layer_type == "I" else "vector"] or 0.0
 
 
-def time_reduction(scores: Scores, network: Network, mib: int) -> float | None:
-    """By how much an iteration takes less time with `mib` than with the least cache, %."""
+def time_reduction(scores: Scores, network: ThesisNetwork, mib: int) -> float | None:
+    """The reduction of an iteration's time from the smallest cache to `mib`, %."""
     least, more = (scores.reports.get(Point(network, size)) for size in (LEAST, mib))
     return None if least is None or more is None else 100 * (1 - seconds(more) / seconds(least))
 
 
-def traffic_reduction(scores: Scores, network: Network, mib: int) -> float | None:
-    """By how much an iteration moves fewer bytes with `mib` than with the least cache, %."""
+def traffic_reduction(scores: Scores, network: ThesisNetwork, mib: int) -> float | None:
+    """The reduction of an iteration's traffic from the smallest cache to `mib`, %."""
     least, more = (scores.reports.get(Point(network, size)) for size in (LEAST, mib))
     return None if least is None or more is None else 100 * (1 - moved_bytes(more) / moved_bytes(least))
 
 
-def speedup(scores: Scores, network: Network) -> float | None:
-    """By how much an iteration is faster with the higher throughput at the least cache, %."""
+def speedup(scores: Scores, network: ThesisNetwork) -> float | None:
+    """The speedup of an iteration by the higher throughput at the smallest cache, %."""
     slow, fast = (scores.reports.get(Point(network, LEAST, tflops)) for tflops in (TFLOPS, FASTER_TFLOPS))
     return None if slow is None or fast is None else 100 * (seconds(slow) / seconds(fast) - 1)
 
 
-def share_of_other_layers(scores: Scores, network: Network) -> float | None:
+def share_of_other_layers(scores: Scores, network: ThesisNetwork) -> float | None:
     """The share of layers of type II in the time at the least cache, %."""
     report = scores.reports.get(Point(network, LEAST))
     return None if report is None else 100 * seconds_of_type(report, "II") / seconds(report)
@@ -66,13 +66,13 @@ def reuse(row: OpRow) -> float:
 
 
 def step_facts(row: OpRow) -> StepFacts:
-    """What the roofline says of a step."""
+    """The section of the roofline in a step's row."""
     found = StepFacts.found_in(row)
     assert found is not None
     return found
 
 
-def share_above_ridge(scores: Scores, network: Network) -> float:
+def share_above_ridge(scores: Scores, network: ThesisNetwork) -> float:
     """The share of the steps of type I whose reuse frequency is above the ridge; 0 without such steps."""
     rows = [row for row in scores.layers[network].rows if step_facts(row).layer_type == "I"]
     return sum(reuse(row) > RIDGE for row in rows) / max(len(rows), 1)
@@ -83,17 +83,17 @@ def bound_of(share: float) -> str:
     return "compute" if share > 0.5 else "memory"
 
 
-def largest_tensor(scores: Scores, network: Network) -> float:
+def largest_tensor(scores: Scores, network: ThesisNetwork) -> float:
     """The largest value that a layer computes, MB."""
     return max(scores.layers[network].maps.values(), default=0) / MIB
 
 
-def smallest_map(scores: Scores, network: Network) -> float | None:
+def smallest_map(scores: Scores, network: ThesisNetwork) -> float | None:
     """The smallest value that a convolution computes, MB."""
     return min(scores.layers[network].outputs("train.conv"), default=0) / MIB
 
 
-def balancing_gb_per_s(scores: Scores, network: Network, op: str) -> float | None:
+def balancing_gb_per_s(scores: Scores, network: ThesisNetwork, op: str) -> float | None:
     """The bandwidth at which the first layer of an operation's forward would be limited by throughput, GB/s."""
     first: Sequence[float] = [
         reuse(row) for row in scores.layers[network].rows if row.op == op and row.phase == "forward"

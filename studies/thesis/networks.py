@@ -1,4 +1,4 @@
-"""The networks of the study, and others in their place."""
+"""The networks of the study, or others in their place."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ BATCH = "batch"
 
 
 @dataclass(frozen=True)
-class Network:
+class ThesisNetwork:
     """
-    A program and what is set for it: `defines` parameters of its own, `keys` of the hardware.
-
-    `name` is what figures call it.
+    A program with values of its parameters (`defines`) and of hardware keys (`keys`); `name` is its name in figures.
     """
 
     name: str
@@ -31,7 +29,7 @@ class Network:
 
     @property
     def command(self) -> str:
-        """What the command line takes for it."""
+        """The arguments of the command line that name it."""
         return " ".join([self.source, *(f"-D {name}={value}" for name, value in self.defines)])
 
     def open(self) -> Source:
@@ -39,20 +37,20 @@ class Network:
         return open_source(self.source)
 
 
-STUDIED: Mapping[str, Network] = {
+STUDIED: Mapping[str, ThesisNetwork] = {
     network.name: network
     for network in (
-        Network("resnet50", "samples:resnet50"),
-        Network("mobilenet_v2", "samples:mobilenet_v2"),
+        ThesisNetwork("resnet50", "samples:resnet50"),
+        ThesisNetwork("mobilenet_v2", "samples:mobilenet_v2"),
         # the layers that the reference data were made with
-        Network("gnmt", "samples:gnmt", (("variant", "prototype"),), (("roofline.compat", "prototype"),)),
-        Network("transformer", "samples:transformer", (("variant", "thesis_fit"),)),
+        ThesisNetwork("gnmt", "samples:gnmt", (("variant", "prototype"),), (("roofline.compat", "prototype"),)),
+        ThesisNetwork("transformer", "samples:transformer", (("variant", "thesis_fit"),)),
     )
 }
 """The study's networks by name, as the reference data have them."""
 
 
-def studied(*, own: bool) -> dict[str, Network]:
+def studied(*, own: bool) -> dict[str, ThesisNetwork]:
     """The study's networks by name; `own`: as their papers define them, not the variants fitted to the study."""
     if not own:
         return dict(STUDIED)
@@ -60,7 +58,7 @@ def studied(*, own: bool) -> dict[str, Network]:
     return {name: replace(one, defines=plain[name], keys=()) for name, one in STUDIED.items()}
 
 
-def networks_of(texts: list[str], defines: Mapping[str, int | str], *, own: bool) -> tuple[Network, ...]:
+def networks_of(texts: list[str], defines: Mapping[str, int | str], *, own: bool) -> tuple[ThesisNetwork, ...]:
     """
     The networks that texts mean: names of the study's, else sources as the command line takes them.
 
@@ -72,14 +70,14 @@ def networks_of(texts: list[str], defines: Mapping[str, int | str], *, own: bool
     return tuple(replace(one, defines=tuple({**dict(one.defines), **defines}.items())) for one in found)
 
 
-def _network(text: str) -> Network:
+def _network(text: str) -> ThesisNetwork:
     if text == "-":
         raise UsageError("--network -: a study reads its networks several times", hint="name a file")
     open_source(text)
-    return Network(os.path.splitext(os.path.basename(text.removeprefix("samples:")))[0], text)
+    return ThesisNetwork(os.path.splitext(os.path.basename(text.removeprefix("samples:")))[0], text)
 
 
-def has_batch(network: Network) -> bool:
+def has_batch(network: ThesisNetwork) -> bool:
     """Whether the batch is a parameter of the network."""
     parameters = read_parameters(network.open())
     return parameters is not None and BATCH in parameters.names

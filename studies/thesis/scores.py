@@ -1,13 +1,13 @@
 """
-What networks cost at the points that claims and figures ask for.
+The costs of networks at the points that claims and figures need.
 
-Points are gathered first: those of one network and batch are scored together, on plans that are made once.
+All points are collected first: those of one network and batch are scored together, so that plans are made once.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,7 +24,8 @@ from npuc.compiler.driver.score import lower_program
 from npuc.compiler.driver.session import Session
 from npuc.compiler.report import OpRow, Report
 from npuc.hardware import Hardware, load_hardware
-from npuc.studies.thesis.networks import BATCH, Network
+from npuc.studies.base import Advance
+from npuc.studies.thesis.networks import BATCH, ThesisNetwork
 from npuc.studies.thesis.settings import CAPACITIES, GB_PER_S, HARDWARE, TFLOPS
 
 
@@ -36,7 +37,7 @@ class Point:
     A `fine` point is left out of a large network when its capacity is no multiple of `COARSE_MIB`.
     """
 
-    network: Network
+    network: ThesisNetwork
     mib: int
     tflops: float = TFLOPS
     gb_per_s: float = GB_PER_S
@@ -76,26 +77,22 @@ class Scores:
     """
 
     reports: dict[Point, Report] = field(default_factory=dict[Point, Report])
-    layers: dict[Network, Layers] = field(default_factory=dict[Network, Layers])
+    layers: dict[ThesisNetwork, Layers] = field(default_factory=dict[ThesisNetwork, Layers])
     failures: dict[Point, CapacityError] = field(default_factory=dict[Point, CapacityError])
-
-
-Done = Callable[[str, int], None]
-"""Is told of a network and how many points of it are done."""
 
 
 def score_points(
     points: Iterable[Point],
-    layered: Iterable[Network],
+    layered: Iterable[ThesisNetwork],
     keys: Mapping[str, object],
-    done: Done = lambda name, count: None,
+    done: Advance = lambda name, count: None,
 ) -> Scores:
     """
     The reports of points, and the layers of the networks `layered`, on the study's machine with `keys` of hardware.
 
     Raises `NpucError`s but for points that do not fit their cache.
     """
-    groups: dict[tuple[Network, int | None], dict[Point, None]] = {(network, None): {} for network in layered}
+    groups: dict[tuple[ThesisNetwork, int | None], dict[Point, None]] = {(network, None): {} for network in layered}
     wanted = {network for network, _ in groups}
     for point in points:
         groups.setdefault((point.network, point.batch), {})[point] = None
@@ -113,7 +110,7 @@ def score_points(
     return scores
 
 
-def _score(module: ModuleOp, points: list[Point], keys: Mapping[str, object], scores: Scores, done: Done) -> None:
+def _score(module: ModuleOp, points: list[Point], keys: Mapping[str, object], scores: Scores, done: Advance) -> None:
     machines = [_machine(point, keys) for point in points]
     for point, found in zip(points, get_backend(NAME).score_many(module, machines), strict=True):
         if isinstance(found, Report):
@@ -130,7 +127,7 @@ def _machine(point: Point, keys: Mapping[str, object]) -> Hardware:
     return load_hardware(HARDWARE, {**keys, **dict(point.network.keys), **own})
 
 
-def _module(network: Network, batch: int | None, keys: Mapping[str, object]) -> ModuleOp:
+def _module(network: ThesisNetwork, batch: int | None, keys: Mapping[str, object]) -> ModuleOp:
     """The forward program, as the backend takes it."""
     source = network.open()
     defines = {**dict(network.defines), **({} if batch is None else {BATCH: batch})}
@@ -141,8 +138,8 @@ def _module(network: Network, batch: int | None, keys: Mapping[str, object]) -> 
     return module
 
 
-def _layers(module: ModuleOp, network: Network, keys: Mapping[str, object]) -> Layers:
-    """On the largest cache: what is asked of layers does not depend on it."""
+def _layers(module: ModuleOp, network: ThesisNetwork, keys: Mapping[str, object]) -> Layers:
+    """The rows are scored on the largest cache; the measures of layers do not depend on it."""
     machine = _machine(Point(network, CAPACITIES[-1]), keys)
     rows = get_backend(NAME).score(module, machine).ops
     iteration = Planner(module).trace(read_options(machine).conventions).iteration

@@ -1,4 +1,4 @@
-"""The machines of the study, the conventions it may rest on, and what it reports."""
+"""The machines of the study, its possible conventions, and its published claims."""
 
 from __future__ import annotations
 

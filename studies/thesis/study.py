@@ -1,8 +1,7 @@
 """
-The roofline study, repeated: its claims beside ours, and the data of its figures.
+The roofline study: its claims beside our numbers, and the data of its figures.
 
-The model is that of the backend `roofline` (docs/roofline.md); everything here is computed by it, but for the
-published numbers in `published.json`.
+All numbers come from the backend `roofline` (docs/roofline.md), except the published ones in `published.json`.
 """
 
 from __future__ import annotations
@@ -11,15 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.core.errors import UsageError
-from npuc.studies.thesis.claims import Row, claim_rows, measure_rows
+from npuc.studies.base import Advance
+from npuc.studies.thesis.claims import ClaimRow, claim_rows, measure_rows
 from npuc.studies.thesis.measures import measured_points
-from npuc.studies.thesis.networks import Network, networks_of
-from npuc.studies.thesis.scores import Done, Point, Scores, score_points
+from npuc.studies.thesis.networks import ThesisNetwork, networks_of
+from npuc.studies.thesis.scores import Point, Scores, score_points
 from npuc.studies.thesis.settings import PRESETS, VARIED
 
 
 @dataclass(frozen=True)
-class Study:
+class ThesisResults:
     """
     The rows of a study under a preset, and the scores that they and figures come from.
 
@@ -27,14 +27,14 @@ class Study:
     """
 
     preset: str
-    networks: tuple[Network, ...]
+    networks: tuple[ThesisNetwork, ...]
     theirs: bool
-    rows: tuple[Row, ...]
+    rows: tuple[ClaimRow, ...]
     scores: Scores
 
     @property
     def warnings(self) -> list[str]:
-        """A line for each network that some cache is too small for: the points are left out."""
+        """One line per network that does not fit some cache; its points are left out."""
         first: dict[str, str] = {}
         for point, error in self.scores.failures.items():
             first.setdefault(point.network.name, error.message)
@@ -42,11 +42,11 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a study is to score: everything that can be wrong about its options is found before."""
+class ThesisPlan:
+    """A study whose options are validated, with the points that it scores."""
 
     preset: str
-    networks: tuple[Network, ...]
+    networks: tuple[ThesisNetwork, ...]
     theirs: bool
     keys: Mapping[str, object]
     points: tuple[Point, ...]
@@ -57,7 +57,7 @@ def plan_study(
     sources: Sequence[str] = (),
     defines: Mapping[str, int | str] | None = None,
     overrides: Mapping[str, object] | None = None,
-) -> Plan:
+) -> ThesisPlan:
     """
     The study's claims under a preset; with `sources` the same measures of those networks, with `defines` set for all.
 
@@ -73,10 +73,12 @@ def plan_study(
     networks = networks_of(list(sources), defines or {}, own=own)
     keys = {**PRESETS[preset].keys, **(overrides or {})}
     points = [point for network in networks for point in measured_points(network)]
-    return Plan(preset, networks, not sources, keys, tuple(points))
+    return ThesisPlan(preset, networks, not sources, keys, tuple(points))
 
 
-def run_study(plan: Plan, points: Iterable[Point] = (), done: Done = lambda name, count: None) -> Study:
+def run_study(
+    plan: ThesisPlan, points: Iterable[Point] = (), done: Advance = lambda name, count: None
+) -> ThesisResults:
     """
     The study, with `points` of figures scored besides; `done` is told of each network's points as they are done.
 
@@ -87,4 +89,4 @@ def run_study(plan: Plan, points: Iterable[Point] = (), done: Done = lambda name
         rows = claim_rows(scores, {one.name: one for one in plan.networks}, plan.preset)
     else:
         rows = measure_rows(scores, plan.networks, plan.preset)
-    return Study(plan.preset, plan.networks, plan.theirs, tuple(rows), scores)
+    return ThesisResults(plan.preset, plan.networks, plan.theirs, tuple(rows), scores)

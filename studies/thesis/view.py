@@ -7,25 +7,25 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 from npuc.studies.rows import rows_csv, rows_json
-from npuc.studies.thesis.claims import Row
+from npuc.studies.thesis.claims import ClaimRow
 from npuc.studies.thesis.settings import Value
-from npuc.studies.thesis.study import Study
+from npuc.studies.thesis.study import ThesisResults
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def to_json(study: Study) -> str:
+def to_json(study: ThesisResults) -> str:
     """The rows."""
     return rows_json("thesis", study.preset, {"rows": [asdict(row) for row in study.rows]})
 
 
-def to_csv(study: Study) -> str:
+def to_csv(study: ThesisResults) -> str:
     """The rows, a line each; classes of networks as text."""
     rows: list[dict[str, object]] = [
         asdict(row) | {"published": _cell(row.published), "ours": _cell(row.ours)} for row in study.rows
     ]
-    return rows_csv([field.name for field in fields(Row)], rows)
+    return rows_csv([field.name for field in fields(ClaimRow)], rows)
 
 
 def _cell(value: Value | None) -> object:
@@ -43,12 +43,12 @@ def value_text(value: Value | None) -> str:
     return f"{value:.4g}" if abs(value) >= 1 or value == 0 else f"{value:.3f}"
 
 
-def tolerance_text(row: Row) -> str:
+def tolerance_text(row: ClaimRow) -> str:
     """How far ours may be from the published value."""
     return "" if row.tolerance is None else f"± {row.tolerance:g}"
 
 
-def print_study(study: Study, console: Console) -> None:
+def print_study(study: ThesisResults, console: Console) -> None:
     """The table: claims, published and ours, and a verdict; or the measures of other networks."""
     from rich.table import Table
 
@@ -77,7 +77,7 @@ def print_study(study: Study, console: Console) -> None:
     console.print(table)
 
 
-def _claim_lines(row: Row) -> Iterator[tuple[str, ...]]:
+def _claim_lines(row: ClaimRow) -> Iterator[tuple[str, ...]]:
     """The cells of a claim; a line more for each class of networks."""
     within, reproduced = tolerance_text(row), "yes" if row.reproduced else "NO"
     if isinstance(row.published, Mapping) and isinstance(row.ours, Mapping):
@@ -88,7 +88,7 @@ def _claim_lines(row: Row) -> Iterator[tuple[str, ...]]:
         yield (row.claim, value_text(row.published), value_text(row.ours), row.unit, within, reproduced)
 
 
-def verdict(rows: Sequence[Row]) -> Iterator[str]:
+def verdict(rows: Sequence[ClaimRow]) -> Iterator[str]:
     """How many claims are reproduced, then those that are not with what there is to say of them."""
     missed = [row for row in rows if not row.reproduced]
     text = f"{len(rows) - len(missed)} of {len(rows)} claims reproduced"

@@ -17,12 +17,12 @@ from npuc.studies.igo.networks import MODELS, workloads
 from npuc.studies.igo.products import Size
 from npuc.studies.igo.rivals import RIVALS
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.studies.igo.study import PRESETS, Line, Row, Study, run_study
-from npuc.studies.igo.times import Cut, layer_times
+from npuc.studies.igo.study import PRESETS, IgoResults, RivalRow, TimeRow, run_study
+from npuc.studies.igo.times import LayerPartition, layer_times
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 
-Studies = Mapping[str, Study]
+Studies = Mapping[str, IgoResults]
 """The study under each preset."""
 LAST = STEPS[-1]
 ONE_CHANNEL = (Setting("large", cores=2, gb_per_s=75.0), Setting("large", cores=4, gb_per_s=37.5))
@@ -48,11 +48,11 @@ PROGRAMS = {
 }
 
 
-def read_study(path: str) -> Study:
+def read_study(path: str) -> IgoResults:
     """What `npuc study igo --json` wrote."""
     data = json.loads(Path(path).read_text(encoding="utf-8"))
-    return Study(
-        data["preset"], tuple(Row(**row) for row in data["rows"]), tuple(Line(**line) for line in data["lines"])
+    return IgoResults(
+        data["preset"], tuple(TimeRow(**row) for row in data["rows"]), tuple(RivalRow(**line) for line in data["lines"])
     )
 
 
@@ -116,7 +116,7 @@ def gain_rows(studies: Studies) -> Iterator[str]:
 class _Uncut(LruCosts):
     """Without partitions."""
 
-    def cuts(self, size: Size) -> Iterator[Cut]:
+    def cuts(self, size: Size) -> Iterator[LayerPartition]:
         yield from ()
 
 
@@ -147,12 +147,12 @@ def assumption_rows(studies: Studies) -> Iterator[str]:
         yield f"| {name} | {' | '.join(map(_cell, ours))} |"
 
 
-def _line(study: Study, setting: Setting, program: str) -> float:
+def _line(study: IgoResults, setting: Setting, program: str) -> float:
     (found,) = [x.ours for x in study.lines if (x.npu, x.program, x.model) == (setting.npu, program, AVERAGE)]
     return found
 
 
-def _beside(row: Row) -> str:
+def _beside(row: TimeRow) -> str:
     return _cell(row.ours) + ("" if row.published is None else f" ({_cell(row.published)})")
 
 

@@ -6,10 +6,10 @@ The tables and the figure of docs/study-hypar.md: the study as it runs, between 
 
 from collections.abc import Iterator, Mapping
 
-from npuc.studies.hypar.claims import Row
+from npuc.studies.hypar.claims import FigureRow
 from npuc.studies.hypar.plot import draw
 from npuc.studies.hypar.settings import BASE, OURS, SCALES, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES
-from npuc.studies.hypar.study import Study, plan_study, run_study
+from npuc.studies.hypar.study import HyparResults, plan_study, run_study
 from npuc.studies.hypar.view import tables_of, value_text
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
@@ -23,7 +23,7 @@ CLAIMS = {
 """The tables of numbers, and what their rows claim."""
 
 
-def choice_rows(study: Study) -> Iterator[str]:
+def choice_rows(study: HyparResults) -> Iterator[str]:
     """What HyPar and the joint search choose."""
     yield "| | by | H1 | H2 | H3 | H4 |"
     yield "|---|---|---|---|---|---|"
@@ -32,7 +32,7 @@ def choice_rows(study: Study) -> Iterator[str]:
             yield f"| {row.network} | `{row.strategy}` | {' | '.join(row.ours)} |"
 
 
-def number_rows(study: Study, claim: str) -> Iterator[str]:
+def number_rows(study: HyparResults, claim: str) -> Iterator[str]:
     """A row a network."""
     networks = tables_of(study.rows)[claim]
     known = {strategy for rows in networks.values() for strategy in rows}
@@ -43,14 +43,14 @@ def number_rows(study: Study, claim: str) -> Iterator[str]:
         yield f"| {name} | {' | '.join(_cell(rows[strategy]) for strategy in shown)} |"
 
 
-def _cell(row: Row) -> str:
+def _cell(row: FigureRow) -> str:
     ours = value_text(row.ours)
     if row.published is None:
         return ours
     return f"{ours if row.reproduced else f'**{ours}**'} ({value_text(row.published)})"
 
 
-def scaling_rows(study: Study) -> Iterator[str]:
+def scaling_rows(study: HyparResults) -> Iterator[str]:
     """Bytes and seconds by the number of accelerators."""
     yield f"| {study.scaled} | {' | '.join(map(str, SCALES))} |"
     yield f"|---|{'--:|' * len(SCALES)}"
@@ -62,7 +62,7 @@ def scaling_rows(study: Study) -> Iterator[str]:
             yield f"| `{strategy}`, s, {TOPOLOGY_NAMES[topology]} | {' | '.join(cells)} |"
 
 
-def tables(study: Study) -> Mapping[str, Iterator[str]]:
+def tables(study: HyparResults) -> Mapping[str, Iterator[str]]:
     """All tables of the page by name."""
     numbers = {name: number_rows(study, claim) for name, claim in CLAIMS.items()}
     return {"choices": choice_rows(study), **numbers, "scaling": scaling_rows(study)}

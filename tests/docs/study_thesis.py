@@ -8,17 +8,17 @@ The tables and figures of docs/study-thesis.md: the study as it runs, between ma
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from npuc.studies.thesis.claims import Row
+from npuc.studies.thesis.claims import ClaimRow
 from npuc.studies.thesis.figures import FIGURES, draw, figure_points
 from npuc.studies.thesis.settings import Value
-from npuc.studies.thesis.study import Plan, Study, plan_study, run_study
+from npuc.studies.thesis.study import ThesisPlan, ThesisResults, plan_study, run_study
 from npuc.studies.thesis.view import tolerance_text, value_text
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 
-Studies = Mapping[str, Study]
+Studies = Mapping[str, ThesisResults]
 """The study by the name of its conventions."""
-PLANS: Mapping[str, Callable[[], Plan]] = {
+PLANS: Mapping[str, Callable[[], ThesisPlan]] = {
     "`thesis`": lambda: plan_study("thesis"),
     "order `dfs`": lambda: plan_study("thesis", overrides={"roofline.order": "dfs"}),
     "2 ops a MAC": lambda: plan_study("thesis", overrides={"compute.ops_per_mac": 2}),
@@ -41,7 +41,7 @@ def claim_rows(studies: Studies) -> Iterator[str]:
         yield f"| {row.id} | {' | '.join(cells)} | {'yes' if row.reproduced else '**no**'} |"
 
 
-def _cell(row: Row, value: Value | None) -> str:
+def _cell(row: ClaimRow, value: Value | None) -> str:
     text = "<br>".join(value_text(value).split("; "))
     return f"{text} {row.unit}".strip()
 
@@ -56,7 +56,7 @@ def convention_rows(studies: Studies) -> Iterator[str]:
             yield f"| {row.id} | {value_text(row.published)} | {' | '.join(cells)} |"
 
 
-def convention_cell(row: Row) -> str:
+def convention_cell(row: ClaimRow) -> str:
     """Our value; bold where it is not what the study has."""
     return value_text(row.ours) if row.reproduced else f"**{value_text(row.ours)}**"
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from npuc.compiler.core.options import Strategy
-from npuc.studies.hypar.networks import Network, gigabytes
+from npuc.studies.hypar.networks import HyparNetwork, gigabytes
 from npuc.studies.hypar.results import needed_seconds, peak_seconds
 from npuc.studies.hypar.settings import SCALES, published
 from npuc.studies.hypar.study import plan_study, result_of, run_study
@@ -33,7 +33,7 @@ def test_a_network_is_as_in_the_tables() -> None:
 
 
 def test_bytes_are_as_in_the_table_of_scaling() -> None:
-    network = Network("VGG-A", "samples:vgg_a")
+    network = HyparNetwork("VGG-A", "samples:vgg_a")
     strategies: tuple[Strategy, ...] = ("dp", "hypar")
     for strategy in strategies:
         plans = [network.plan(strategy, "published", devices) for devices in SCALES[1:]]
@@ -52,7 +52,9 @@ def test_what_is_reproduced_of_the_tables() -> None:
 
 
 def test_what_is_said_of_vgg_a() -> None:
-    base, other = (result_of(Network("VGG-A", "samples:vgg_a"), strategy, "published") for strategy in ("dp", "hypar"))
+    base, other = (
+        result_of(HyparNetwork("VGG-A", "samples:vgg_a"), strategy, "published") for strategy in ("dp", "hypar")
+    )
     assert base.step.cost is not None
     peak, moved = peak_seconds(base.step), base.step.cost.communication
     assert f"{peak:.2f} s" in PAGE
@@ -61,7 +63,7 @@ def test_what_is_said_of_vgg_a() -> None:
     assert "0.56 s" in PAGE
     assert needed_seconds(base, other, published()["VGG-A"].performance["hypar"]) == pytest.approx(0.56, abs=0.005)
     assert peak / 0.56 == pytest.approx(15, abs=0.5)
-    owt = result_of(Network("VGG-A", "samples:vgg_a"), "owt", "published")
+    owt = result_of(HyparNetwork("VGG-A", "samples:vgg_a"), "owt", "published")
     assert other.step.cost is not None
     assert owt.step.cost is not None
     assert owt.gb / other.gb == pytest.approx(1.015, abs=5e-4)
@@ -69,7 +71,7 @@ def test_what_is_said_of_vgg_a() -> None:
 
 
 def test_what_is_said_of_alexnet() -> None:
-    network = Network("AlexNet", "samples:alexnet_hypar")
+    network = HyparNetwork("AlexNet", "samples:alexnet_hypar")
     base, other = (result_of(network, strategy, "published") for strategy in ("dp", "hypar"))
     work = needed_seconds(base, other, published()["AlexNet"].performance["hypar"])
     assert work is not None

@@ -23,9 +23,9 @@ from npuc.studies.thesis.figures.curves import (
 )
 from npuc.studies.thesis.figures.layers import draw_roof, draw_types, no_points, type_points
 from npuc.studies.thesis.figures.panels import FONT, Canvas, shape_of, size_of
-from npuc.studies.thesis.networks import BATCH, Network, has_batch
+from npuc.studies.thesis.networks import BATCH, ThesisNetwork, has_batch
 from npuc.studies.thesis.scores import Point
-from npuc.studies.thesis.study import Study
+from npuc.studies.thesis.study import ThesisResults
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class StudyFigure:
     """A figure: its title, the points that it needs of a network, and how it is drawn onto an empty canvas."""
 
     title: str
-    points: Callable[[Network], Iterator[Point]]
-    draw: Callable[[Study, Canvas], None]
+    points: Callable[[ThesisNetwork], Iterator[Point]]
+    draw: Callable[[ThesisResults, Canvas], None]
 
 
 FIGURES: Mapping[str, StudyFigure] = {
@@ -48,7 +48,7 @@ FIGURES: Mapping[str, StudyFigure] = {
 """By number."""
 
 
-def figures_of(numbers: Sequence[str], networks: Sequence[Network]) -> list[str]:
+def figures_of(numbers: Sequence[str], networks: Sequence[ThesisNetwork]) -> list[str]:
     """
     The figures that are meant, all without any. Raises `UsageError` for others, and for one that a network cannot have.
     """
@@ -66,12 +66,12 @@ def figures_of(numbers: Sequence[str], networks: Sequence[Network]) -> list[str]
     return chosen
 
 
-def figure_points(numbers: Sequence[str], networks: Sequence[Network]) -> list[Point]:
+def figure_points(numbers: Sequence[str], networks: Sequence[ThesisNetwork]) -> list[Point]:
     """The points that figures need."""
     return [point for number in numbers for network in networks for point in FIGURES[number].points(network)]
 
 
-def draw(study: Study, numbers: Sequence[str], kind: str) -> bytes:
+def draw(study: ThesisResults, numbers: Sequence[str], kind: str) -> bytes:
     """Figures on one sheet, as a file of a kind (`png`, `pdf`, `svg`)."""
     rows, columns = shape_of(len(numbers))
     if columns > rows:

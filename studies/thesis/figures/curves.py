@@ -26,10 +26,10 @@ from npuc.studies.thesis.figures.panels import (
     unit_of,
 )
 from npuc.studies.thesis.measures import seconds
-from npuc.studies.thesis.networks import Network
+from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.settings import FASTER_GB_PER_S, FASTER_TFLOPS, GB_PER_S, LEAST, TFLOPS
-from npuc.studies.thesis.study import Study
+from npuc.studies.thesis.study import ThesisResults
 
 BATCHES = (8, 16, 32, 64, 128, 256)
 BATCH_MIB = (LEAST, 400)
@@ -43,12 +43,12 @@ ROOM = 1.08
 """An axis from 0 ends so far above its largest value."""
 
 
-def traffic_points(network: Network) -> Iterator[Point]:
+def traffic_points(network: ThesisNetwork) -> Iterator[Point]:
     """Figure 5.2."""
     yield from scan(network)
 
 
-def draw_traffic(study: Study, canvas: Canvas) -> None:
+def draw_traffic(study: ThesisResults, canvas: Canvas) -> None:
     """Bytes in and out against the capacity."""
     found, names = panels(study, canvas), list[str]()
     for panel in found:
@@ -71,13 +71,13 @@ def _bytes_out(report: Report) -> float:
     return report.totals.dram_write_bytes or 0
 
 
-def time_points(network: Network) -> Iterator[Point]:
+def time_points(network: ThesisNetwork) -> Iterator[Point]:
     """Figure 5.3."""
     yield from scan(network)
     yield from scan(network, tflops=FASTER_TFLOPS)
 
 
-def draw_times(study: Study, canvas: Canvas) -> None:
+def draw_times(study: ThesisResults, canvas: Canvas) -> None:
     """Time against the capacity at two throughputs; below, how much faster the higher one is."""
     found, names = paired_panels(study, canvas), list[str]()
     for panel in found:
@@ -109,13 +109,13 @@ def _ratios(slow: Curve, fast: Curve) -> dict[int, float]:
     return {mib: value / known[mib] for mib, value in zip(*slow, strict=True) if mib in known}
 
 
-def bandwidth_points(network: Network) -> Iterator[Point]:
+def bandwidth_points(network: ThesisNetwork) -> Iterator[Point]:
     """Figure 5.4."""
     yield from scan(network)
     yield from scan(network, gb_per_s=FASTER_GB_PER_S)
 
 
-def draw_bandwidths(study: Study, canvas: Canvas) -> None:
+def draw_bandwidths(study: ThesisResults, canvas: Canvas) -> None:
     """The average bandwidth against the capacity, with two bandwidths of the memory."""
     for panel in (found := panels(study, canvas)):
         for rate, look in zip((GB_PER_S, FASTER_GB_PER_S), STYLES, strict=True):
@@ -140,13 +140,13 @@ def _iteration(report: Report) -> IterationFacts:
     return found
 
 
-def batch_points(network: Network) -> Iterator[Point]:
+def batch_points(network: ThesisNetwork) -> Iterator[Point]:
     """Figure 5.6."""
     for batch in BATCHES:
         yield from (Point(network, mib, batch=batch) for mib in BATCH_MIB)
 
 
-def draw_batches(study: Study, canvas: Canvas) -> None:
+def draw_batches(study: ThesisResults, canvas: Canvas) -> None:
     """Samples a second against the batch at two capacities."""
     found, names = panels(study, canvas), list[str]()
     for panel in found:

@@ -24,10 +24,10 @@ from npuc.studies.thesis.figures.panels import (
     unit_of,
 )
 from npuc.studies.thesis.measures import RIDGE, reuse, seconds, seconds_of_type, share_above_ridge, step_facts
-from npuc.studies.thesis.networks import Network
+from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.settings import GB_PER_S, LEAST, TFLOPS
-from npuc.studies.thesis.study import Study
+from npuc.studies.thesis.study import ThesisResults
 
 TYPE_MIB = (LEAST, 64, 128, 256, 400)
 """The capacities of figure 5.5."""
@@ -37,12 +37,12 @@ BINS = 32
 """Ranges of reuse frequency in a histogram."""
 
 
-def no_points(network: Network) -> Iterator[Point]:
+def no_points(network: ThesisNetwork) -> Iterator[Point]:
     """Figure 5.1 needs the layers alone."""
     yield from ()
 
 
-def draw_roof(study: Study, canvas: Canvas) -> None:
+def draw_roof(study: ThesisResults, canvas: Canvas) -> None:
     """Attainable performance against reuse frequency, a point a step; below, how many steps are where."""
     reuses = [value for one in study.networks for row in study.scores.layers[one].rows if (value := reuse(row)) > 0]
     least, most = min([*reuses, RIDGE / 10]) / 2, max([*reuses, RIDGE * 10]) * 2
@@ -73,7 +73,7 @@ def _roof(axes: Axes, least: float, most: float) -> None:
     axes.plot((least, RIDGE, most), corners, color=LIMIT, linewidth=1.2, zorder=1, label="roof")
 
 
-def _steps(panel: Panel, study: Study) -> None:
+def _steps(panel: Panel, study: ThesisResults) -> None:
     """The steps of a network; equal ones are one mark."""
     marks: dict[tuple[str, str], dict[tuple[float, float], None]] = {}
     for row in study.scores.layers[panel.network].rows:
@@ -97,7 +97,7 @@ def _steps(panel: Panel, study: Study) -> None:
             )
 
 
-def _histogram(panel: Panel, study: Study, least: float, most: float) -> None:
+def _histogram(panel: Panel, study: ThesisResults, least: float, most: float) -> None:
     """The shares of steps in ranges of reuse frequency, stacked by type."""
     rows = [row for row in study.scores.layers[panel.network].rows if reuse(row) > 0]
     edges = [least * (most / least) ** (n / BINS) for n in range(BINS + 1)]
@@ -116,12 +116,12 @@ def _histogram(panel: Panel, study: Study, least: float, most: float) -> None:
     panel.axes.text(0.98, 0.05, text, color=INK, fontsize="small", **place)
 
 
-def type_points(network: Network) -> Iterator[Point]:
+def type_points(network: ThesisNetwork) -> Iterator[Point]:
     """Figure 5.5."""
     yield from (Point(network, mib) for mib in TYPE_MIB)
 
 
-def draw_types(study: Study, canvas: Canvas) -> None:
+def draw_types(study: ThesisResults, canvas: Canvas) -> None:
     """The time of layers of both types at some capacities, stacked; above a bar the share of type II."""
     found, names = panels(study, canvas), list[str]()
     for panel in found:

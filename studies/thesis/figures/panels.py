@@ -1,4 +1,4 @@
-"""What the figures share: a panel a network, colours, axes of capacities, the places of legends."""
+"""Elements that the figures share: one panel per network, colours, axes of capacities, the places of legends."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 from npuc.compiler.core.figure import GRID
 from npuc.compiler.report import Report
-from npuc.studies.thesis.networks import Network
+from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.settings import CAPACITIES, GB_PER_S, TFLOPS
-from npuc.studies.thesis.study import Study
+from npuc.studies.thesis.study import ThesisResults
 
 Canvas: TypeAlias = Any
 """matplotlib's figure, or a part of one: matplotlib is optional, and its types with it."""
@@ -27,7 +27,7 @@ palette of Okabe and Ito."""
 TYPE_COLOURS = {"I": "#0072b2", "II": "#e69f00"}
 TYPE_NAMES = {"I": "type I (convolutions, products)", "II": "type II (all others)"}
 LIMIT = "#555555"
-"""What a line cannot pass."""
+"""The colour of limits."""
 INK = "#222222"
 DOTTED = {"color": LIMIT, "linewidth": 1.2, "linestyle": (0, (1, 1.5))}
 """A limit."""
@@ -47,7 +47,7 @@ STYLES: Sequence[dict[str, Any]] = (
 class Panel:
     """The axes of a network; `below` are narrower ones beneath, where a figure has such."""
 
-    network: Network
+    network: ThesisNetwork
     axes: Axes
     below: Axes
     first: bool
@@ -68,19 +68,19 @@ def size_of(count: int) -> tuple[float, float]:
     return WIDTH * (0.75 if columns == 1 else columns / 2), HEIGHT * (0.75 if rows == 1 else rows / 2)
 
 
-def panels(study: Study, canvas: Canvas) -> list[Panel]:
+def panels(study: ThesisResults, canvas: Canvas) -> list[Panel]:
     """A panel a network, titled."""
     rows, columns = shape_of(len(study.networks))
     return _filled(study, canvas.subplots(rows, columns, squeeze=False), 1)
 
 
-def paired_panels(study: Study, canvas: Canvas) -> list[Panel]:
+def paired_panels(study: ThesisResults, canvas: Canvas) -> list[Panel]:
     """A panel a network, titled, with a narrower one below."""
     rows, columns = shape_of(len(study.networks))
     return _filled(study, canvas.subplots(2 * rows, columns, squeeze=False, height_ratios=[2.2, 1] * rows), 2)
 
 
-def _filled(study: Study, grid: Any, each: int) -> list[Panel]:
+def _filled(study: ThesisResults, grid: Any, each: int) -> list[Panel]:
     """The panels of a grid of axes, `each` of which a network has in a column; what is left over stays empty."""
     columns, count = len(grid[0]), len(study.networks)
     found: list[Panel] = []
@@ -106,7 +106,7 @@ def style(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def legend(study: Study, canvas: Canvas, places: Sequence[Axes], order: Sequence[str] = ()) -> None:
+def legend(study: ThesisResults, canvas: Canvas, places: Sequence[Axes], order: Sequence[str] = ()) -> None:
     """One legend for all panels, below them, of what some axes show; by columns, labels of `order` in that order."""
     found = {label: handle for axes in places for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     labels = list(order or found)
@@ -145,13 +145,13 @@ def capacity_axis(axes: Axes, *, label: bool) -> None:
         axes.set_xlabel("capacity (MB)")
 
 
-def curve(study: Study, points: Sequence[Point], value: Callable[[Report], float]) -> Curve:
+def curve(study: ThesisResults, points: Sequence[Point], value: Callable[[Report], float]) -> Curve:
     """The capacities of points that were scored, and a value of each."""
     known = [(point.mib, study.scores.reports[point]) for point in points if point in study.scores.reports]
     return [mib for mib, _ in known], [value(report) for _, report in known]
 
 
-def scan(network: Network, *, tflops: float = TFLOPS, gb_per_s: float = GB_PER_S) -> list[Point]:
+def scan(network: ThesisNetwork, *, tflops: float = TFLOPS, gb_per_s: float = GB_PER_S) -> list[Point]:
     """The points of a network at all capacities; those of a large one are fewer (`score_points`)."""
     return [Point(network, mib, tflops, gb_per_s, fine=True) for mib in CAPACITIES]
 

@@ -8,7 +8,7 @@ import pytest
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.mapping.systolic import mapped_time
 from npuc.studies.crosscheck import study
-from npuc.studies.crosscheck.study import CrossCheck, Row, run_crosscheck
+from npuc.studies.crosscheck.study import CrossCheckResults, ProductRow, run_crosscheck
 from npuc.studies.crosscheck.view import to_csv, to_json
 
 NET = """network net(batch=200) {
@@ -23,11 +23,11 @@ UNLIMITED = {"dram.gb_per_s": 1e6, "maestro.noc_bw": 1 << 20}
 
 
 @pytest.fixture(scope="module")
-def tight() -> CrossCheck:
+def tight() -> CrossCheckResults:
     return run_crosscheck("samples:lenet", overrides={**SMALL, "dram.gb_per_s": 2, "memory.spm_kib": 16})
 
 
-def test_the_parts_add_up_to_the_cycles_of_each_model(tight: CrossCheck) -> None:
+def test_the_parts_add_up_to_the_cycles_of_each_model(tight: CrossCheckResults) -> None:
     assert {row.dataflow for row in tight.rows} == {"os", "ws", "is"}
     assert {row.phase for row in tight.rows} == {"forward", "dx", "dw"}
     for row in tight.rows:
@@ -63,7 +63,7 @@ def test_a_narrower_network_never_takes_less() -> None:
     assert times[0] > times[-1]
 
 
-def test_rows_are_written_with_ratio_and_reason(tight: CrossCheck) -> None:
+def test_rows_are_written_with_ratio_and_reason(tight: CrossCheckResults) -> None:
     rows = json.loads(to_json(tight))["rows"]
     assert len(rows) == len(tight.rows) == len(to_csv(tight).splitlines()) - 1
     assert json.loads(to_json(tight))["preset"] == "all"
@@ -83,7 +83,7 @@ def test_waits_for_the_edge_are_no_tiles(dataflow: study.Dataflow, tmp_path: Pat
     """
     (tmp_path / "net.csv").write_text("layer,M,N,K\nfc,1,64,96\n")
 
-    def one(edge: int | str) -> Row:
+    def one(edge: int | str) -> ProductRow:
         changed = {**SMALL, **UNLIMITED, "memory.spm_kib": 1 << 20, "array.edge_elements": edge}
         return run_crosscheck(str(tmp_path / "net.csv"), overrides=changed, dataflows=[dataflow]).rows[0]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from npuc.compiler import compile_file
 from npuc.compiler.core.options import Convention, Strategy
 from npuc.hardware import load_hardware
-from npuc.studies.hypar.claims import Row, claim_rows
-from npuc.studies.hypar.networks import SOURCES, Network, gigabytes, networks_of
-from npuc.studies.hypar.results import Result, gain, needed_seconds
+from npuc.studies.hypar.claims import FigureRow, claim_rows
+from npuc.studies.hypar.networks import SOURCES, HyparNetwork, gigabytes, networks_of
+from npuc.studies.hypar.results import NetworkResult, gain, needed_seconds
 from npuc.studies.hypar.settings import (
     STUDIED_STRATEGIES,
     TOPOLOGIES,
@@ -24,8 +24,8 @@ from npuc.studies.hypar.settings import (
     published,
 )
 from npuc.studies.hypar.space import best_of
-from npuc.studies.hypar.steps import Cost, Step
-from npuc.studies.hypar.study import Study, plan_study, run_study
+from npuc.studies.hypar.steps import AcceleratorStep, StepCost
+from npuc.studies.hypar.study import HyparResults, plan_study, run_study
 
 REFERENCE: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "oracle" / "data" / "hypar" / "public.json").read_text(encoding="utf-8")
@@ -34,12 +34,12 @@ PLANS: dict[str, Strategy] = {"all_dp": "dp", "all_mp": "mp", "owt": "owt", "hyp
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study() -> HyparResults:
     """Of two networks, of which one has layers that 16 accelerators cannot share."""
     return run_study(plan_study("published", ["SFC", "samples:lenet_c"]))
 
 
-def row_of(study: Study, claim: str, network: str, strategy: str) -> Row:
+def row_of(study: HyparResults, claim: str, network: str, strategy: str) -> FigureRow:
     """The row of that claim."""
     (found,) = (
         row for row in study.rows if (row.claim, row.network, row.strategy) == (claim, network, strategy)
@@ -49,7 +49,7 @@ def row_of(study: Study, claim: str, network: str, strategy: str) -> Row:
 
 @pytest.mark.parametrize("name", REFERENCE)
 def test_plans_are_those_of_the_reference(name: str) -> None:
-    network = Network(name, SOURCES[name])
+    network = HyparNetwork(name, SOURCES[name])
     conventions: tuple[Convention, ...] = ("published", "table2")
     for convention in conventions:
         entry = REFERENCE[name]["conventions"][convention]
@@ -60,7 +60,7 @@ def test_plans_are_those_of_the_reference(name: str) -> None:
         assert chosen == tuple("".join(c[0] for c in level["choices"]) for level in entry["hypar"]["levels"])
 
 
-def test_communication_and_choices_are_the_papers_but_for_mp(study: Study) -> None:
+def test_communication_and_choices_are_the_papers_but_for_mp(study: HyparResults) -> None:
     for name in ("SFC", "Lenet-c"):
         assert row_of(study, "choices, H1 to H4", name, "hypar").reproduced
         for strategy in ("dp", "hypar"):
@@ -71,7 +71,7 @@ def test_communication_and_choices_are_the_papers_but_for_mp(study: Study) -> No
         assert row_of(study, "communication of a step", name, "joint").reproduced is None
 
 
-def test_a_step_that_has_no_program_is_not_made_up(study: Study) -> None:
+def test_a_step_that_has_no_program_is_not_made_up(study: HyparResults) -> None:
     row = row_of(study, "performance over dp", "Lenet-c", "hypar")
     assert (row.ours, row.reproduced, row.published) == (None, False, 3.05)
     assert row.note.startswith("no program: layer 'fc2' splits its input channels: found 500")
@@ -80,7 +80,7 @@ def test_a_step_that_has_no_program_is_not_made_up(study: Study) -> None:
     assert all("found 784" in note for note in refused.values())
 
 
-def test_a_joint_program_of_another_plan_says_so(study: Study) -> None:
+def test_a_joint_program_of_another_plan_says_so(study: HyparResults) -> None:
     rows = [
         row for row in study.rows if row.strategy == "joint" and row.network == "Lenet-c" and " over dp" in row.claim
     ]
@@ -92,7 +92,7 @@ def test_a_joint_program_of_another_plan_says_so(study: Study) -> None:
     }
 
 
-def test_gains_are_those_of_compiled_steps(study: Study) -> None:
+def test_gains_are_those_of_compiled_steps(study: HyparResults) -> None:
     def seconds(strategy: str, hardware: str) -> float:
         report = compile_file(
             "samples:sfc", backend="cycle", hardware=hardware, devices=16, parallel=strategy, convention="published"
@@ -120,7 +120,7 @@ def test_machines_are_the_presets_with_energy(topology: Topology, preset: str) -
     assert {key: own.values[key] for key in rest} == {key: theirs.values[key] for key in rest}
 
 
-def test_scaling_begins_with_one_accelerator_and_nothing_to_move(study: Study) -> None:
+def test_scaling_begins_with_one_accelerator_and_nothing_to_move(study: HyparResults) -> None:
     assert study.scaled == "SFC"
     for strategy in ("dp", "hypar"):
         own = [scale for scale in study.scales if scale.strategy == strategy]
@@ -131,14 +131,14 @@ def test_scaling_begins_with_one_accelerator_and_nothing_to_move(study: Study) -
     assert dp[16] == row_of(study, "communication of a step", "SFC", "dp").ours
 
 
-def test_the_space_has_every_choice_and_hypars_is_the_least(study: Study) -> None:
+def test_the_space_has_every_choice_and_hypars_is_the_least(study: HyparResults) -> None:
     assert len({(choice.top, choice.bottom) for choice in study.space}) == 256
     (own,) = (choice for choice in study.space if choice.chosen)
     assert best_of(study.space) == own
     assert own.gb == row_of(study, "communication of a step", "Lenet-c", "hypar").ours
 
 
-def test_a_difference_in_the_space_is_what_the_papers_formula_gives(study: Study) -> None:
+def test_a_difference_in_the_space_is_what_the_papers_formula_gives(study: HyparResults) -> None:
     """fc1 and fc2 of `mp` at H4 in place of `dp`, below dp for all at H1, mp for fc1 at H2, dp for all at H3."""
     fc1, fc2 = REFERENCE["Lenet-c"]["layers"][2:]
     entering, between, leaving = (
@@ -158,20 +158,24 @@ def test_a_difference_in_the_space_is_what_the_papers_formula_gives(study: Study
     )
 
 
-def cost(seconds: float) -> dict[Topology, Cost]:
+def cost(seconds: float) -> dict[Topology, StepCost]:
     """A step of so many seconds and joules, all of it work."""
-    return {topology: Cost(seconds, 0.0, seconds) for topology in TOPOLOGIES}
+    return {topology: StepCost(seconds, 0.0, seconds) for topology in TOPOLOGIES}
 
 
-def results(times: list[tuple[float | None, float | None]]) -> dict[str, dict[Strategy, Result]]:
+def results(times: list[tuple[float | None, float | None]]) -> dict[str, dict[Strategy, NetworkResult]]:
     """Networks with the times of dp and of all else; None without a program."""
-    found: dict[str, dict[Strategy, Result]] = {}
+    found: dict[str, dict[Strategy, NetworkResult]] = {}
     for number, (base, other) in enumerate(times):
-        own: dict[Strategy, Result] = {}
+        own: dict[Strategy, NetworkResult] = {}
         for strategy in STUDIED_STRATEGIES:
             seconds = base if strategy == "dp" else other
-            step = Step(1, {}, "tensors cannot be cut") if seconds is None else Step(1, cost(seconds))
-            own[strategy] = Result(("d",), 1.0, {}, step)
+            step = (
+                AcceleratorStep(1, {}, "tensors cannot be cut")
+                if seconds is None
+                else AcceleratorStep(1, cost(seconds))
+            )
+            own[strategy] = NetworkResult(("d",), 1.0, {}, step)
         found[f"net{number}"] = own
     return found
 
@@ -188,7 +192,7 @@ def test_means_are_of_the_networks_with_programs_if_these_are_most(
     times: list[tuple[float | None, float | None]], ours: float | None, note: str
 ) -> None:
     found = results(times)
-    rows = claim_rows([Network(name, name) for name in found], found, "published", means=True)
+    rows = claim_rows([HyparNetwork(name, name) for name in found], found, "published", means=True)
     (row,) = (
         row
         for row in rows
@@ -200,9 +204,9 @@ def test_means_are_of_the_networks_with_programs_if_these_are_most(
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(1.1, 30))
 def test_needed_work_gives_the_performance(a: float, b: float, performance: float) -> None:
-    def result(communication: float, work: float = 0.0) -> Result:
-        step = Step(1, {TREE: Cost(communication + work, communication, 1.0)})
-        return Result(("d",), 1.0, {}, step)
+    def result(communication: float, work: float = 0.0) -> NetworkResult:
+        step = AcceleratorStep(1, {TREE: StepCost(communication + work, communication, 1.0)})
+        return NetworkResult(("d",), 1.0, {}, step)
 
     work = needed_seconds(result(a), result(b), performance)
     if work is None:

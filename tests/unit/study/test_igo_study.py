@@ -15,7 +15,7 @@ from npuc.dialects.npu.nest import Loop, Schedule, Statement
 from npuc.studies.igo.lru import PAPER, PROTOTYPE, LruCosts
 from npuc.studies.igo.products import DW, DX, Size, fused_nest, nest_of
 from npuc.studies.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.studies.igo.study import Study, run_study
+from npuc.studies.igo.study import IgoResults, run_study
 from npuc.studies.igo.times import ORDERS, layer_times, scheme_times
 from npuc.studies.igo.view import to_csv, to_json, to_text
 from tests.unit.analysis.test_lru_prototype import rows as prototype
@@ -26,7 +26,7 @@ ORDER: dict[str, PublishedChoice] = {"inter": ORDERS[0], "dX": ORDERS[1], "dW": 
 
 
 @cache
-def study() -> Study:
+def study() -> IgoResults:
     """A small part of it: two networks on both NPUs and on two cores."""
     return run_study("lru", (LARGE, SMALL, Setting("large", cores=2)), MODELS)
 
@@ -196,7 +196,7 @@ def test_equal_runs_are_equal_bytes() -> None:
 
 
 @cache
-def explicit() -> Study:
+def explicit() -> IgoResults:
     """A small network on the own machine, on one core and on two."""
     return run_study("explicit", (LARGE, Setting("large", cores=2)), ("ncf",))
 

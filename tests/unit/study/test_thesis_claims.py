@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from npuc.compiler.core.errors import UsageError
-from npuc.studies.thesis.claims import MEASURES, Row, reproduced
+from npuc.studies.thesis.claims import MEASURES, ClaimRow, reproduced
 from npuc.studies.thesis.networks import STUDIED
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.settings import CAPACITIES, Claim, claims
-from npuc.studies.thesis.study import Study, plan_study, run_study
+from npuc.studies.thesis.study import ThesisResults, plan_study, run_study
 from npuc.studies.thesis.view import to_csv, to_json, verdict
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "roofline" / "published.json"
@@ -30,7 +30,7 @@ network net(batch=4) {
 
 
 @cache
-def study() -> Study:
+def study() -> ThesisResults:
     return run_study(plan_study())
 
 
@@ -38,7 +38,7 @@ def reference() -> list[dict[str, Any]]:
     return json.loads(DATA.read_text(encoding="utf-8"))["claims"]
 
 
-def row(name: str) -> Row:
+def row(name: str) -> ClaimRow:
     (found,) = [row for row in study().rows if row.id == name]
     return found
 

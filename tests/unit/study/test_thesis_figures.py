@@ -12,10 +12,10 @@ from npuc.studies.thesis.figures import FIGURES, draw, figure_points, figures_of
 from npuc.studies.thesis.figures.curves import BATCHES
 from npuc.studies.thesis.figures.panels import curve, scan, shape_of, unit_of
 from npuc.studies.thesis.measures import moved_bytes
-from npuc.studies.thesis.networks import Network
+from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import COARSE_MIB, LARGE, Point, score_points
 from npuc.studies.thesis.settings import CAPACITIES, FASTER_GB_PER_S, FASTER_TFLOPS, THESIS
-from npuc.studies.thesis.study import Study, plan_study, run_study
+from npuc.studies.thesis.study import ThesisResults, plan_study, run_study
 
 NETWORKS = ("samples:lenet", "samples:mlp", "samples:squeezenet")
 WIDE = """\
@@ -29,7 +29,7 @@ network wide(batch=64) {
 
 
 @cache
-def study(*sources: str) -> Study:
+def study(*sources: str) -> ThesisResults:
     plan = plan_study(sources=sources)
     return run_study(plan, figure_points(list(FIGURES), plan.networks))
 
@@ -38,7 +38,7 @@ def study(*sources: str) -> Study:
     ("number", "count"), [("5.1", 0), ("5.2", 489), ("5.3", 978), ("5.4", 978), ("5.5", 5), ("5.6", 12)]
 )
 def test_points_are_those_of_the_study(number: str, count: int) -> None:
-    network = Network("lenet", "samples:lenet")
+    network = ThesisNetwork("lenet", "samples:lenet")
     points = figure_points([number], [network])
     assert len(points) == count
     if number == "5.3":
@@ -66,7 +66,7 @@ def test_a_large_network_has_every_fourth_capacity(tmp_path: Path) -> None:
     layers = "\n".join(f"  h{n} = relu(h{n - 1})" for n in range(1, LARGE + 10))
     text = f"network long(batch=2) {{\n  input x: f32[batch, 4]\n  h0 = linear(x, 4)\n{layers}\n  loss mse(h9, x)\n}}\n"
     (tmp_path / "long.dsl").write_text(text.replace("mse(h9", f"mse(h{LARGE + 9}"))
-    network = Network("long", str(tmp_path / "long.dsl"))
+    network = ThesisNetwork("long", str(tmp_path / "long.dsl"))
     scores = score_points([Point(network, 26), *scan(network)[:9]], [], THESIS)
     assert [point.mib for point in scores.reports] == [26, 24, 32, 40]
     assert COARSE_MIB == 8
@@ -134,7 +134,7 @@ def test_what_does_not_fit_is_left_out(number: str, tmp_path: Path) -> None:
 
 
 def test_figures_that_are_meant() -> None:
-    networks = [Network("lenet", "samples:lenet")]
+    networks = [ThesisNetwork("lenet", "samples:lenet")]
     assert figures_of([], networks) == list(FIGURES) == ["5.1", "5.2", "5.3", "5.4", "5.5", "5.6"]
     assert figures_of(["5.3", "5.1", "5.3"], networks) == ["5.3", "5.1"]
     with pytest.raises(UsageError, match=r"--figure 5\.7: there is no such figure"):
