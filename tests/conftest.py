@@ -10,6 +10,11 @@ from hypothesis import settings
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+# One profile for all: how long an example takes depends on what else the machine does. It is loaded before any test is
+# imported, so that every `@settings` begins with it.
+settings.register_profile("npuc", deadline=None)
+settings.load_profile("npuc")
+
 TESTS = Path(__file__).parent
 FAST = (
     *("test_tiny.py", "test_architecture.py", "test_filecheck.py"),

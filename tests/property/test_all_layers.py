@@ -25,7 +25,7 @@ PIPELINES: list[list[ModulePass]] = [
 COUNTS = ("macs", "vector_ops", "dram_read_bytes", "dram_write_bytes", "cycles")
 
 
-@settings(max_examples=100, deadline=None, report_multiple_bugs=False, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, report_multiple_bugs=False, suppress_health_check=[HealthCheck.too_slow])
 @given(module=chained_calls(), pipeline=st.sampled_from(PIPELINES), seed=st.integers(0, 99))
 def test_each_pass_keeps_the_values_of_any_layers(module: ModuleOp, pipeline: list[ModulePass], seed: int) -> None:
     stamp_default_target(module)
@@ -45,7 +45,7 @@ def test_each_pass_keeps_the_values_of_any_layers(module: ModuleOp, pipeline: li
         before = after
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(module=chained_calls())
 def test_the_cost_of_any_layers_adds_up(module: ModuleOp) -> None:
     report = compile_source(str(module), format="mlir", backend="cycle")

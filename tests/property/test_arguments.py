@@ -34,7 +34,7 @@ VALUES = (
 
 
 @pytest.mark.parametrize("name", all_calls())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_an_argument_is_taken_or_refused_at_its_place(name: str, data: st.DataObject) -> None:
     call = all_calls()[name](data)

@@ -114,7 +114,7 @@ def check(report: Report) -> None:
         assert layer.gap_bytes == sum(one.repeat * one.gap_bytes for one in layer.products)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(text=sources(), machine=machines(), pipeline=st.sampled_from(ANYWHERE))
 def test_nothing_is_below_its_bound(text: str, machine: dict[str, Any], pipeline: str) -> None:
     report = compiled(text, machine, pipeline)
@@ -122,7 +122,7 @@ def test_nothing_is_below_its_bound(text: str, machine: dict[str, Any], pipeline
         check(report)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(text=sources(), machine=machines(), pipeline=st.sampled_from(RELIEVED))
 def test_nor_where_something_is_not_stored_or_stays_in_scratchpad(
     text: str, machine: dict[str, Any], pipeline: str
@@ -134,7 +134,7 @@ def test_nor_where_something_is_not_stored_or_stays_in_scratchpad(
         check(report)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(text=sources(), machine=machines())
 def test_a_layer_has_one_bound_whatever_its_program(text: str, machine: dict[str, Any]) -> None:
     """One after the other, in turn, or as one nest: its bound is that of any program, so each gap is from the best."""

@@ -19,7 +19,7 @@ seeds = st.integers(0, 10**6)
 
 
 @given(seeds, st.sampled_from(SHAPES), st.sampled_from(KINDS))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_elimination_is_the_least_of_all_choices(seed: int, shape: str, kind: str) -> None:
     choices = random_choices(Random(seed), shape, kind)
     found = minimise(choices)
@@ -29,7 +29,7 @@ def test_elimination_is_the_least_of_all_choices(seed: int, shape: str, kind: st
 
 
 @given(seeds, st.sampled_from(SHAPES), st.sampled_from(KINDS), st.integers(1, 30))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_with_small_tables_the_optimum_is_between_bound_and_cost(seed: int, shape: str, kind: str, table: int) -> None:
     choices = random_choices(Random(seed), shape, kind)
     found = minimise(choices, max_table=table)
@@ -38,7 +38,7 @@ def test_with_small_tables_the_optimum_is_between_bound_and_cost(seed: int, shap
 
 
 @given(seeds)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_bounds_of_floats_hold_whatever_the_rounding(seed: int) -> None:
     r = Random(seed)
     choices = random_choices(r, "clique", "float")
@@ -54,7 +54,7 @@ def test_bounds_of_floats_hold_whatever_the_rounding(seed: int) -> None:
 
 
 @given(seeds, st.sampled_from(["clique", "grid", "any"]), st.sampled_from(KINDS))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_integer_program_goes_on_where_elimination_ends(seed: int, shape: str, kind: str) -> None:
     choices = random_choices(Random(seed), shape, kind)
     found = minimise(choices, max_table=1, solve_exactly=True)
@@ -90,7 +90,7 @@ def test_long_chains_are_eliminated_whole() -> None:
 
 
 @given(seeds, st.sampled_from(["tree", "chain", "ring", "series-parallel"]), st.integers(1, 60))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_series_parallel_graphs_need_tables_of_three_nodes_at_most(seed: int, shape: str, count: int) -> None:
     r = Random(seed)
     sizes = [r.randint(1, 30) for _ in range(count)]
@@ -103,7 +103,7 @@ def test_series_parallel_graphs_need_tables_of_three_nodes_at_most(seed: int, sh
 
 
 @given(seeds, st.integers(3, 14), st.integers(1, 1 << 20))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_of_the_orders_by_each_rule_the_best_is_taken(seed: int, count: int, limit: int) -> None:
     r = Random(seed)
     sizes, found = [r.randint(1, 30) for _ in range(count)], edges(r, "any", count)
@@ -120,7 +120,7 @@ def test_of_the_orders_by_each_rule_the_best_is_taken(seed: int, count: int, lim
 
 
 @given(seeds, st.sampled_from(SHAPES), st.sampled_from(KINDS))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_the_local_search_never_makes_labels_worse(seed: int, shape: str, kind: str) -> None:
     r = Random(seed)
     choices = random_choices(r, shape, kind)
@@ -133,7 +133,7 @@ def test_the_local_search_never_makes_labels_worse(seed: int, shape: str, kind: 
 
 
 @given(seeds, st.sampled_from(SHAPES), st.sampled_from(KINDS))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_marginals_are_the_least_of_all_choices_with_a_label(seed: int, shape: str, kind: str) -> None:
     choices = random_choices(Random(seed), shape, kind)
     found = marginals(choices)
@@ -150,7 +150,7 @@ def test_no_marginals_where_tables_are_too_large() -> None:
 
 
 @given(seeds, st.sampled_from(SHAPES), st.sampled_from(KINDS))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_labels_that_are_never_needed(seed: int, shape: str, kind: str) -> None:
     """Among those left there is a choice that costs least; of whole numbers none is left that another stands for."""
     choices = random_choices(Random(seed), shape, kind)

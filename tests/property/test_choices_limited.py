@@ -67,7 +67,7 @@ def random_case(seed: int, shape: str, kind: str, of: str) -> Case:
 
 
 @given(seeds, shapes, kinds, resources)
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_the_optimum_is_between_bound_and_cost(seed: int, shape: str, kind: str, of: str) -> None:
     case = random_case(seed, shape, kind, of)
     found = minimise_within(case.choices, case.resource, case.limit)
@@ -77,14 +77,14 @@ def test_the_optimum_is_between_bound_and_cost(seed: int, shape: str, kind: str,
 
 
 @given(seeds, shapes, kinds, resources, st.integers(1, 20))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_with_small_tables_too(seed: int, shape: str, kind: str, of: str, table: int) -> None:
     case = random_case(seed, shape, kind, of)
     case.check(minimise_within(case.choices, case.resource, case.limit, max_table=table))
 
 
 @given(seeds, shapes, kinds, resources)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_integer_program_closes_the_gap(seed: int, shape: str, kind: str, of: str) -> None:
     case = random_case(seed, shape, kind, of)
     found = minimise_within(case.choices, case.resource, case.limit, solve_exactly=True)

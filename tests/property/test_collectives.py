@@ -44,7 +44,7 @@ from npuc.dialects.distributed import (
 from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.base import Param, TrainOp, ints
 
-QUICK = settings(max_examples=30, deadline=None)
+QUICK = settings(max_examples=30)
 MESHES = (
     st.lists(st.integers(2, 4), min_size=1, max_size=4)
     .map(lambda sizes: Mesh(tuple(sizes)))

@@ -41,7 +41,7 @@ def target(spm_bytes: int) -> ModulePass:
     return SetTargetPass(rows=2, cols=3, spm_bytes=spm_bytes, clock_mhz=1000, gb_per_s=4, lanes=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     module=convolutions(),
     lowering=st.sampled_from(["native", "im2col"]),
@@ -61,7 +61,7 @@ def test_each_pass_keeps_the_values(module: ModuleOp, lowering: str, spm_bytes: 
         before = after
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(module=convolutions())
 def test_both_lowerings_multiply_as_often_over_the_sizes_of_the_forward_product(module: ModuleOp) -> None:
     products = [op for op in module.walk() if isinstance(op, ConvOp)]

@@ -20,7 +20,7 @@ def machine(mapping: Mapping, top: int) -> int:
 
 
 @given(st.data())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_legal_is_every_point_once(data: st.DataObject) -> None:
     problem = data.draw(layers())
     mapping = data.draw(mappings(problem))
@@ -36,7 +36,7 @@ def test_legal_is_every_point_once(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_walk_visits_the_same_points(data: st.DataObject) -> None:
     problem = data.draw(layers())
     mapping = data.draw(mappings(problem))
@@ -55,7 +55,7 @@ def test_the_walk_visits_the_same_points(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_number_of_elements_matters_to_two_maps_at_the_top_only(data: st.DataObject) -> None:
     mapping = data.draw(mappings(data.draw(layers())))
     verdicts = {not coverage(mapping, machine(mapping, top)) for top in (1, 2, 3, 5)}

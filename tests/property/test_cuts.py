@@ -131,7 +131,7 @@ def named(arrays: Sequence[Array]) -> dict[str, Array]:
 
 
 @pytest.mark.parametrize("name", all_calls())
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_parts_of_calls_and_of_their_derivatives(name: str, data: st.DataObject) -> None:
     call = all_calls()[name](data)
@@ -153,7 +153,7 @@ def test_parts_of_calls_and_of_their_derivatives(name: str, data: st.DataObject)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_parts_of_listed_operations(case: Case, data: st.DataObject) -> None:
     op = case.build()

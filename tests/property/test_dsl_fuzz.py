@@ -56,19 +56,19 @@ def test_the_program_that_is_mutated_is_right():
 
 
 @given(st.text(max_size=200))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_any_text(text: str):
     accept(text)
 
 
 @given(st.binary(max_size=200))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_any_bytes(data: bytes):
     accept(data.decode("latin-1"))
 
 
 @given(st.lists(st.sampled_from([*TOKENS, *MARKS]), max_size=60))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_tokens_in_any_order(tokens: list[str]):
     accept(" ".join(tokens))
     accept("network t() {\n input x: f32[4, 8]\n" + " ".join(tokens) + "\n loss mse(x, x)\n}")
@@ -78,7 +78,7 @@ def test_tokens_in_any_order(tokens: list[str]):
     st.lists(st.tuples(st.integers(0, len(WORDS) - 1), st.sampled_from([*TOKENS, *MARKS])), min_size=1, max_size=3),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_words_of_a_program_replaced_or_inserted(changes: list[tuple[int, str]], insert: bool):
     words: list[str] = list(WORDS)
     for place, token in changes:
@@ -87,7 +87,7 @@ def test_words_of_a_program_replaced_or_inserted(changes: list[tuple[int, str]],
 
 
 @given(st.integers(0, len(PROGRAM)), st.integers(1, 40))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_a_piece_of_a_program_cut_out(start: int, length: int):
     accept(PROGRAM[:start] + PROGRAM[start + length :])
 
@@ -103,7 +103,7 @@ CALLS = st.sampled_from(sorted({*get_functions(), *library_names(), *BUILT_IN}))
 
 
 @given(CALLS, st.lists(VALUES, max_size=6), st.sampled_from(["[4, 8]", "[2, 3, 6, 6]", "[]", "[5]"]))
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_calls_with_any_arguments(function: str, arguments: list[str], shape: str):
     head = f"network t() {{ input x: f32{shape}; input ids: i32[3]; w = param([4, 8]); u = [x, ids, w]"
     accept(f"{head}; h = {function}({', '.join(arguments)}); k = h; output x; loss mse(x, x) }}")

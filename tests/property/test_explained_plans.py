@@ -25,7 +25,7 @@ def explainer_of(module: ModuleOp, strategy: Strategy, convention: Convention, l
     return Explainer(network, flows, plan_network(network, flows, strategy, convention, levels))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     module=whole_networks(),
     strategy=st.sampled_from(STRATEGIES),
@@ -42,7 +42,7 @@ def test_the_parts_of_all_layers_are_what_the_plan_moves_at_each_level(
         assert sum((part.levels[level] for part in parts), start=Fraction(0)) == 2**level * pairs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     module=whole_networks(),
     strategy=st.sampled_from(STRATEGIES),

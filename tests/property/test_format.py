@@ -71,7 +71,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_layout_of_any_program(seed: int) -> None:
     random = Random(seed)
     tokens = Drawn(random).program()
@@ -79,7 +79,7 @@ def test_any_layout_of_any_program(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_breaks_inside_brackets_do_not_matter(seed: int) -> None:
     """Without comments, what a statement looks like depends on its tokens only."""
     tokens = ["(", *Drawn(Random(seed)).expression(), ")"]
@@ -118,14 +118,14 @@ def accept(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from([*PIECES.split(" "), "é", "\0", '"s"']), max_size=40))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_text_is_formatted_or_refused(words: list[str]) -> None:
     for text in (" ".join(words), f"block f(x) {{\n{' '.join(words)}\n}}"):
         accept(text)
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_a_program_with_a_piece_cut_out(seed: int) -> None:
     random = Random(seed)
     text = layout(Drawn(random).program(), random)

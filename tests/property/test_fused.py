@@ -209,7 +209,7 @@ def small(**array: int | bool | str) -> Hardware:
 CHIPS = [small(), small(cores=2), small(cores=4, multicast=True, reduction="on-chip")]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(module=integer_networks(), hardware=st.sampled_from(CHIPS))
 def test_fusing_never_takes_longer_and_rows_keep_their_sums(module: ModuleOp, hardware: Hardware) -> None:
     prepared(module, hardware)
@@ -228,7 +228,7 @@ def test_fusing_never_takes_longer_and_rows_keep_their_sums(module: ModuleOp, ha
     assert len(fused) == sum("fused" in row.native for row in after.ops)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(module=integer_networks(), hardware=st.sampled_from(CHIPS))
 def test_a_second_run_of_the_pass_changes_nothing(module: ModuleOp, hardware: Hardware) -> None:
     prepared(module, hardware)
@@ -238,7 +238,7 @@ def test_a_second_run_of_the_pass_changes_nothing(module: ModuleOp, hardware: Ha
     assert str(module) == text
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(module=integer_networks(), hardware=st.sampled_from(CHIPS), seed=st.integers(0, 99))
 def test_no_row_has_less_traffic_than_the_walk_of_its_tiles(module: ModuleOp, hardware: Hardware, seed: int) -> None:
     """Where a block is multicast or sums pass on chip, the walk moves more: it knows no such chip."""

@@ -28,7 +28,7 @@ from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 from tests.networks import Net, dot_loss, integer_data, integer_networks
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 
 
 def attention(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:

@@ -28,7 +28,7 @@ random_iterations = iterations(steps=25, tensors=12)
 capacities = st.lists(st.integers(0, 250), min_size=1, max_size=5)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(random_iterations, capacities, st.booleans(), st.booleans(), st.booleans(), st.sampled_from((1.0, 4.0)))
 def test_plans_and_times_are_those_of_a_plain_walk(
     iteration: Iteration, sizes: list[int], retain: bool, bypass: bool, overlap: bool, throughput: float
@@ -74,7 +74,7 @@ def check_plan(trace: Trace, plan: Plan, tflops: float, gb_per_s: float, *, over
             produced.add(tensor)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(random_iterations, st.integers(0, 250), *[st.booleans()] * 3, st.sampled_from((0.1, 1.0, 30.0)))
 def test_invariants(
     iteration: Iteration, capacity: int, retain: bool, bypass: bool, overlap: bool, throughput: float
@@ -87,7 +87,7 @@ def test_invariants(
     assert (again.offload == plan.offload).all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(random_iterations, st.booleans(), st.booleans())
 def test_where_everything_fits_only_the_compulsory_moves(iteration: Iteration, retain: bool, bypass: bool) -> None:
     """Each tensor that is read before it is written comes in once; what is kept and was written goes out once."""
@@ -104,7 +104,7 @@ def test_where_everything_fits_only_the_compulsory_moves(iteration: Iteration, r
     assert plan.bytes_out.tolist() == [sum(size[t] for t in written & iteration.kept)] * 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(random_iterations, capacities, st.booleans(), st.sampled_from((0.1, 1.0, 30.0)))
 def test_the_best_plan_never_gets_worse_with_capacity(
     iteration: Iteration, sizes: list[int], retain: bool, throughput: float
@@ -127,7 +127,7 @@ def test_the_best_plan_never_gets_worse_with_capacity(
         before = (now[0], now[1] * (1 + 2e-12))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(random_iterations, st.data(), st.sampled_from((0.1, 1.0, 30.0)))
 def test_a_step_that_fits_is_never_slower_than_one_that_streams(
     iteration: Iteration, data: st.DataObject, throughput: float
@@ -148,7 +148,7 @@ def test_a_step_that_fits_is_never_slower_than_one_that_streams(
         assert (found.end <= after.end).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(random_iterations, st.integers(0, 250), st.sampled_from((0.1, 1.0, 30.0)))
 def test_overlapping_never_takes_longer(iteration: Iteration, capacity: int, throughput: float) -> None:
     """A step whose loads are beside its work ends no later than one that loads and then works."""
@@ -202,7 +202,7 @@ POLICIES: list[dict[str, Any]] = [
 SIZES = (1.0, 2.0, 3.5, 6.0, 9.0, 14.0, 40.0)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(networks(), st.lists(st.sampled_from(SIZES), min_size=1, max_size=2, unique=True).map(sorted))
 def test_reports_of_networks(text: str, sizes: list[float]) -> None:
     """Rows add up to the totals, the same among many machines; no policy is below the bounds or the optimum."""

@@ -16,7 +16,7 @@ MOST = 11
 """Intervals of iterations whose every schedule is tried."""
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(iterations(), st.integers(0, 120))
 def test_the_least_of_all_schedules(iteration: Iteration, capacity: int) -> None:
     """The integer program's traffic is that of the best schedule there is, and its plan moves as much."""
@@ -32,7 +32,7 @@ def test_the_least_of_all_schedules(iteration: Iteration, capacity: int) -> None
     assert tile_bound(found, capacity) <= least
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(iterations(steps=25, tensors=12), st.integers(0, 250), st.booleans(), st.booleans())
 def test_no_plan_is_below_the_bounds(iteration: Iteration, capacity: int, retain: bool, bypass: bool) -> None:
     """Belady's plans move no fewer bytes than the least of whole tensors, and that no fewer than that of tiles."""
@@ -48,7 +48,7 @@ def test_no_plan_is_below_the_bounds(iteration: Iteration, capacity: int, retain
     assert best.moved == found.moved(best.kept)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(iterations(steps=12), st.lists(st.integers(0, 150), min_size=2, max_size=2).map(sorted))
 def test_the_least_never_rises_with_the_capacity(iteration: Iteration, capacities: list[int]) -> None:
     found = intervals_of(trace_of(iteration))
@@ -58,7 +58,7 @@ def test_the_least_never_rises_with_the_capacity(iteration: Iteration, capacitie
     assert tile_bound(found, capacities[1]) <= tile_bound(found, capacities[0])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(iterations(steps=25, tensors=12), st.integers(0, 250))
 def test_a_plan_made_of_what_is_kept_is_the_walk_s(iteration: Iteration, capacity: int) -> None:
     """A plan made of what Belady's rule keeps moves the same bytes, fits, and streams no more steps."""

@@ -89,7 +89,7 @@ def truth(expr: Expr, values: dict[str, Value]) -> bool:
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_conditions_that_never_hold(seed: int) -> None:
     text = condition(Random(seed))
     branch = definition_of(f"block f(n, k) {{ if {text} {{ return n }} return k }}").body[0]
@@ -187,7 +187,7 @@ class Execution:
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_values_that_nothing_reads_or_needs(seed: int) -> None:
     random = Random(seed)
     text = f"block f(x, a, n, q) {{\n{body(random, 3)}\nreturn {random.choice('abx')}\n}}"
@@ -216,7 +216,7 @@ def test_the_bodies_that_are_drawn_have_findings() -> None:
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_any_program_is_judged_or_refused(seed: int) -> None:
     random = Random(seed)
     text = layout(Drawn(random).program(), random)

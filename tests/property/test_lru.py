@@ -182,7 +182,7 @@ def spare(nest: Nest) -> dict[str, int]:
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_one_nest_equals_the_rules(draw: Draw, explicit_walk: Places, seed: int) -> None:
     """Windows, strides, padding, batches, starts, dimensions cut twice, dX and dW in one nest: tensor by tensor."""
     r = Random(seed)
@@ -191,7 +191,7 @@ def test_one_nest_equals_the_rules(draw: Draw, explicit_walk: Places, seed: int)
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_overlapping_sums_equal_the_rules(explicit_walk: Places, seed: int) -> None:
     """dX of a convolution over one axis: sums over windows overlap, and are left and come back for every output."""
     r = Random(seed)
@@ -263,7 +263,7 @@ def random_loops(r: Random, sizes: dict[str, int], steps: dict[str, int]) -> Sch
 
 
 @given(SEEDS, st.sampled_from(["sequential", "zipped"]))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_shared_tensors_equal_the_rules(explicit_walk: Places, seed: int, mode: Mode) -> None:
     """dX and dW share dY, in tiles of their own (which are not shared unless they are equal), with the time of both."""
     r = Random(seed)
@@ -292,7 +292,7 @@ def test_shared_tensors_equal_the_rules(explicit_walk: Places, seed: int, mode: 
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_work_is_that_of_the_walk(draw: Draw, explicit_walk: Places, seed: int) -> None:
     """Groups of folds wait in a pool as elsewhere: by the walk of the folds, and by the closed form."""
     r = Random(seed)
@@ -306,7 +306,7 @@ def test_work_is_that_of_the_walk(draw: Draw, explicit_walk: Places, seed: int) 
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_conservation_and_compulsory_traffic(draw: Draw, seed: int) -> None:
     """Sums are written once more than read back, inputs read at least once; a pool for everything moves no more."""
     r = Random(seed)
@@ -323,7 +323,7 @@ def test_conservation_and_compulsory_traffic(draw: Draw, seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_split_is_an_outer_loop(seed: int) -> None:
     """Parts of equally many tiles are a dimension cut twice; one part is no split; parts without tiles do not exist."""
     r = Random(seed)

@@ -46,14 +46,14 @@ def check(nest: Nest, mapping: Mapping | Clusters, seed: int) -> None:
 
 
 @given(st.data(), st.integers(0, 1000))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_cluster_form_computes_the_contraction(data: st.DataObject, seed: int) -> None:
     nest = data.draw(nests())
     check(nest, data.draw(clusters(nest.sizes)), seed)
 
 
 @given(st.data(), st.integers(0, 1000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_directives_compute_the_contraction_or_are_refused(data: st.DataObject, seed: int) -> None:
     nest = data.draw(nests())
     problems = [one.problem(nest) for one in layouts(nest)]

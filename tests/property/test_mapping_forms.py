@@ -52,7 +52,7 @@ def _indices(span: tuple[int, int], sizes: Sequence[int]) -> list[tuple[int, ...
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_directives_in_cluster_form_do_the_same(data: st.DataObject) -> None:
     nest = nest_of(data.draw(layers()))
     if data.draw(st.integers(0, 3)) == 0:
@@ -73,7 +73,7 @@ def test_directives_in_cluster_form_do_the_same(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_cluster_form_in_directives_does_the_same_and_comes_back(data: st.DataObject) -> None:
     nest = nest_of(data.draw(layers()))
     taps = data.draw(st.integers(0, 3)) == 0

@@ -40,7 +40,7 @@ def nests(draw: st.DrawFn) -> Nest:
 
 
 @given(nests(), st.sampled_from(TEMPLATES), st.integers(1, 40))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_named_mappings_compute_each_point_once(nest: Nest, template: Template, num_pes: int) -> None:
     mapping = named_clusters(template, nest, nest.statements[0], num_pes)
     assert list(mapping.problems(nest.sizes)) == []
@@ -53,7 +53,7 @@ def test_named_mappings_compute_each_point_once(nest: Nest, template: Template, 
 
 
 @given(nests(), st.sampled_from(TEMPLATES), st.integers(1, 200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_named_mappings_by_directives_are_right_as_written(nest: Nest, template: Template, num_pes: int) -> None:
     mapping = named_mapping(template, nest, num_pes)
     assert mapping is not None
@@ -66,7 +66,7 @@ def test_named_mappings_by_directives_are_right_as_written(nest: Nest, template:
 
 
 @given(layers(), st.sampled_from(TEMPLATES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_directives_of_a_layer_are_of_that_layer(problem: Problem, template: Template) -> None:
     mapping = mapping_for(template, problem, 1000)
     assert mapping.problem is problem

@@ -48,7 +48,7 @@ def moved(run: Run, levels: int) -> list[object]:
     return [run.traffic.of_level(level) for level in range(levels)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(module=whole_networks(), sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
 def test_any_plan_computes_what_one_device_does_to_the_bit(
     module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, seed: int
@@ -73,7 +73,7 @@ def test_any_plan_computes_what_one_device_does_to_the_bit(
     [ATTENTION, IMAGES, WORDS, BLOCK, SUMS, GATES],
     ids=["attention", "images", "words", "block", "sums", "gates"],
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
 def test_any_plan_of_a_network_with_norms_losses_and_tables(
     text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int

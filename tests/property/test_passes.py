@@ -103,7 +103,7 @@ def check_round_trip(module: ModuleOp) -> None:
     assert str(again) == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(module=integer_networks(), pipeline=st.sampled_from(PIPELINES), seed=st.integers(0, 99))
 def test_each_pass_keeps_the_values_names_and_places(module: ModuleOp, pipeline: list[ModulePass], seed: int) -> None:
     stamp_default_target(module)
@@ -121,7 +121,7 @@ def test_each_pass_keeps_the_values_names_and_places(module: ModuleOp, pipeline:
         before = after
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(module=integer_networks())
 def test_lowering_leaves_no_train_operation_and_schedules_every_contraction(module: ModuleOp) -> None:
     stamp_default_target(module)

@@ -156,7 +156,7 @@ def check_plan(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, se
     assert outcome.equal, outcome
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(module=whole_networks(), sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
 def test_layers_that_are_frozen(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, seed: int) -> None:
     check_plan(module, sizes, plan, seed)
@@ -167,7 +167,7 @@ def test_layers_that_are_frozen(module: ModuleOp, sizes: tuple[int, ...], plan: 
     [SIDES, SHARED, NARROW, FORMS, ATTENTION, IMAGES, WORDS, BLOCK, SUMS, GATES],
     ids=["sides", "shared", "narrow", "forms", "attention", "images", "words", "block", "sums", "gates"],
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
 def test_branches_without_a_loss(text: str, sizes: tuple[int, ...], plan: st.DataObject, seed: int) -> None:
     source = text_source(text, "dsl", "net.dsl")

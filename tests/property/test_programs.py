@@ -80,7 +80,7 @@ def backward(report: Report) -> dict[str, list[OpRow]]:
     return found
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(text=networks(), machine=machines(), objective=st.sampled_from(OBJECTIVES))
 def test_level_3_costs_no_more_than_any(text: str, machine: dict[str, Any], objective: str) -> None:
     asked: CompileKeywords = {"hardware": machine, "objective": objective}
@@ -96,7 +96,7 @@ def test_level_3_costs_no_more_than_any(text: str, machine: dict[str, Any], obje
             assert score(best.ops, objective) <= score(report.ops, objective) * (1 + 1e-12), level
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(text=networks(), machine=machines(), mode=st.sampled_from(("zip", "fused")))
 def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode: str) -> None:
     pipeline = f"autodiff,lower-to-npu,interleave{{mode={mode}}},schedule"

@@ -89,7 +89,7 @@ def is_equal(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> boo
     return before.keys() == after.keys() and all(np.array_equal(before[k], after[k], equal_nan=True) for k in before)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(module=NETWORKS, seed=st.integers(0, 99))
 def test_any_plan_keeps_every_bit_and_costs_what_the_analysis_says(module: ModuleOp, seed: int) -> None:
     AutodiffPass().apply(Context(), module)
@@ -117,7 +117,7 @@ def test_any_plan_keeps_every_bit_and_costs_what_the_analysis_says(module: Modul
     assert moved == sum(elements(v) for op in copies for v in op.results)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(module=NETWORKS, k=st.integers(0, 5))
 def test_memory_is_what_a_walk_allocates(module: ModuleOp, k: int) -> None:
     AutodiffPass().apply(Context(), module)

@@ -65,7 +65,7 @@ def every_outcome(problem: RecomputeProblem) -> Iterator[Outcome]:
         yield problem.outcome(problem.bound | set(chosen))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=SEEDS)
 def test_the_integer_program_is_optimal(seed: int) -> None:
     r = Random(seed)
@@ -87,7 +87,7 @@ def test_the_integer_program_is_optimal(seed: int) -> None:
         assert bound <= found.work
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=SEEDS)
 def test_the_search_stays_within_the_budget_and_never_beats_the_optimum(seed: int) -> None:
     r = Random(seed)

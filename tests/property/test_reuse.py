@@ -70,7 +70,7 @@ def column(chosen: list[bool]) -> Bools:
     return np.array(chosen, dtype=np.bool_).reshape(-1, 1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(whole())
 def test_every_interval_has_its_scope(iteration: Iteration) -> None:
     reuse = reuse_of(trace_of(iteration))
@@ -79,7 +79,7 @@ def test_every_interval_has_its_scope(iteration: Iteration) -> None:
     assert [SCOPES[n] for n in reuse.scope.tolist()] == [scope_of(iteration, one) for one in every]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(whole())
 def test_the_scopes_add_up(iteration: Iteration) -> None:
     """All save what lies between no reuse and compulsory traffic; those up to any one what keeping them saves."""
@@ -94,7 +94,7 @@ def test_the_scopes_add_up(iteration: Iteration) -> None:
         assert reuse.without - traffic(iteration, kept) == all_saved[: number + 1].sum()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(whole(), st.randoms(use_true_random=False), st.integers(0, 150))
 def test_what_is_kept_is_what_is_saved(iteration: Iteration, random: Random, capacity: int) -> None:
     """For any choice of intervals, and for the plan of a capacity."""
@@ -109,7 +109,7 @@ def test_what_is_kept_is_what_is_saved(iteration: Iteration, random: Random, cap
     assert (saved == reuse.without - plan.bytes_in - plan.bytes_out).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(whole(), st.integers(0, len(SCOPES) - 1))
 def test_enough_holds_what_a_scope_keeps(iteration: Iteration, number: int) -> None:
     """The most of a step's tensors and what is kept across it, of the steps that the scope's intervals touch."""

@@ -57,7 +57,7 @@ def differing(ours: Columns, theirs: Columns) -> dict[str, tuple[float | None, f
     return wrong
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(layers(14, 4), configurations())
 def test_all_columns_equal_the_walk(layer: Layer, config: Configuration) -> None:
     ours = simulate(layer, config)
@@ -66,7 +66,7 @@ def test_all_columns_equal_the_walk(layer: Layer, config: Configuration) -> None
     assert differing(ours, walk(layer, config)) == {}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(layers(6), configurations(), st.integers(1, 70))
 def test_epochs_of_any_capacity_equal_the_walk(layer: Layer, config: Configuration, capacity: int) -> None:
     lines, folds = demand(layer, config), cut(layer, config)
@@ -76,7 +76,7 @@ def test_epochs_of_any_capacity_equal_the_walk(layer: Layer, config: Configurati
     assert filter_epochs(layer, requests.filter, capacity) == walk_epochs(lines.filter, capacity)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(layers(6), configurations(), st.data())
 def test_epochs_of_exactly_what_there_is_equal_the_walk(
     layer: Layer, config: Configuration, data: st.DataObject
@@ -95,7 +95,7 @@ def test_epochs_of_exactly_what_there_is_equal_the_walk(
         assert ours == walk_epochs(demanded, capacity)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(images(4), st.integers(1, 3), st.integers(1, 5), st.integers(1, 3), st.integers(1, 5), st.integers(-6, 2))
 def test_words_that_come_again_after_whole_folds(
     image: Image, rows: int, apart: int, filters: int, folds: int, offset: int
@@ -109,7 +109,7 @@ def test_words_that_come_again_after_whole_folds(
     assert ifmap_epochs(layer, windows, stream, capacity) == walk_epochs(demand(layer, config).ifmap, capacity)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(layers(6), configurations(), st.integers(1, 60))
 def test_the_fifo_equals_the_walk(layer: Layer, config: Configuration, half: int) -> None:
     ours = write_transfers(streams(cut(layer, config)).ofmap, 2 * half)
@@ -117,7 +117,6 @@ def test_the_fifo_equals_the_walk(layer: Layer, config: Configuration, half: int
     assert (ours.words, ours.start, ours.stop, 0) == expected
 
 
-@settings(deadline=None)
 @given(layers(6), configurations())
 def test_words_come_in_the_lines_of_the_walk(layer: Layer, config: Configuration) -> None:
     lines, requests = demand(layer, config), streams(cut(layer, config))
@@ -128,7 +127,6 @@ def test_words_come_in_the_lines_of_the_walk(layer: Layer, config: Configuration
         assert [stream.line_of(word) for word in range(stream.words)] == places
 
 
-@settings(deadline=None)
 @given(layers(6), configurations())
 def test_ws_equals_is_of_the_transpose(layer: Layer, config: Configuration) -> None:
     """The same array does the same; inputs and weights change places."""
@@ -142,7 +140,6 @@ def test_ws_equals_is_of_the_transpose(layer: Layer, config: Configuration) -> N
         assert ws[name] == transposed[other], name
 
 
-@settings(deadline=None)
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 30), st.integers(1, 8))
 def test_os_on_a_square_array_is_symmetric(m: int, n: int, k: int, side: int) -> None:
     config = Configuration(side, side, "os", memory=False)
@@ -152,7 +149,6 @@ def test_os_on_a_square_array_is_symmetric(m: int, n: int, k: int, side: int) ->
     assert one["compute_cycles"] == other["compute_cycles"]
 
 
-@settings(deadline=None)
 @given(layers(6), configurations(), st.integers(2, 5))
 def test_cycles_of_ws_grow_with_the_columns_of_the_filter(layer: Layer, config: Configuration, factor: int) -> None:
     """The count of lines, one more than the index of the last."""

@@ -87,7 +87,7 @@ def check_walk(ops: list[Operation], rows: list[OpRow], spm_bytes: int, float_by
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     module=integer_networks(),
     spm=st.sampled_from((0.5, 1, 2, 8, 64)),

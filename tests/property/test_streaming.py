@@ -73,7 +73,7 @@ def works(draw: st.DrawFn) -> tuple[str, list[Group], set[int], dict[int, int], 
     return text, each, set(numbers["twice"]), {n: elements[n] for n in numbers["beside"]}, wide
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(works(), st.integers(0, 260), st.booleans())
 def test_reads_are_the_least_of_all_walks_that_fit(work: Any, room: int, double: bool) -> None:
     text, groups, twice, beside, width = work

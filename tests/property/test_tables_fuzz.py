@@ -43,7 +43,7 @@ def test_any_text_is_read_or_refused_with_a_place(text: str, *, channels: bool) 
         assert all(layer.name and layer.count >= 1 for layer in table.layers)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=TEXTS)
 def test_what_is_read_becomes_a_program(text: str) -> None:
     try:

@@ -37,7 +37,7 @@ from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 Array: TypeAlias = npt.NDArray[Any]
 Draw: TypeAlias = st.DrawFn
 
-SETTINGS = settings(max_examples=150, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(max_examples=150, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ def drawn(draw: Draw) -> list[Call]:
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-        deadline=None,
     )
     @given(data=st.data())
     def collect(data: st.DataObject) -> None:

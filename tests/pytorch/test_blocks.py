@@ -16,7 +16,7 @@ from npuc.compiler.layers.base import Array
 from tests.calls.close import assert_close
 
 torch.set_num_threads(1)
-FEW = settings(max_examples=12, deadline=None)
+FEW = settings(max_examples=12)
 Values = Mapping[str, Tensor]
 
 

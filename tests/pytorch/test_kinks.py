@@ -115,7 +115,7 @@ def test_a_function_of_two_tensors(function: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in all_calls() if name.split()[0] not in RANDOM | {"roi_align"}])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_every_function_at_kinks_and_ties(name: str, data: st.DataObject) -> None:
     call = all_calls()[name](data)

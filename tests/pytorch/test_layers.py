@@ -23,7 +23,7 @@ def test_every_function_has_a_counterpart() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in all_calls() if name.split()[0] not in RANDOM])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_results_and_gradients_equal_those_of_pytorch(name: str, data: st.DataObject) -> None:
     call = all_calls()[name](data)

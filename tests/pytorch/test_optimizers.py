@@ -109,7 +109,7 @@ def test_every_optimizer_has_a_counterpart() -> None:
 
 
 @pytest.mark.parametrize("kind", TORCH)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_three_steps_equal_those_of_pytorch(kind: str, data: st.DataObject) -> None:
     options = draw_options(data, kind)

@@ -68,7 +68,7 @@ def types_on_cuda(call: Call, net: CalledNet, values: Mapping[str, Array], *, sh
 
 @pytest.mark.parametrize("short", [False, True], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OTHERS])
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_types_are_those_of_autocast_on_cuda(name: str, short: bool, data: st.DataObject) -> None:
     call = all_calls()[name](data)
@@ -92,7 +92,7 @@ def _is_view_of_a_sum(call: Call, net: CalledNet) -> bool:
 
 @pytest.mark.parametrize("short", [False, True], ids=["f32", "bf16"])
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: st.DataObject) -> None:
     call = all_calls()[name](data)

@@ -1,7 +1,7 @@
 """Reading IR: locations of operations, errors of every kind at their place, never another exception."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler.core.errors import NpucError, SourceError, SourceErrors
@@ -86,13 +86,11 @@ def outcome(text: str) -> int:
     return 0
 
 
-@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_random_text_never_raises_anything_else(text: str) -> None:
     assert outcome(text) in (0, 1)
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(GOOD)), st.integers(0, 12), st.text(alphabet='%<>(){}[]x"=,:!#@-> \n2af', max_size=6))
 def test_damaged_text_never_raises_anything_else(start: int, length: int, put: str) -> None:
     assert outcome(GOOD[:start] + put + GOOD[start + length :]) in (0, 1)

@@ -87,7 +87,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     return Calls(monkeypatch)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.sampled_from([RECURRENT, RESIDUAL]), st.sampled_from(["train", "npu"]), st.integers(3, 12), st.integers(1, 9))
 def test_operations_grow_by_the_same_number_with_each_step(text: str, level: str, steps: int, more: int) -> None:
     small, next_one = operations(text, steps, level), operations(text, steps + 1, level)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.machine.facts import machine_from
@@ -261,7 +261,6 @@ def status(hardware: Path | dict[str, object], overrides: dict[str, object] | No
     return 0
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_random_bytes_never_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     file = tmp_path_factory.getbasetemp() / "random.toml"
@@ -276,7 +275,6 @@ values = st.recursive(
 names = st.sampled_from([*KEYS, "array", "memory", "network"]) | st.text(max_size=8)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(names, values, max_size=4), st.dictionaries(names, values, max_size=2))
 def test_random_mappings_never_raise_anything_else(data: dict[str, object], overrides: dict[str, object]) -> None:
     assert status(data, overrides) in (0, 2)
@@ -304,7 +302,6 @@ words = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(words, max_size=12))
 def test_random_toml_never_raises_anything_else(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
     file = tmp_path_factory.getbasetemp() / "words.toml"
@@ -312,7 +309,6 @@ def test_random_toml_never_raises_anything_else(tmp_path_factory: pytest.TempPat
     assert status(file) in (0, 2)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_random_settings_never_raise_anything_else(text: str) -> None:
     try:

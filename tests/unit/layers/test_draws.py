@@ -17,7 +17,7 @@ def stream(key: tuple[int, int], start: int, count: int) -> list[float]:
     return np.random.Generator(bits).random(count).tolist()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     of=st.lists(st.integers(1, 9), max_size=3),
     last=st.sampled_from([1, 3, 4, 7, LONG_RUN, LONG_RUN + 5]),

@@ -20,7 +20,7 @@ def test_every_function_of_the_language_is_called() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in all_calls() if name not in STOPPED])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_gradient_equals_central_differences(name: str, data: st.DataObject) -> None:
     call = all_calls()[name](data)

@@ -79,7 +79,7 @@ def test_scale_and_shift_are_optional(affine: list[list[float]], expected: list[
     ],
     ids=["mean", "mean of rows", "var", "normalize", "with a scale", "with a shift"],
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_every_operand_has_the_slope_of_central_differences(
     build: Build, shapes: list[tuple[int, ...]], data: st.DataObject

@@ -59,7 +59,7 @@ def given_values(batch: int = 8) -> dict[str, npt.NDArray[Any]]:
 @pytest.mark.usefixtures("cube")
 @pytest.mark.parametrize("name", ["cube", "mirror"])
 def test_gradient_equals_central_differences(name: str) -> None:
-    @settings(max_examples=12, deadline=None)
+    @settings(max_examples=12)
     @given(data=st.data())
     def check(data: st.DataObject) -> None:
         shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))

@@ -130,7 +130,7 @@ def test_exhaustive_finds_what_a_plain_loop_finds(objective: Objective, limits: 
     assert plain_cost(CONV, best.found.mapping(0, CONV.dims), objective, limits) == plain
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_random_never_beats_exhaustive(data: st.DataObject) -> None:
     work = data.draw(st.sampled_from((GEMM, CONV)))
@@ -144,7 +144,7 @@ def test_random_never_beats_exhaustive(data: st.DataObject) -> None:
     assert costs["RandomMapper"] >= costs["ExhaustiveMapper"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_random_mappings_are_legal(data: st.DataObject) -> None:
     dims = tuple((d, data.draw(st.integers(1, 24))) for d in "abcd"[: data.draw(st.integers(1, 4))])

@@ -21,7 +21,7 @@ PES = 12
 
 
 @given(layers(), st.integers(1, 3), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_directives_compute_each_point_once(problem: Problem, levels: int, divisors: bool) -> None:
     batch = RandomMapper(directive_space(problem, PES, levels, divisors=divisors), 0).propose(8)
     written = as_directives(problem, batch)

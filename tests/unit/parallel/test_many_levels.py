@@ -93,7 +93,7 @@ def test_what_is_near_a_pattern() -> None:
     assert ("I", "II", "I", "III") not in found
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(LAYERS, min_size=1, max_size=4), st.integers(1, 4), st.sampled_from(CONVENTIONS))
 def test_no_plan_of_a_chain_goes_below_the_relaxation(layers: list[Layer], levels: int, convention: Convention) -> None:
     nodes, terms, sizes = chain_nodes(layers), chain_terms(layers, convention), (2,) * levels
@@ -104,7 +104,7 @@ def test_no_plan_of_a_chain_goes_below_the_relaxation(layers: list[Layer], level
         assert bound == least
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(LAYERS, min_size=2, max_size=3), st.sampled_from(CONVENTIONS))
 def test_plans_of_many_levels_beside_all_sequences(layers: list[Layer], convention: Convention) -> None:
     levels = 6 if convention == "physical" else 9
@@ -149,7 +149,7 @@ def residual_networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
     return network_for(the_function(read_source(text)))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(residual_networks(), st.sampled_from(CONVENTIONS))
 def test_plans_of_residual_networks_on_64_devices(net: tuple[PlanGraph, Flows], convention: Convention) -> None:
     network, flows = net
@@ -162,7 +162,7 @@ def test_plans_of_residual_networks_on_64_devices(net: tuple[PlanGraph, Flows], 
         assert bound <= best.total
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(residual_networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
 def test_no_plan_of_a_network_goes_below_the_relaxation(
     net: tuple[PlanGraph, Flows], convention: Convention, levels: int

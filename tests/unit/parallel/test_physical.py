@@ -76,7 +76,7 @@ def test_dense_layers_move_what_is_said_of_a_chain_of_their_sizes_and_the_loss(
     assert amounts_of([*chain, *loss], plan, sizes) == amounts_of(terms, plan, sizes)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(chosen(3))
 def test_three_types_of_a_chain_are_counted(case: tuple[list[int], tuple[Pattern, ...]]) -> None:
     widths, plan = case
@@ -90,7 +90,7 @@ def test_three_types_of_a_chain_are_counted(case: tuple[list[int], tuple[Pattern
     assert counted(module).total == found + loss_sums(plan[-1])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(WIDTHS, st.data())
 def test_table2_is_counted_on_two_devices(widths: list[int], data: st.DataObject) -> None:
     plan: tuple[Pattern, ...] = tuple((data.draw(st.sampled_from(TWO)),) for _ in widths[1:])

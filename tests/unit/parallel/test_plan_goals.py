@@ -85,7 +85,7 @@ networks_of = st.composite(levels_of)
 
 
 @pytest.mark.parametrize("text", [ATTENTION, IMAGES, WORDS], ids=["attention", "images", "words"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(sizes=st.sampled_from(((2,), (2, 2), (2, 2, 2), (4, 2))), data=st.data())
 def test_messages_of_any_plan_take_what_those_of_its_program_do(
     text: str, sizes: tuple[int, ...], data: st.DataObject
@@ -120,7 +120,7 @@ def seconds(network: PlanGraph, flows: Flows, plan: tuple[Pattern, ...], times: 
     return work_seconds(times, plan) + float(messages)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(data=st.data(), rule=st.sampled_from((TWO, THREE)), levels=st.integers(1, 2))
 def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, rule: Rule, levels: int) -> None:
     text = RESIDUAL if levels == 1 else CHAIN
@@ -134,7 +134,7 @@ def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, rule: Rul
     assert seconds(network, flows, found.patterns, times, levels) == pytest.approx(found.cost, rel=1e-9)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_many_levels_are_searched_by_one_change_of_way(data: st.DataObject) -> None:
     network, flows = planned_from(RESIDUAL)
@@ -211,7 +211,7 @@ def test_slow_networks_have_another_plan_than_the_least_movement() -> None:
     assert (found[1].totals.seconds or 0) < (found[0].totals.seconds or 0)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(levels=st.integers(1, 2), text=st.sampled_from((RESIDUAL, CHAIN)), rule=st.sampled_from((TWO, THREE)))
 def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: Rule) -> None:
     func = the_function(read_source(text, defines={}))
@@ -260,7 +260,7 @@ def test_a_plan_for_memory_takes_less_than_one_for_movement() -> None:
     assert reports[1].parallel.planned.objective == "memory"
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data(), width=st.sampled_from((None, 2)))
 def test_times_are_read_as_they_were_written(data: st.DataObject, width: int | None) -> None:
     network, _ = planned_from(RESIDUAL)

@@ -161,7 +161,7 @@ def cost(terms: list[Term], plan: tuple[Pattern, ...], levels: int) -> Fraction:
     return elements_of(sum(sum(term.amounts(plan, sizes)) for term in terms), sizes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
 def test_ways_at_the_bottom_are_as_good_as_all_sequences(
     net: tuple[PlanGraph, Flows], convention: Convention, levels: int
@@ -174,7 +174,7 @@ def test_ways_at_the_bottom_are_as_good_as_all_sequences(
     assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(networks(), st.sampled_from(CONVENTIONS), st.data())
 def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
     net: tuple[PlanGraph, Flows], convention: Convention, data: st.DataObject
@@ -194,7 +194,7 @@ def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
 
 
 @pytest.mark.parametrize("levels", [2, 3])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @example(batch=8, h=2, g=100, out=1, middle=ATTENTION)
 @given(
     batch=st.sampled_from([4, 6, 8, 12]),
@@ -216,7 +216,7 @@ def test_joins_have_channels_below_what_is_whole(
     assert found.elements == found.bound == elements_of(best.cost, sizes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(networks(), st.sampled_from(CONVENTIONS), st.sampled_from([(3,), (3, 3), (4, 4), (3, 2), (2, 4), (2, 3, 2)]))
 def test_meshes_of_any_sizes_are_searched_as_all_sequences_are(
     net: tuple[PlanGraph, Flows], convention: Convention, sizes: tuple[int, ...]
@@ -237,7 +237,7 @@ def plans(network: PlanGraph, rule: Rule, levels: int) -> Iterator[tuple[Pattern
     return product(*every(network, rule, levels))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(networks(), st.sampled_from(CONVENTIONS), st.sampled_from(("joint", "accpar-joint")))
 def test_the_best_plan_is_that_of_enumeration(
     net: tuple[PlanGraph, Flows], convention: Convention, strategy: Strategy
@@ -261,7 +261,7 @@ def test_the_best_plan_of_two_levels_is_that_of_enumeration(
     assert found.total == min(cost(terms, plan, 2) for plan in plans(network, rule_of(strategy, convention), 2))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
 def test_order_of_strategies(net: tuple[PlanGraph, Flows], convention: Convention, levels: int) -> None:
     """The optimum is no worse than any other plan, and one more type makes it no worse; bounds are below."""
@@ -287,7 +287,7 @@ def test_order_of_strategies_of_a_chain(levels: int, convention: Convention) -> 
     assert found["accpar-joint"].total <= min(found["joint"].total, found["accpar"].total)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(networks(), st.sampled_from(TWO_WAYS[1:]), st.integers(1, 3))
 def test_no_plan_moves_more_than_by_cuts_of_inputs_alone(
     net: tuple[PlanGraph, Flows], strategy: Strategy, levels: int

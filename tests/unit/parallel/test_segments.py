@@ -127,7 +127,7 @@ def test_devices_compute_what_one_does_whatever_the_size_of_a_gate(
         assert bytes_moved(shared) == bytes_modelled(network, flows, patterns, sizes), strategy
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     name=st.sampled_from(sorted(LAYERS)),
     sizes=st.sampled_from((*MESHES, (2, 2), (2, 3))),

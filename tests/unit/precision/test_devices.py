@@ -85,7 +85,7 @@ def assert_bytes_agree(report: Report) -> None:
     assert (sent > 0) == (read > 0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     text=networks(),
     mesh=st.sampled_from(MESHES),
@@ -117,7 +117,7 @@ def test_bytes_of_all_strategies(parallel: str, precision: str) -> None:
         assert_bytes_agree(shared(parallel, precision, zero=zero))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     text=networks(),
     mesh=st.sampled_from(MESHES),

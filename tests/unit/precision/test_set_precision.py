@@ -126,7 +126,7 @@ def test_every_forward_operation_of_the_lists_exists() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(all_calls()))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_every_function_has_a_mixed_program(name: str, data: st.DataObject) -> None:
     """It verifies, with its backward pass, and computes what the program as written does."""
@@ -151,7 +151,7 @@ def test_a_step_means_the_same_at_all_levels(text: str, to: str) -> None:
 @pytest.mark.parametrize(
     "name", sorted(set(all_calls()) - {"binary_cross_entropy"})
 )  # the data of `check` are integers
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(data=st.data())
 def test_every_function_in_mixed_precision_means_the_same_at_all_levels(name: str, data: st.DataObject) -> None:
     net = build(all_calls()[name](data))

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -127,7 +127,6 @@ def test_of_a_long_key_some_values_are_shown() -> None:
     )
 
 
-@settings(deadline=None)
 @given(sizes=st.lists(st.integers(1, 12), min_size=1, max_size=3), most=st.integers(4, 50), seed=st.randoms())
 def test_folded_lines_are_few_and_have_the_best(sizes: list[int], most: int, seed: Any) -> None:
     grid = Grid(tuple(Axis(f"k{n}", "hardware", f"k{n}", tuple(range(size))) for n, size in enumerate(sizes)))
@@ -141,7 +140,6 @@ def test_folded_lines_are_few_and_have_the_best(sizes: list[int], most: int, see
         assert min(costs[number] or 9.0 for number in shown) == costs[found.best]
 
 
-@settings(deadline=None)
 @given(seed=st.randoms(), sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3))
 def test_effects_are_those_of_all_pairs_that_differ_in_one_key(seed: Any, sizes: list[int]) -> None:
     grid = Grid(tuple(Axis(f"k{n}", "hardware", f"k{n}", tuple(range(size))) for n, size in enumerate(sizes)))

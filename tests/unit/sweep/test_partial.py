@@ -52,7 +52,7 @@ def test_points_come_back_as_they_were(tmp_path: Path) -> None:
     assert [point.error is None for point in expected] == [False, False, True]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_a_damaged_file_is_one_clear_error_or_the_same_rows(data: st.DataObject) -> None:
     """
@@ -80,7 +80,7 @@ def test_a_damaged_file_is_one_clear_error_or_the_same_rows(data: st.DataObject)
         assert "--restart begins anew" in (error.hint or "")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cut=st.integers(0, 2000))
 def test_a_truncated_file_gives_the_same_rows(cut: int) -> None:
     with TemporaryDirectory() as folder:

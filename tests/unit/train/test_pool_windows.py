@@ -22,7 +22,7 @@ def refused(size: int, kernel: int, stride: int, before: int, dilation: int) -> 
     return False
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(1, 6), st.integers(2, 5), st.integers(1, 9), st.integers(0, 20), st.integers(1, 12))
 def test_windows_of_padding_alone_are_those_of_a_walk(
     size: int, kernel: int, stride: int, before: int, dilation: int

@@ -72,7 +72,7 @@ def _residual(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
 STEPS = [_convolution, _norm, _norm, _dropout, _residual]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_the_training_step_stays_the_same(data: st.DataObject) -> None:
     net = Net()
