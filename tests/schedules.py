@@ -54,7 +54,7 @@ class Fitting:
 def fitting(nest: Nest, machine: Machine, widths: Bits, most: int = 1) -> list[Fitting]:
     """Every schedule that fits a machine, dimensions cut at most `most` times."""
     found: list[Fitting] = []
-    rooms = widths.rooms(nest)
+    rooms = widths.occupied(nest)
     for loops in all_loops(nest, most):
         kept = [
             [

@@ -29,5 +29,5 @@ def finished(name: str) -> str:
 
 def moved_width(nest: Nest, widths: Bits) -> dict[str, int]:
     """The bits of what a walk counts: all elements move as partial sums, less what finished ones have less."""
-    stored, held = widths.by_name(nest), widths.held(nest)
+    stored, held = widths.by_name(nest), widths.with_sums(nest)
     return held | {finished(out.name): stored[out.name] - held[out.name] for out in nest.outs}

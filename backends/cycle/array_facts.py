@@ -53,7 +53,7 @@ def core_facts(
     """On a chip of several cores what each does, and how evenly they are loaded."""
     if machine.cores == 1:
         return None
-    if schedule.spread:
+    if schedule.core_depth:
         timings = core_timings(nest, schedule, machine, widths)
     else:
         timings = (pipeline(nest, schedule, machine, widths),)

@@ -29,8 +29,8 @@ from npuc.backends.operations import identity_of, sizes_of
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import transposed
-from npuc.compiler.analysis.nest.cores import core_count, parts, spread_traffic
-from npuc.compiler.analysis.nest.elements import Bits, contract_widths, taken_bytes, whole_bytes
+from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
+from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.analysis.timing.double_buffer import pipeline
@@ -87,9 +87,9 @@ def nest_cost(
     memory.policy "lru". `still`: the tensors of which nothing moves, as they stay in SPM.
     """
     moving = widths.without(nest, still)
-    cores = parts(nest, schedule)
-    spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
-    moved = spread.channel if share is None else dict(share.tensors)
+    cores = core_parts(nest, schedule)
+    moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
+    moved = moves.channel if share is None else dict(share.tensors)
     tensors = {name: TensorBytes(*both) for name, both in bytes_by_tensor(nest, moved, widths).items()}
     kept_still = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in still)
     tensors |= dict.fromkeys(still, TensorBytes(0, 0))
@@ -103,14 +103,15 @@ def nest_cost(
     works = [compute(part.nest, part.schedule, machine.array, held) for part in cores]
     outs = {t.name for t in nest.outs}
     accessed = {
-        name: whole_bytes(sum(work.accesses[name] for work in works) * bits) for name, bits in widths.held(nest).items()
+        name: whole_bytes(sum(work.accesses[name] for work in works) * bits)
+        for name, bits in widths.with_sums(nest).items()
     }
     stored = sum(size for name, size in accessed.items() if name in outs)
     loaded = sum(accessed.values()) - stored
     # What the DMA brings into an SPM is written there, what it takes out is read there.
     brought, taken = [read], [written]
-    if schedule.spread:
-        each = [bytes_by_tensor(nest, rows, widths).values() for rows in spread.moved]
+    if schedule.core_depth:
+        each = [bytes_by_tensor(nest, rows, widths).values() for rows in moves.moved]
         brought, taken = ([sum(both[way] for both in rows) for rows in each] for way in (0, 1))
     busiest = max(works, key=lambda work: work.cycles)
     timing = pipeline(nest, schedule, machine, moving, held) if share is None else share.timing
@@ -157,7 +158,7 @@ def nest_cost(
         tensors=tensors,
         read=read,
         written=written,
-        spm_bytes=taken_bytes(nest, schedule, widths) if peak is None else peak,
+        spm_bytes=footprint_bytes(nest, schedule, widths) if peak is None else peak,
         energy_j=energy,
         native=native,
     )
@@ -240,7 +241,7 @@ def schedule_row(nest: Nest, schedule: Schedule) -> ScheduleRow:
     A schedule as reports show it: loops over cores are a partition over cores, the outer loop of a dimension that is
     cut twice one over time.
     """
-    over, inner = schedule.loops[: schedule.spread], schedule.loops[schedule.spread :]
+    over, inner = schedule.loops[: schedule.core_depth], schedule.loops[schedule.core_depth :]
     dims = [loop.dim for loop in inner]
     order = [loop.dim for n, loop in enumerate(inner) if loop.dim not in dims[n + 1 :]]
     outer = [loop for n, loop in enumerate(inner) if loop.dim in dims[n + 1 :]]
@@ -253,4 +254,4 @@ def schedule_row(nest: Nest, schedule: Schedule) -> ScheduleRow:
         partition = Partition(outer[0].dim, parts, "time")
     tile = nest.sizes | {loop.dim: loop.step for loop in schedule.loops}
     program = "fused" if len(nest.statements) > 1 else "sequential"
-    return ScheduleRow(program=program, order=order, tile=tile, keep=schedule.keeps, partition=partition)
+    return ScheduleRow(program=program, order=order, tile=tile, keep=schedule.keep_depths, partition=partition)

@@ -18,7 +18,7 @@ from npuc.backends.cycle.facts import ArrayFacts, StreamFacts
 from npuc.backends.cycle.limits import is_edge_bound, least_cycles_of, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import spread_traffic
+from npuc.compiler.analysis.nest.cores import core_traffic
 from npuc.compiler.analysis.nest.elements import contract_widths, size_bytes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
@@ -143,9 +143,9 @@ def _core_facts(
     widths = contract_widths(contract, machine)
     own = fused_widths(nest, widths, epilogues(contract, fused, machine, 0))
     timings = (
-        core_timings(nest, schedule, machine, own) if schedule.spread else [pipeline(nest, schedule, machine, own)]
+        core_timings(nest, schedule, machine, own) if schedule.core_depth else [pipeline(nest, schedule, machine, own)]
     )
-    spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").moved
+    spread = core_traffic(nest, schedule, machine.multicast, machine.reduction).moved
     moved = [bytes_by_tensor(nest, rows, widths) for rows in spread]
     return replace(
         cores,

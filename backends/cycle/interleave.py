@@ -22,7 +22,7 @@ from npuc.backends.operations import identity_of, sizes_of
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import transposed
-from npuc.compiler.analysis.nest.elements import contract_widths, taken_bytes, whole_bytes
+from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, bytes_by_tensor
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.analysis.timing.double_buffer import Timing
@@ -151,7 +151,7 @@ def _named(op: InterleaveOp) -> str:
 def _check_room(op: InterleaveOp, together: Together, widths: Widths, machine: Machine) -> int:
     """The bytes of SPM that all blocks take; an error if they, or what is promised, are more than there is."""
     parts = zip(together.nests, together.schedules, widths, joint_footprint(together), strict=True)
-    taken = sum(taken_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
+    taken = sum(footprint_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
     needed = max(taken, op.spm or 0)
     if needed > machine.spm_bytes:
         raise CapacityError(
@@ -181,7 +181,7 @@ def _moved(together: Together, widths: Widths, machine: Machine, moves: tuple[Tr
     works = interleaved_compute(together, machine.array)
     for number, (nest, own) in enumerate(zip(together.nests, widths, strict=True)):
         outs = {t.name for t in nest.outs}
-        moved, bits = bytes_by_tensor(nest, moves[number], own), own.held(nest)
+        moved, bits = bytes_by_tensor(nest, moves[number], own), own.with_sums(nest)
         for name in nest.tensors:
             before, (read, write) = tensors.get(names[number][name], TensorBytes(0, 0)), moved[name]
             tensors[names[number][name]] = TensorBytes(before.read_bytes + read, before.write_bytes + write)

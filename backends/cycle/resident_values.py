@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import contract_widths, size_bytes, taken_bytes
+from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, size_bytes
 from npuc.compiler.analysis.programs.resident import refusal, staying_room
 from npuc.compiler.analysis.timing.epilogue import room_bytes
 from npuc.compiler.core.errors import CapacityError, UsageError
@@ -82,7 +82,7 @@ def own_bytes(op: Operation, machine: Machine) -> int:
     if isinstance(op, InterleaveOp):
         every = [contract_widths(contract, machine) for contract in op.contracts]
         blocks = zip(op.contracts, every, joint_footprint(op.together), strict=True)
-        return sum(taken_bytes(one.nest, one.schedule, widths, held) for one, widths, held in blocks)
+        return sum(footprint_bytes(one.nest, one.schedule, widths, held) for one, widths, held in blocks)
     if isinstance(op, VectorOp):
         values, over = {**op.named_operands(), **op.named_results()}, dict(op.resident.over)
         return sum(_bytes(values[name], machine) for name in op.resident.names if name not in over)

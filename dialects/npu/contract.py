@@ -235,7 +235,7 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
         check_names(self)
         if self.resident.over:
             raise VerifyException("only results of vector work are written over an operand")
-        if self.schedule.spread:
+        if self.schedule.core_depth:
             raise VerifyException("loops over cores: what stays in SPM would be in parts on all of them")
         check_once(self, lambda name: unfinished(self.nest, self.schedule, name))
         check_block(self)

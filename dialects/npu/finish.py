@@ -16,11 +16,11 @@ def unfinished(nest: Nest, schedule: Schedule, name: str) -> str | None:
     tensor = nest.tensors[name]
     extent, cut = dict(nest.sizes), set[str]()
     steps: list[tuple[str, bool]] = []
-    for loop in schedule.loops[: len(schedule.loops) - schedule.keep_of(name)]:
+    for loop in schedule.loops[: len(schedule.loops) - schedule.keep_depth(name)]:
         steps.append((loop.dim, loop.step < extent[loop.dim]))
         extent[loop.dim] = loop.step
     # The loops at the inner end that leave the block as it is do not end its visit; each core has visits of its own.
-    while steps and (not steps[-1][1] or (steps[-1][0] not in tensor.dims and len(steps) > schedule.spread)):
+    while steps and (not steps[-1][1] or (steps[-1][0] not in tensor.dims and len(steps) > schedule.core_depth)):
         steps.pop()
     for dim, moves in steps:
         if moves and dim not in tensor.dims:

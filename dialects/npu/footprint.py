@@ -50,7 +50,7 @@ def block_shape(axes: Sequence[Axis], shape: Sequence[int], extents: Mapping[str
 def block_sizes(nest: Nest, schedule: Schedule, tensor: str) -> dict[str, int]:
     """The largest extent of each dimension in a block of `tensor`: the step of the innermost of its outer loops."""
     sizes = dict(nest.sizes)
-    for loop in schedule.loops[: len(schedule.loops) - schedule.keep_of(tensor)]:
+    for loop in schedule.loops[: len(schedule.loops) - schedule.keep_depth(tensor)]:
         sizes[loop.dim] = loop.step
     return sizes
 

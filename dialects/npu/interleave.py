@@ -141,7 +141,7 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
                     raise VerifyException(
                         "a contraction in it reads what another one computes: they cannot run in turn"
                     )
-            if op.schedule.spread:
+            if op.schedule.core_depth:
                 raise VerifyException("a contraction in it has loops over cores: in turn they run on one core")
             if op.resident_attr is not None:
                 raise VerifyException("a contraction in it finds or leaves something in SPM: in turn they may not")

@@ -235,18 +235,18 @@ class Schedule:
     spm: int | None = None
 
     @cached_property
-    def keeps(self) -> dict[str, int]:
+    def keep_depths(self) -> dict[str, int]:
         """The keep depth of each tensor that is listed."""
         return dict(self.keep)
 
     @cached_property
-    def spread(self) -> int:
+    def core_depth(self) -> int:
         """The number of loops over cores."""
         return sum(loop.cores for loop in self.loops)
 
-    def keep_of(self, tensor: str) -> int:
+    def keep_depth(self, tensor: str) -> int:
         """The number of innermost loops whose block of `tensor` stays in SPM."""
-        return self.keeps.get(tensor, 0)
+        return self.keep_depths.get(tensor, 0)
 
     def problems(self, nest: Nest) -> Iterator[str]:
         """What is wrong with the schedule for `nest`, a sentence each."""
@@ -262,19 +262,19 @@ class Schedule:
             elif loop.step > nest.sizes[loop.dim]:
                 yield f"step of {loop.dim} is {loop.step}, its size is {nest.sizes[loop.dim]}"
             steps[loop.dim] = loop.step
-        if not all(loop.cores for loop in self.loops[: self.spread]):
+        if not all(loop.cores for loop in self.loops[: self.core_depth]):
             yield "loops over cores must come before all others"
         over = [loop.dim for loop in self.loops if loop.cores]
         for dim in sorted({d for d in over if over.count(d) > 1}):
             yield f"{dim} is cut over cores twice"
-        inner = len(self.loops) - self.spread
+        inner = len(self.loops) - self.core_depth
         for name, depth in self.keep:
             if name not in nest.tensors:
                 yield f"keep names '{name}', the nest has {', '.join(nest.tensors)}"
             elif not 0 <= depth <= inner:
-                where = " inside those over cores" if self.spread else ""
+                where = " inside those over cores" if self.core_depth else ""
                 yield f"keep of {name} is {depth}, expected 0 to {inner}, the number of loops{where}"
-        if len(self.keeps) != len(self.keep):
+        if len(self.keep_depths) != len(self.keep):
             yield "keep names a tensor twice"
         if self.spm is not None and self.spm < 1:
             yield f"spm is {self.spm} bytes, expected at least 1"

@@ -35,7 +35,7 @@ class Together:
 def kept_whole(nest: Nest, schedule: Schedule, tensor: Tensor) -> bool:
     """Whether the block of a tensor stays the same throughout a nest."""
     extents = dict(nest.sizes)
-    for loop in schedule.loops[: len(schedule.loops) - schedule.keep_of(tensor.name)]:
+    for loop in schedule.loops[: len(schedule.loops) - schedule.keep_depth(tensor.name)]:
         if loop.dim in tensor.dims and loop.step < extents[loop.dim]:
             return False
         extents[loop.dim] = loop.step

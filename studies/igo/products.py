@@ -7,7 +7,7 @@ from functools import lru_cache
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import compulsory_bytes
-from npuc.compiler.analysis.nest.elements import Bits, alike
+from npuc.compiler.analysis.nest.elements import Bits, uniform_widths
 from npuc.compiler.analysis.nest.fusion import NestPart, union
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Statement, Tensor
 from npuc.dialects.npu.widths import Widths
@@ -60,7 +60,7 @@ def fused_nest(size: Size) -> Nest:
 
 def widths_of(nest: Nest, machine: Machine, width: int = WIDTH) -> Bits:
     """The bits of elements of so many bytes, and of the machine's partial sums."""
-    return alike(nest, Widths(width, machine.accumulator_bits))
+    return uniform_widths(nest, Widths(width, machine.accumulator_bits))
 
 
 def floor_time(size: Size, machine: Machine, width: int = WIDTH) -> Fraction:

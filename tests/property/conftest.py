@@ -172,13 +172,13 @@ def walk(nest: Nest, schedule: Schedule) -> Moves:
 
     for ranges in tiles(nest, schedule):
         moved: dict[str, int] = {}
-        if core is not None and ranges[schedule.spread] != core:
+        if core is not None and ranges[schedule.core_depth] != core:
             leave()
-        core = ranges[schedule.spread]
+        core = ranges[schedule.core_depth]
         moves.cores.append(len(moves.tails))
         for name in [*names, *starts]:
             t = nest.tensors[name]
-            at = ranges[n - schedule.keep_of(name)]
+            at = ranges[n - schedule.keep_depth(name)]
             if name in starts:
                 others = set(nest.sizes) - starts[name][1].dims
                 if any(ranges[-1][d][0] > 0 for d in others):

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from npuc.compiler.analysis.nest.bounds import certificate, lower_bound_bits, points_inside
-from npuc.compiler.analysis.nest.elements import Bits, taken_bytes
+from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor, moved_bits, traffic
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from tests.widths import draw_bits
@@ -42,7 +42,7 @@ def schedule_of(r: Random, nest: Nest) -> Schedule:
 
 
 def check(nest: Nest, schedule: Schedule, widths: Bits) -> None:
-    held = max(1, taken_bytes(nest, schedule, widths))
+    held = max(1, footprint_bytes(nest, schedule, widths))
     moved = traffic(nest, schedule)
     assert lower_bound_bits(nest, held, widths) <= moved_bits(nest, moved, widths), f"{nest}\n{schedule}\n{widths}"
     whole = sum(read + write for read, write in bytes_by_tensor(nest, moved, widths).values())

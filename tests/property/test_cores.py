@@ -11,8 +11,8 @@ import pytest
 from npuc.compiler.analysis.machine.array import PLACES, Array
 from npuc.compiler.analysis.machine.compute import compute, tile_cycles
 from npuc.compiler.analysis.machine.facts import Energy, Machine
-from npuc.compiler.analysis.nest.cores import core_count, parts, spread_traffic
-from npuc.compiler.analysis.nest.elements import taken_bytes
+from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
+from npuc.compiler.analysis.nest.elements import footprint_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
 from npuc.compiler.analysis.schedule.core_loops import cuts_of
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
@@ -51,9 +51,9 @@ def test_parts_add_up_to_the_whole(seed: int, draw: Draw, explicit_walk: Walk) -
     for _ in range(60):
         nest, schedule = draw(r, big=6, cores=True)
         moves = explicit_walk(nest, schedule)
-        found = spread_traffic(nest, schedule)
+        found = core_traffic(nest, schedule)
         assert found.channel == traffic(nest, schedule), f"{nest}\n{schedule}"
-        assert len(found.moved) == core_count(nest, schedule) == len(parts(nest, schedule)) == len(moves.tails)
+        assert len(found.moved) == core_count(nest, schedule) == len(core_parts(nest, schedule)) == len(moves.tails)
         for name in nest.tensors:
             both = [0] * len(moves.tails)
             for core, tile in zip(moves.cores, moves.by_tile, strict=True):
@@ -87,7 +87,7 @@ def test_each_core_takes_the_time_of_its_own_tiles(seed: int, draw: Draw, explic
         core_machine = machine.core(count)
         for core, timing in enumerate(timings):
             tiles = [n for n, at in enumerate(moves.cores) if at == core]
-            part = parts(nest, schedule)[core]
+            part = core_parts(nest, schedule)[core]
             assert timing.compute == compute(part.nest, part.schedule, machine.array).cycles
             tail = dict(moves.tails[core])
             spare = moves.spare if core == 0 else {}
@@ -98,7 +98,7 @@ def test_each_core_takes_the_time_of_its_own_tiles(seed: int, draw: Draw, explic
                 cycles = tile_times(part.nest, machine, moves, tiles)
                 assert timing.time == simulate(core_machine, sizes, cycles, *ends), f"{nest}\n{schedule}\n{machine}"
         whole = pipeline(nest, schedule, machine, widths)
-        if schedule.spread:
+        if schedule.core_depth:
             assert whole.time == max(max(t.time for t in timings), whole.moved / machine.channel_bits)
 
 
@@ -130,10 +130,10 @@ def test_features_of_a_chip_save_traffic(seed: int, draw: Draw) -> None:
     r = Random(seed)
     for _ in range(60):
         nest, schedule = draw(r, big=6, cores=True)
-        plain = spread_traffic(nest, schedule).channel
-        shared = spread_traffic(nest, schedule, multicast=True)
-        on_chip = spread_traffic(nest, schedule, reduction=True)
-        split = {loop.dim for loop in schedule.loops[: schedule.spread]}
+        plain = core_traffic(nest, schedule).channel
+        shared = core_traffic(nest, schedule, multicast=True)
+        on_chip = core_traffic(nest, schedule, reduction="on-chip")
+        split = {loop.dim for loop in schedule.loops[: schedule.core_depth]}
         for name, tensor in nest.tensors.items():
             assert shared.channel[name].read <= plain[name].read
             assert shared.channel[name].write == plain[name].write
@@ -161,8 +161,8 @@ def test_weights_and_partial_sums_of_a_split_batch() -> None:
     assert moved["W"] == TensorTraffic(4 * 48, 0)
     assert moved["dW"] == TensorTraffic(3 * 48, 4 * 48, 3 * 48, 3 * 48)
     assert moved["dX"] == TensorTraffic(0, 128)
-    assert spread_traffic(nest, schedule, multicast=True).channel["W"] == TensorTraffic(48, 0)
-    assert spread_traffic(nest, schedule, reduction=True).channel["dW"] == TensorTraffic(0, 48)
+    assert core_traffic(nest, schedule, multicast=True).channel["W"] == TensorTraffic(48, 0)
+    assert core_traffic(nest, schedule, reduction="on-chip").channel["dW"] == TensorTraffic(0, 48)
 
 
 @pytest.mark.parametrize("cores", [2, 4])
@@ -176,8 +176,8 @@ def test_search_is_as_good_as_all_schedules(cores: int, roles: str, sums: int) -
         least = min(
             pipeline(nest, schedule, machine, widths).time
             for cut in cuts_of(nest, cores)
-            for inner in all_schedules(parts(nest, Schedule(cut))[0].nest)
-            if taken_bytes(nest, schedule := Schedule((*cut, *inner.loops), inner.keep), widths) <= spm
+            for inner in all_schedules(core_parts(nest, Schedule(cut))[0].nest)
+            if footprint_bytes(nest, schedule := Schedule((*cut, *inner.loops), inner.keep), widths) <= spm
         )
         best = best_schedule(nest, machine, "time", widths)
         assert pipeline(nest, best, machine, widths).time <= least * Fraction(21, 20)
@@ -195,7 +195,7 @@ def test_more_cores_are_never_slower(seed: int, draw: Draw) -> None:
             schedule = best_schedule(nest, replace(one, cores=4), objective, widths)
             assert not list(schedule.problems(nest))
             assert core_count(nest, schedule) <= 4
-            assert taken_bytes(nest, schedule, widths) <= one.spm_bytes
+            assert footprint_bytes(nest, schedule, widths) <= one.spm_bytes
         times = [
             pipeline(nest, best_schedule(nest, machine, "time", widths), machine, widths).time
             for machine in (one, replace(one, cores=2), replace(one, cores=4))

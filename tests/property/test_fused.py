@@ -80,7 +80,7 @@ def waits(nest: Nest, schedule: Schedule, moves: Moves, machine: Machine, work: 
     At the end of a block's visit the largest block of the output must be done, and all work of outputs visited inside.
     A core's single block has no such wait.
     """
-    depths = {s.tensor.name: max(s.depth, schedule.spread) for s in streams(nest, schedule)}
+    depths = {s.tensor.name: max(s.depth, schedule.core_depth) for s in streams(nest, schedule)}
     leaving = [*moves.by_tile[1:], moves.tail]
     cycles = tile_times(nest, machine, moves)
     waited = [0 for _ in leaving]
@@ -90,7 +90,7 @@ def waits(nest: Nest, schedule: Schedule, moves: Moves, machine: Machine, work: 
         return ceil(entry.ops * elements / machine.lanes)
 
     most = {e.output: busy(e, block_elements(nest, schedule, e.output)) for e in entries}
-    for depth in sorted({depths[e.output] for e in entries} - {schedule.spread}, reverse=True):
+    for depth in sorted({depths[e.output] for e in entries} - {schedule.core_depth}, reverse=True):
         here = [e for e in entries if depths[e.output] == depth]
         inner = [e for e in entries if depths[e.output] > depth]
         start = 0

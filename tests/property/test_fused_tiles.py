@@ -59,7 +59,7 @@ def finishing(case: Case) -> Case:
         loops = case.schedule.loops
         inner = next((n for n, loop in enumerate(reversed(loops)) if loop.dim in out.dims), len(loops))
         others = max((n for n, loop in enumerate(reversed(loops), 1) if loop.dim not in out.dims), default=0)
-        keep[out.name] = min(max(inner, others), len(loops) - case.schedule.spread)
+        keep[out.name] = min(max(inner, others), len(loops) - case.schedule.core_depth)
     return Case(case.nest, Schedule(case.schedule.loops, tuple(keep.items())), case.seed)
 
 

@@ -9,7 +9,7 @@ import pytest
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
-from npuc.compiler.analysis.nest.elements import taken_bytes
+from npuc.compiler.analysis.nest.elements import footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
 from npuc.compiler.analysis.schedule.search import best_schedule
@@ -44,7 +44,7 @@ def test_least_of_all(nest: Nest, most: int, sums: int) -> None:
         assert own is not None
         for found in (own, best_schedule(nest, replace(machine, spm_bytes=spm), "traffic", widths)):
             assert not list(found.problems(nest))
-            assert taken_bytes(nest, found, widths) <= spm
+            assert footprint_bytes(nest, found, widths) <= spm
             assert moved_bits(nest, traffic(nest, found), widths) == 8 * least, spm
 
 
@@ -84,7 +84,7 @@ def test_larger_products(seed: int) -> None:
             found = least_traffic(nest, spm, widths)
             assert found is not None
             assert not list(found.problems(nest))
-            assert taken_bytes(nest, found, widths) <= spm
+            assert footprint_bytes(nest, found, widths) <= spm
             sent = moved_bits(nest, traffic(nest, found), widths)
             assert sent >= lower_bound_bits(nest, spm, widths)
             assert last is None or sent <= last
@@ -102,7 +102,7 @@ def test_tiles_of_the_array() -> None:
     found = least_traffic(nest, 8000, widths, edge=16)
     assert found is not None
     assert min(loop.step for loop in found.loops) >= 16
-    assert taken_bytes(nest, found, widths) <= 8000
+    assert footprint_bytes(nest, found, widths) <= 8000
 
 
 def test_what_is_not_searched() -> None:

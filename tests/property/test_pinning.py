@@ -57,7 +57,7 @@ def tile_pass(draw: Draw, op: ContractOp, layer: str) -> ModulePass:
 
 
 def keep_pass(draw: Draw, op: ContractOp, layer: str) -> ModulePass:
-    inner = len(op.schedule.loops) - op.schedule.spread
+    inner = len(op.schedule.loops) - op.schedule.core_depth
     names = draw(st.lists(st.sampled_from(sorted(op.nest.tensors)), unique=True, min_size=1))
     return KeepPass(",".join(f"{name}:{draw(st.integers(0, inner))}" for name in names), layer)
 
@@ -123,7 +123,7 @@ def named_traffic(nest: Nest, schedule: Schedule) -> dict[str, TensorTraffic]:
     found: dict[str, TensorTraffic] = {}
     for tensor in (*nest.ins, *nest.outs):
         extents, trips = dict(nest.sizes), list[tuple[str, int]]()
-        for loop in schedule.loops[: len(schedule.loops) - schedule.keep_of(tensor.name)]:
+        for loop in schedule.loops[: len(schedule.loops) - schedule.keep_depth(tensor.name)]:
             trips.append((loop.dim, extents[loop.dim] // loop.step))
             assert extents[loop.dim] % loop.step == 0
             extents[loop.dim] = loop.step

@@ -11,7 +11,7 @@ import pytest
 
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import Bits, taken_bytes
+from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.schedule.costs import Candidates, Prices
 from npuc.compiler.analysis.schedule.loop_orders import Ways, all_ways
@@ -53,7 +53,7 @@ def test_exact_prices(seed: int, draw: Draw) -> None:
             schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]))
             context = f"{nest}\n{schedule}\n{widths}\n{machine}"
             assert found.moved[number] == moved_bits(nest, traffic(nest, schedule), widths), context
-            assert found.room[number] == taken_bytes(nest, schedule, widths), context
+            assert found.room[number] == footprint_bytes(nest, schedule, widths), context
             assert found.bound[number] <= float(pipeline(nest, schedule, machine, widths).time) * (1 + 1e-9), context
 
 
@@ -90,7 +90,7 @@ def test_a_result_that_never_comes_back(step: int, room: Fraction | int) -> None
     """It moves once, at the width of its elements, however wide its sums: what equal tiles take is no estimate."""
     nest, loops = gemm(256, 16, 16), (Loop("m", step),)
     widths = of_bytes(nest, 2, 4)
-    spm = int(room * taken_bytes(nest, Schedule(loops), widths))
+    spm = int(room * footprint_bytes(nest, Schedule(loops), widths))
     for rate in (1, 4, 20, 32, 200):
         machine = Machine(Array(16, 16), spm, Fraction(rate), 1000.0, 8)
         prices, ways, found = priced(nest, machine, widths)

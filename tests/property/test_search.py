@@ -12,7 +12,7 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Energy, Machine
 from npuc.compiler.analysis.machine.overlap import OVERLAPS, Overlap
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
-from npuc.compiler.analysis.nest.elements import Bits, alike, taken_bytes
+from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes, uniform_widths
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
@@ -97,7 +97,7 @@ def test_best_of_all_in_place(m: int, n: int, k: int, product: str, sums: int) -
         assert timed <= least_time(nest, machine, widths, legal) * Fraction(10, 9)
 
         def energy(schedule: Schedule, machine: Machine = machine, widths: Bits = widths) -> float:
-            bits = widths.held(nest)
+            bits = widths.with_sums(nest)
             accesses = compute(nest, schedule, machine.array).accesses
             return sent(nest, schedule, widths) * 1.1 + sum(bits[name] * count for name, count in accesses.items())
 
@@ -122,19 +122,19 @@ def test_choice_is_legal(seed: int, dataflows: tuple[Dataflow, ...], draw: Draw)
         )
         machine = Machine(array, 2 * spm, Fraction(r.randint(1, 40), 4), 1000.0, 8, r.random() < 0.8, 2, ENERGY)
         objective = r.choice(OBJECTIVES)
-        widths = alike(nest, machine)
+        widths = uniform_widths(nest, machine)
         context = f"{nest}\n{machine}\n{objective}"
         try:
             found = best_schedule(nest, machine, objective)
         except CapacityError:
             finest = Schedule(tuple(Loop(d, 1) for d, _ in nest.dims))
-            assert taken_bytes(nest, finest, widths) > 2 * spm, context
+            assert footprint_bytes(nest, finest, widths) > 2 * spm, context
             continue
         assert not list(found.problems(nest)), context
         assert found.spm == machine.spm_bytes
-        assert taken_bytes(nest, found, widths) <= machine.spm_bytes, context
+        assert footprint_bytes(nest, found, widths) <= machine.spm_bytes, context
         assert sent(nest, found, widths) >= lower_bound_bits(nest, machine.spm_bytes, widths), context
-        if taken_bytes(nest, Schedule(), widths) <= machine.spm_bytes:
+        if footprint_bytes(nest, Schedule(), widths) <= machine.spm_bytes:
             price = cost(nest, found, machine, objective)
             assert price <= cost(nest, Schedule(), machine, objective) * (1 + 1e-9), context
 
@@ -147,18 +147,18 @@ def test_choice_for_instructions(overlap: Overlap) -> None:
         nest = gemm(r.randint(1, 60), r.randint(1, 60), r.randint(1, 60))
         array = Array(r.randint(1, 8), r.randint(1, 8), "ws", overlap=overlap, tile_m=r.randint(1, 6))
         machine = Machine(array, r.choice([60, 400, 20000]), Fraction(r.randint(1, 40), 4), 1000.0, 8, True, 2, ENERGY)
-        found, widths = best_schedule(nest, machine, "time"), alike(nest, machine)
-        assert taken_bytes(nest, found, widths) <= machine.spm_bytes
+        found, widths = best_schedule(nest, machine, "time"), uniform_widths(nest, machine)
+        assert footprint_bytes(nest, found, widths) <= machine.spm_bytes
         whole = pipeline(nest, Schedule(), machine, widths)
-        if taken_bytes(nest, Schedule(), widths) <= machine.spm_bytes:
+        if footprint_bytes(nest, Schedule(), widths) <= machine.spm_bytes:
             assert pipeline(nest, found, machine, widths).time <= whole.time
         assert compute(nest, found, array).cycles >= whole.compute
 
 
 def cost(nest: Nest, schedule: Schedule, machine: Machine, objective: Objective) -> float:
     """What an objective minimises, from the exact models."""
-    widths = alike(nest, machine)
-    time, bits = float(pipeline(nest, schedule, machine, widths).time), widths.held(nest)
+    widths = uniform_widths(nest, machine)
+    time, bits = float(pipeline(nest, schedule, machine, widths).time), widths.with_sums(nest)
     dram = sent(nest, schedule, widths) / 8
     accesses = compute(nest, schedule, machine.array).accesses
     spm = sum(bits[name] * count for name, count in accesses.items()) / 8 + dram

@@ -11,7 +11,7 @@ from npuc.compiler.analysis.machine.array import PLACES, Array
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.overlap import OVERLAPS
-from npuc.compiler.analysis.nest.cores import core_count, parts
+from npuc.compiler.analysis.nest.cores import core_count, core_parts
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing import timeline as module
 from npuc.compiler.analysis.timing.double_buffer import pipeline, slowest_core
@@ -74,7 +74,7 @@ def test_sums_are_those_of_the_slowest_core(seed: int, draw: Draw) -> None:
         widths = draw_bits(r, nest)
         found = timeline(nest, schedule, machine, widths)
         number = slowest_core(nest, schedule, machine, widths)
-        part = parts(nest, schedule)[number]
+        part = core_parts(nest, schedule)[number]
         work = compute(part.nest, part.schedule, machine.array)
         p = found.per_cycle
         assert found.ticks == p * pipeline(nest, schedule, machine, widths).cycles

@@ -26,7 +26,7 @@ def test_first_visits_are_those_of_a_walk(seed: int, draw: Draw) -> None:
         moved = {s.tensor.name: s for s in streams(nest, schedule)}
         for grid in grids:
             stream = moved[grid.tensor]
-            depth = len(schedule.loops) - schedule.keep_of(grid.tensor)
+            depth = len(schedule.loops) - schedule.keep_depth(grid.tensor)
             blocks = [tuple(at[depth][d] for d in sorted(stream.tensor.dims)) for at in ranges]
             firsts = [n for n, block in enumerate(blocks) if block not in blocks[:n]]
             assert sorted(grid.first.values()) == firsts, f"{grid.tensor}\n{nest}\n{schedule}"
@@ -117,7 +117,7 @@ def test_sums_begin_with_what_is_read_back() -> None:
     assert "    Y = 0" in loop_nest(product, Schedule((Loop("k", 8), Loop("m", 2))))
     cores = Schedule((Loop("o", 1, cores=True),))
     assert f"  {stored}" in loop_nest(nest, cores)
-    assert "  dX = what the core before has, at first 0" in loop_nest(nest, cores, reduction=True)
+    assert "  dX = what the core before has, at first 0" in loop_nest(nest, cores, reduction="on-chip")
 
 
 @pytest.mark.parametrize("seed", range(3))

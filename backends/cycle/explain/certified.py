@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from npuc.backends.cycle.certificates import certificate_of
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import Certificate, capacity, compulsory_bits, compulsory_bytes
-from npuc.compiler.analysis.nest.elements import Bits, contract_widths, taken_bytes
+from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.report import OpRow, Report
 from npuc.compiler.report.sections import keeps_values
@@ -91,7 +91,7 @@ def least_room(nest: Nest, widths: Bits) -> tuple[int, str]:
     for dim in [None, *(dim for dim, size in nest.dims if size > 1)]:
         schedule = Schedule() if dim is None else Schedule((Loop(dim, 1),))
         if moved_bits(nest, traffic(nest, schedule), widths) == once:
-            room = taken_bytes(nest, schedule, widths)
+            room = footprint_bytes(nest, schedule, widths)
             whole = ", ".join(t.name for t in (*nest.ins, *nest.outs) if dim is None or dim not in t.dims)
             found.append((room, f"{whole} whole" if dim is None else f"{whole} whole, {dim} in steps of 1"))
     return min(found)

@@ -24,7 +24,7 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import placement
 from npuc.compiler.analysis.nest.blocks import max_trips, streams
-from npuc.compiler.analysis.nest.cores import parts
+from npuc.compiler.analysis.nest.cores import core_parts
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, whole_bytes
 from npuc.compiler.analysis.nest.visits import loop_nest, visits
 from npuc.compiler.analysis.timing.double_buffer import pipeline, slowest_core
@@ -92,13 +92,13 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             *certified_row(row, machine),
             *room_for_once(op, row, machine),
         )
-        part = parts(nest, schedule)[slowest_core(nest, schedule, machine, widths) if schedule.spread else 0]
+        part = core_parts(nest, schedule)[slowest_core(nest, schedule, machine, widths) if schedule.core_depth else 0]
         grids, walked = visits(part.nest, part.schedule)
         grids = tuple(grid for grid in grids if grid.tensor not in still)
         order = Order(grids, walked, compute(part.nest, part.schedule, machine.array).tiles)
         table = _blocks(nest, schedule, row, widths, still)
-        on_chip, after = machine.reduction == "on-chip", finished_lines(fused)
-        loops = loop_nest(nest, schedule, on_chip, still | kept_outputs(op, fused), after)
+        after = finished_lines(fused)
+        loops = loop_nest(nest, schedule, machine.reduction, still | kept_outputs(op, fused), after)
         return Explanation(title, facts, table, line, loops, order)
     if isinstance(op, InterleaveOp):
         facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]
@@ -179,7 +179,7 @@ def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[
 
 
 def _blocks(nest: Nest, schedule: Schedule, row: OpRow, widths: Bits, still: frozenset[str]) -> Table:
-    stored, rooms = widths.by_name(nest), widths.rooms(nest)
+    stored, rooms = widths.by_name(nest), widths.occupied(nest)
     held, trips = footprint(nest, schedule), max_trips(nest, schedule.loops)
     table = [("tensor", "bytes", "block", "changes with", "moves", "read", "written", "times")]
     for stream in streams(nest, schedule):

@@ -145,7 +145,7 @@ class PoolTiles:
     def _prepare(self, walk: Walk, loops: Loops) -> dict[str, list[_Use]]:
         outputs = {t.name for t in walk.nest.outs}
         result: dict[str, list[_Use]] = {}
-        held, stored = walk.widths.held(walk.nest), walk.widths.by_name(walk.nest)
+        held, stored = walk.widths.with_sums(walk.nest), walk.widths.by_name(walk.nest)
         for name, tensor in walk.nest.tensors.items():
             key = (walk.value_of[name], tensor.shape), name in outputs
             again = key in self.values and name in outputs

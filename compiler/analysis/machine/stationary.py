@@ -120,7 +120,7 @@ def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, 
     streamed = streamed_dims(nest, statement, array)
     loops = schedule.loops
     return (
-        level < schedule.spread
+        level < schedule.core_depth
         or loops[level].dim not in streamed
         or any(loop.dim not in streamed and extents[loop.dim] > loop.step for loop in loops[level + 1 :])
         or not single_fold(nest, statement, array, extents | dict.fromkeys(streamed, 1))
@@ -185,7 +185,7 @@ def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Arra
     streamed = streamed_dims(nest, statement, array)
     size, begin = dict(extents), level + 1
     for number, loop in enumerate(schedule.loops[level + 1 :], level + 1):
-        if (number < schedule.spread or loop.dim not in streamed) and extents[loop.dim] > loop.step:
+        if (number < schedule.core_depth or loop.dim not in streamed) and extents[loop.dim] > loop.step:
             begin = number + 1
     for loop in schedule.loops[level + 1 :]:
         if loop.dim not in streamed:
@@ -208,7 +208,7 @@ def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Arra
 
 def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
     """Whether one stationary tile serves a whole nest of one statement: then it may be there before, and stay after."""
-    if len(nest.statements) != 1 or array.dataflow != "in-place" or schedule.spread:
+    if len(nest.statements) != 1 or array.dataflow != "in-place" or schedule.core_depth:
         return False
     statement = next(iter(nest.statements))
     streamed = streamed_dims(nest, statement, array)

@@ -58,11 +58,12 @@ def streams(nest: Nest, schedule: Schedule) -> tuple[Stream, ...]:
     def moved(tensor: Tensor, among: frozenset[str] | None) -> tuple[int, ...]:
         outer = [
             p
-            for p in range(len(schedule.loops) - schedule.keep_of(tensor.name))
+            for p in range(len(schedule.loops) - schedule.keep_depth(tensor.name))
             if among is None or schedule.loops[p].dim in among
         ]
         while outer and (
-            trips[outer[-1]] == 1 or (schedule.loops[outer[-1]].dim not in tensor.dims and outer[-1] >= schedule.spread)
+            trips[outer[-1]] == 1
+            or (schedule.loops[outer[-1]].dim not in tensor.dims and outer[-1] >= schedule.core_depth)
         ):
             outer.pop()
         return tuple(outer)

@@ -101,7 +101,7 @@ def capacity(nest: Nest, spm_bytes: int, widths: Bits) -> int:
     """
     unit = gcd(BYTE, *widths.stored, *widths.sums)
     memory, whole = max(1, BYTE // unit * spm_bytes), compulsory_bits(nest, widths) // unit
-    stored, held = ({n: w // unit for n, w in own.items()} for own in (widths.by_name(nest), widths.held(nest)))
+    stored, held = ({n: w // unit for n, w in own.items()} for own in (widths.by_name(nest), widths.with_sums(nest)))
     weights = [held, {name: min(width, stored[name]) for name, width in held.items()}]
     tried = weights[: 1 if weights[0] == weights[1] else 2]
     return unit * max(_capacity(nest, memory, width, whole) for width in tried)

@@ -17,12 +17,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
+from typing import Literal
 
 from npuc.compiler.analysis.nest.blocks import Stream, inside, is_plain, streams, touched
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, volume
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Tensor
 
+Reduction = Literal["dram", "on-chip"]
+"""How partial sums pass from core to core."""
 Range = tuple[int, int]
 """First index and number of indices."""
 Key = tuple[tuple[str, Range], ...]
@@ -36,11 +39,11 @@ class CorePart:
     schedule: Schedule
     ranges: tuple[tuple[str, Range], ...]
 
-    def again(self, dims: frozenset[str]) -> bool:
+    def continues(self, dims: frozenset[str]) -> bool:
         """Whether a core before works on the same elements of a tensor of these dimensions."""
         return any(low > 0 for dim, (low, _) in self.ranges if dim not in dims)
 
-    def later(self, nest: Nest, dims: frozenset[str]) -> bool:
+    def is_continued(self, nest: Nest, dims: frozenset[str]) -> bool:
         """Whether a core after works on the same elements of a tensor of these dimensions; `nest` is the whole."""
         return any(low + extent < nest.sizes[dim] for dim, (low, extent) in self.ranges if dim not in dims)
 
@@ -50,17 +53,17 @@ class CorePart:
 
 
 @lru_cache(maxsize=4096)
-def parts(nest: Nest, schedule: Schedule) -> tuple[CorePart, ...]:
+def core_parts(nest: Nest, schedule: Schedule) -> tuple[CorePart, ...]:
     """The parts of a nest, one a core, in program order; the whole nest where no loop is over cores."""
-    if not schedule.spread:
+    if not schedule.core_depth:
         return (CorePart(nest, schedule, ()),)
-    inner = replace(schedule, loops=schedule.loops[schedule.spread :])
+    inner = replace(schedule, loops=schedule.loops[schedule.core_depth :])
     return tuple(CorePart(part_nest(nest, dict(at)), inner, at) for at in _ranges(nest, schedule))
 
 
 def _ranges(nest: Nest, schedule: Schedule, number: int = 0) -> Iterator[tuple[tuple[str, Range], ...]]:
     """The ranges of the dimensions over cores, a core after another."""
-    if number == schedule.spread:
+    if number == schedule.core_depth:
         yield ()
         return
     loop = schedule.loops[number]
@@ -72,7 +75,7 @@ def _ranges(nest: Nest, schedule: Schedule, number: int = 0) -> Iterator[tuple[t
 
 def core_count(nest: Nest, schedule: Schedule) -> int:
     """The number of cores that a schedule uses."""
-    return prod(-(-nest.sizes[loop.dim] // loop.step) for loop in schedule.loops[: schedule.spread])
+    return prod(-(-nest.sizes[loop.dim] // loop.step) for loop in schedule.loops[: schedule.core_depth])
 
 
 def part_nest(nest: Nest, ranges: Mapping[str, Range]) -> Nest:
@@ -101,7 +104,7 @@ def part_nest(nest: Nest, ranges: Mapping[str, Range]) -> Nest:
 
 
 @dataclass(frozen=True)
-class Spread:
+class CoreTraffic:
     """
     Elements between DRAM and SPMs by tensor: `moved` what each core takes in and gives out; `channel` what passes the
     DRAM channel in all, less where blocks are multicast.
@@ -112,16 +115,16 @@ class Spread:
 
 
 @lru_cache(maxsize=4096)
-def spread_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, reduction: bool = False) -> Spread:
-    """What the cores of a schedule move, on a chip with these features."""
-    cores = parts(nest, schedule)
+def core_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, reduction: Reduction = "dram") -> CoreTraffic:
+    """The traffic of every core of a schedule, and that of the DRAM channel which the cores share."""
+    cores = core_parts(nest, schedule)
     inner = [streams(part.nest, part.schedule) for part in cores]
     moved: list[dict[str, TensorTraffic]] = [{} for _ in cores]
     channel: dict[str, TensorTraffic] = {}
     for number, stream in enumerate(streams(nest, schedule)):
         rows = [_moved(nest, part, stream, mine[number], reduction) for part, mine in zip(cores, inner, strict=True)]
         tensor = stream.tensor
-        if stream.kind == "accumulator" and reduction:
+        if stream.kind == "accumulator" and reduction == "on-chip":
             last = {part.key(tensor.dims): part for part in cores}
             rows = [
                 row if last[part.key(tensor.dims)] is part else _passed_on(row, _new(nest, part, tensor))
@@ -143,19 +146,19 @@ def spread_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, redu
                 most[key] = max(most.get(key, 0), row.read)
             read = sum(most.values())
         channel[tensor.name] = TensorTraffic(read, write, resumed, spilled)
-    return Spread(tuple(moved), channel)
+    return CoreTraffic(tuple(moved), channel)
 
 
-def _moved(nest: Nest, part: CorePart, stream: Stream, inner: Stream, reduction: bool) -> TensorTraffic:
+def _moved(nest: Nest, part: CorePart, stream: Stream, inner: Stream, reduction: Reduction) -> TensorTraffic:
     """What one core moves of a tensor, apart from elements that no statement touches."""
-    if stream.kind == "start" and part.again(stream.out.dims):
+    if stream.kind == "start" and part.continues(stream.out.dims):
         return TensorTraffic(0, 0)
     visited = volume(part.nest, part.schedule, inner)
     if stream.kind != "accumulator":
         return TensorTraffic(visited, 0)
-    continued = part.again(stream.tensor.dims) and not reduction
+    continued = part.continues(stream.tensor.dims) and reduction == "dram"
     read = visited - (0 if continued else _new(nest, part, stream.tensor))
-    finished = 0 if part.later(nest, stream.tensor.dims) else _new(nest, part, stream.tensor, last=True)
+    finished = 0 if part.is_continued(nest, stream.tensor.dims) else _new(nest, part, stream.tensor, last=True)
     return TensorTraffic(read, visited, read, visited - finished)
 
 

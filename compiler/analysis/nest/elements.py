@@ -1,13 +1,13 @@
 """
-How wide elements are, as counts of bits.
+Element widths in bits.
 
-`npuc.dialects.npu.widths` says what an element takes by its type and on a machine. Until a result is finished its
-partial sums have a width of their own: in SPM, where blocks of results are summed up, and in DRAM, from which an
-unfinished block is read back. Only the last write of an element has the width of the result.
+`npuc.dialects.npu.widths` gives the width of an element by its type and machine. Partial sums of an output have a width
+of their own: in SPM, where a block accumulates, and in DRAM, from which an incomplete block is read back. Only the last
+write of an element has the width of the result.
 
-All models count bits. Bits become whole bytes in one function, `whole_bytes`, and at one moment: when a number of bytes
-is stated of a tensor, which is what an operation reads of it, what it writes of it, or the room of a block or buffer.
-All other numbers of bytes are sums of these, so that the tensors of a row add up to the row and rows to totals.
+All models count bits. `whole_bytes` rounds them up to bytes at one point only: where a byte count of a single tensor is
+reported, which is what an operation reads of it, what it writes of it, or the size of its block or buffer. All other
+byte counts are sums of these, so that the tensors of a row add up to the row, and rows to totals.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,12 +25,12 @@ from npuc.dialects.npu.widths import BYTE, Widths, whole_bytes
 __all__ = [
     "BYTE",
     "Bits",
-    "alike",
     "contract_widths",
     "element_bits",
     "element_bytes",
+    "footprint_bytes",
     "size_bytes",
-    "taken_bytes",
+    "uniform_widths",
     "value_widths",
     "whole_bytes",
     "widths_on",
@@ -41,7 +41,7 @@ DEFAULT_BYTES = 4
 
 
 class Elements(Protocol):
-    """What a machine says of elements: bytes of every float, None for those of its type, and bits of partial sums."""
+    """The machine's element sizes: bytes of every float (None: as its type says) and bits of a partial sum."""
 
     @property
     def element_bytes(self) -> int | None: ...
@@ -52,11 +52,11 @@ class Elements(Protocol):
 @dataclass(frozen=True)
 class Bits:
     """
-    The bits of an element of each tensor of a nest.
+    The bits per element of each tensor of a nest.
 
-    `stored` are those of a finished element in DRAM, in the order of `nest.tensors` (inputs, outputs, starts); `sums`
-    those of a partial sum of each output, in SPM and in DRAM. `room` are those that an element takes in SPM, where that
-    is not what moves of it: it stays there, or something else is held beside it. Empty where it is.
+    `stored` is the width of a final element in DRAM, in the order of `nest.tensors` (inputs, outputs, starts), `sums`
+    that of a partial sum of each output, in SPM and in DRAM. `room` is what an element occupies in SPM where this
+    differs from what moves: the tensor is resident, or a second buffer lies beside it. Empty: no such tensor.
     """
 
     stored: tuple[int, ...]
@@ -64,26 +64,26 @@ class Bits:
     room: tuple[int, ...] = ()
 
     def by_name(self, nest: Nest) -> dict[str, int]:
-        """Those of a finished element, by tensor."""
+        """The bits of a final element, by tensor."""
         return dict(zip(nest.tensors, self.stored, strict=True))
 
     def sums_by_name(self, nest: Nest) -> dict[str, int]:
-        """Those of a partial sum, by output."""
+        """The bits of a partial sum, by output."""
         return {out.name: bits for out, bits in zip(nest.outs, self.sums, strict=True)}
 
-    def held(self, nest: Nest) -> dict[str, int]:
-        """Those of an element in SPM by tensor: outputs are partial sums there."""
+    def with_sums(self, nest: Nest) -> dict[str, int]:
+        """The bits of an element while the nest runs, by tensor: of an output those of a partial sum."""
         return self.by_name(nest) | self.sums_by_name(nest)
 
-    def rooms(self, nest: Nest) -> dict[str, int]:
-        """Those that an element takes in SPM, by tensor."""
-        return dict(zip(nest.tensors, self.room, strict=True)) if self.room else self.held(nest)
+    def occupied(self, nest: Nest) -> dict[str, int]:
+        """The bits of SPM that an element occupies, by tensor."""
+        return dict(zip(nest.tensors, self.room, strict=True)) if self.room else self.with_sums(nest)
 
-    def without(self, nest: Nest, still: Collection[str]) -> "Bits":
-        """Those that move where none of some tensors do; they take their room."""
-        stored = tuple(0 if name in still else width for name, width in self.by_name(nest).items())
-        sums = tuple(0 if name in still else width for name, width in self.sums_by_name(nest).items())
-        return Bits(stored, sums, tuple(self.rooms(nest).values()))
+    def without(self, nest: Nest, resident: Collection[str]) -> "Bits":
+        """The widths where `resident` tensors occupy SPM but cause no traffic: zero bits move of them."""
+        stored = tuple(0 if name in resident else width for name, width in self.by_name(nest).items())
+        sums = tuple(0 if name in resident else width for name, width in self.sums_by_name(nest).items())
+        return Bits(stored, sums, tuple(self.occupied(nest).values()))
 
 
 def element_bits(type_: Attribute, float_bytes: int | None) -> int:
@@ -121,13 +121,13 @@ def value_widths(
     return Bits(stored, tuple(widths.sum_bits(value.type) for value in results))
 
 
-def alike(nest: Nest, machine: Elements) -> Bits:
-    """The bits of a nest without types: all tensors have the machine's width for floats, 32 bits where it has none."""
+def uniform_widths(nest: Nest, machine: Elements) -> Bits:
+    """The widths of a nest without types: the machine's width of floats for every tensor, 32 bits by default."""
     widths = Widths(machine.element_bytes or DEFAULT_BYTES, machine.accumulator_bits)
     return Bits((widths.element_bits(f32),) * len(nest.tensors), (widths.sum_bits(f32),) * len(nest.outs))
 
 
-def taken_bytes(nest: Nest, schedule: Schedule, widths: Bits, held: Mapping[str, int] | None = None) -> int:
-    """The bytes of SPM that the largest blocks of a schedule take, or blocks of as many elements as `held` says."""
-    bits = widths.rooms(nest)
-    return sum(whole_bytes(bits[name] * count) for name, count in (held or footprint(nest, schedule)).items())
+def footprint_bytes(nest: Nest, schedule: Schedule, widths: Bits, elements: Mapping[str, int] | None = None) -> int:
+    """The bytes of SPM that the largest block of every tensor occupies; `elements` replaces their sizes, by tensor."""
+    bits = widths.occupied(nest)
+    return sum(whole_bytes(bits[name] * count) for name, count in (elements or footprint(nest, schedule)).items())

@@ -48,7 +48,7 @@ def moved_bits(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> 
 
 def bits_by_tensor(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> dict[str, tuple[int, int]]:
     """The bits of each tensor that are read, and those that are written."""
-    stored, sums = widths.by_name(nest), widths.held(nest)
+    stored, sums = widths.by_name(nest), widths.with_sums(nest)
     return {name: t.bits(stored[name], sums[name]) for name, t in moved.items()}
 
 
@@ -84,7 +84,7 @@ def volume(nest: Nest, schedule: Schedule, stream: Stream) -> int:
     if len(set(dims)) == len(dims):
         return total
     for number, position in enumerate(stream.loops):
-        if position >= schedule.spread and schedule.loops[position].dim not in stream.tensor.dims:
+        if position >= schedule.core_depth and schedule.loops[position].dim not in stream.tensor.dims:
             total -= _visits(nest, schedule, stream, stream.loops[:number], position)
     return total
 

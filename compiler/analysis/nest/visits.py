@@ -10,7 +10,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from npuc.compiler.analysis.nest.blocks import Stream, max_trips, streams
-from npuc.compiler.analysis.nest.cores import spread_traffic
+from npuc.compiler.analysis.nest.cores import Reduction, core_traffic
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -95,7 +95,7 @@ def _operations(nest: Nest, schedule: Schedule) -> Iterator[tuple[Lows, ...]]:
 def loop_nest(
     nest: Nest,
     schedule: Schedule,
-    reduction: bool = False,
+    reduction: Reduction = "dram",
     still: Collection[str] = (),
     finished: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[str, ...]:
@@ -113,16 +113,16 @@ class _Text:
         self,
         nest: Nest,
         schedule: Schedule,
-        reduction: bool,
+        reduction: Reduction,
         still: Collection[str],
         finished: Mapping[str, Sequence[str]],
     ):
         self.still, self.finished = still, finished
         self.nest, self.loops, self.trips = nest, schedule.loops, max_trips(nest, schedule.loops)
-        self.spread = schedule.spread if reduction else 0
+        self.core_loops = schedule.core_depth if reduction == "on-chip" else 0
         self.moving = {stream.tensor.name: stream for stream in streams(nest, schedule)}
         self.starts = {stream.out.name: stream for stream in self.moving.values() if stream.kind == "start"}
-        self.moved = spread_traffic(nest, schedule, reduction=reduction).channel
+        self.moved = core_traffic(nest, schedule, reduction=reduction).channel
 
     def inside(self, depth: int) -> Iterator[str]:
         """The lines inside the loops of a depth."""
@@ -158,7 +158,7 @@ class _Text:
         name, start = stream.tensor.name, self.starts.get(stream.tensor.name)
         first = "0" if start is None or self.is_late(start) else start.tensor.name
         before = ["what is there" if name in self.still else "what was stored"] if self.moved[name].read else []
-        before += ["what the core before has"] if self.again(stream, self.spread) else []
+        before += ["what the core before has"] if self.again(stream, self.core_loops) else []
         return f"{name} = {' or '.join(before)}, at first {first}" if before else f"{name} = {first}"
 
     def is_late(self, start: Stream) -> bool:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import inf
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import BYTE, taken_bytes, whole_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.candidates import ALIKE
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -53,7 +53,7 @@ class InterleaveProblem:
     def room(self, together: Together) -> int:
         """The bytes of SPM that all blocks take."""
         parts = zip(together.nests, together.schedules, self.widths, joint_footprint(together), strict=True)
-        return sum(taken_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
+        return sum(footprint_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
 
 
 @lru_cache(maxsize=1024)
@@ -110,7 +110,7 @@ def price(together: Together, problem: InterleaveProblem, objective: Objective) 
 def array_bits(together: Together, machine: Machine, widths: Widths) -> int:
     """The bits that the array reads from SPM and writes to it."""
     works = zip(together.nests, widths, interleaved_compute(together, machine.array), strict=True)
-    return sum(own.held(nest)[name] * count for nest, own, work in works for name, count in work.accesses.items())
+    return sum(own.with_sums(nest)[name] * count for nest, own, work in works for name, count in work.accesses.items())
 
 
 def sent_bits(together: Together, widths: Widths) -> int:
@@ -165,7 +165,7 @@ def _with_held(problem: InterleaveProblem, held: Sequence[tuple[Block, ...]], ob
 def _room(problem: InterleaveProblem, number: int, name: str) -> int:
     """The bytes of a whole input."""
     nest = problem.nests[number]
-    return whole_bytes(problem.widths[number].rooms(nest)[name] * footprint(nest, Schedule())[name])
+    return whole_bytes(problem.widths[number].occupied(nest)[name] * footprint(nest, Schedule())[name])
 
 
 def _fixed_or_least(problem: InterleaveProblem) -> list[int]:
@@ -173,5 +173,5 @@ def _fixed_or_least(problem: InterleaveProblem) -> list[int]:
     found: list[int] = []
     for (nest, fixed), widths in zip(_pairs(problem), problem.widths, strict=True):
         finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
-        found.append(taken_bytes(nest, finest if fixed is None else fixed, widths))
+        found.append(footprint_bytes(nest, finest if fixed is None else fixed, widths))
     return found

@@ -14,7 +14,7 @@ from npuc.compiler.analysis.lru import Mode, Walk, walk_pool
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import ENERGIES, Machine
 from npuc.compiler.analysis.machine.stationary import transposed
-from npuc.compiler.analysis.nest.cores import parts, spread_traffic
+from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -61,10 +61,10 @@ def nest_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, h
     turned = _turned(nest, machine, widths)
     moved = timing.moved + turned
     passed = moved
-    if schedule.spread:
-        spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
-        passed = sum(moved_bits(nest, rows, widths) for rows in spread.moved)
-    works = [compute(part.nest, part.schedule, machine.array, held) for part in parts(nest, schedule)]
+    if schedule.core_depth:
+        moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
+        passed = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
+    works = [compute(part.nest, part.schedule, machine.array, held) for part in core_parts(nest, schedule)]
     accessed = sum(_accessed(nest, work, widths) for work in works)
     return _price(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
 
@@ -106,7 +106,7 @@ def _price(time: Fraction, moved: int, spm: int, macs: int, machine: Machine) ->
 
 def _accessed(nest: Nest, work: Compute, widths: Bits) -> int:
     """The bits that the array reads from SPM and writes to it."""
-    return sum(width * work.accesses[name] for name, width in widths.held(nest).items())
+    return sum(width * work.accesses[name] for name, width in widths.with_sums(nest).items())
 
 
 def _turned(nest: Nest, machine: Machine, widths: Bits) -> int:

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, taken_bytes, whole_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.programs.reported_costs import Price
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import best_schedule
@@ -46,7 +46,7 @@ def staying_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits
     joules = None
     if machine.energy is not None:
         work = compute(nest, schedule, machine.array)
-        accessed = sum(width * work.accesses[name] for name, width in widths.held(nest).items())
+        accessed = sum(width * work.accesses[name] for name, width in widths.with_sums(nest).items())
         joules = machine.energy.joules(nest.macs, (timing.moved + accessed) / BYTE, timing.moved / BYTE)
     return Price(timing.cycles, timing.moved, joules)
 
@@ -54,7 +54,7 @@ def staying_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits
 def staying_room(nest: Nest, schedule: Schedule, widths: Bits, whole: Collection[str]) -> int:
     """The bytes that the blocks of a schedule take, with the tensors `whole` in SPM whole."""
     held = footprint(nest, schedule) | {name: nest.tensors[name].elements for name in whole}
-    return taken_bytes(nest, schedule, widths, held)
+    return footprint_bytes(nest, schedule, widths, held)
 
 
 def moves_once(nest: Nest, schedule: Schedule, names: Collection[str]) -> bool:
@@ -78,7 +78,7 @@ def best_staying(
     The tensors `still` and `once` are in SPM whole, nothing moves of the first, the others move once. `beside` are the
     bytes that something else takes in SPM. The schedule promises the SPM of the machine.
     """
-    rooms = widths.rooms(nest)
+    rooms = widths.occupied(nest)
     room = machine.spm_bytes - beside
     left = room - sum(whole_bytes(rooms[name] * nest.tensors[name].elements) for name in still | once)
     if left <= 0:

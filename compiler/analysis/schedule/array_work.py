@@ -19,7 +19,7 @@ class ArrayWork:
 
     def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits, *, energy: bool):
         self.nest, self.array, self.groups = nest, array, groups
-        self.width = widths.held(nest)
+        self.width = widths.with_sums(nest)
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
         self.energy, self.edge = energy, EdgeWork(nest, array, groups)
         self.works: dict[tuple[int, ...], tuple[Reals, Reals]] = {}

@@ -5,7 +5,7 @@ from itertools import combinations
 
 from npuc.compiler.analysis.machine.compute import least_cycles
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import parts, spread_traffic
+from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -47,9 +47,9 @@ def cut_floor(nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Ob
     if objective not in ("time", "traffic"):
         return 0.0
     schedule = Schedule(cut)
-    moved = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel
+    moved = core_traffic(nest, schedule, machine.multicast, machine.reduction).channel
     least = moved_bits(nest, moved, widths)
     if objective == "traffic":
         return float(least)
-    part = parts(nest, schedule)[0]
+    part = core_parts(nest, schedule)[0]
     return max(float(least_cycles((part.nest,), machine.array)), float(least / machine.channel_bits))

@@ -87,7 +87,7 @@ class Prices:
         every = frozenset(nest.sizes)
         moved_by = [(t, every) for t in (*nest.ins, *nest.outs)]
         moved_by += [(s, o.dims) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None]
-        held, rooms = widths.held(nest), widths.rooms(nest)
+        held, rooms = widths.with_sums(nest), widths.occupied(nest)
         self.holders = [
             holder(replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t), held[t.name], rooms[t.name])
             for (t, among), w in zip(moved_by, widths.stored, strict=True)

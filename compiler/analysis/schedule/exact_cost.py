@@ -2,7 +2,7 @@
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import parts, spread_traffic
+from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -20,10 +20,10 @@ def price_of(
         return time, timing.moved
     if objective == "traffic" or energy is None:
         return timing.moved, timing.moved
-    held = widths.held(nest)
-    spread = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
-    spm = sum(moved_bits(nest, rows, widths) for rows in spread.moved)
-    for part in parts(nest, schedule):
+    held = widths.with_sums(nest)
+    moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
+    spm = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
+    for part in core_parts(nest, schedule):
         accesses = compute(part.nest, part.schedule, machine.array).accesses
         spm += sum(held[name] * elements for name, elements in accesses.items())
     joules = energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)

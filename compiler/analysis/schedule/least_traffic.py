@@ -26,7 +26,7 @@ from math import ceil, gcd, inf, prod
 import numpy as np
 
 from npuc.compiler.analysis.nest.blocks import is_plain
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, taken_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes
 from npuc.compiler.analysis.schedule.space import SMALL, DimGroup, Grid
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -95,8 +95,8 @@ def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[_Ten
     if len(groups) != 3:
         return None
     found: list[_Tensor] = []
-    stored, rooms = widths.by_name(nest), widths.rooms(nest)
-    for tensor, width in zip(tensors, widths.held(nest).values(), strict=True):
+    stored, rooms = widths.by_name(nest), widths.occupied(nest)
+    for tensor, width in zip(tensors, widths.with_sums(nest).values(), strict=True):
         lacking = [n for n, group in enumerate(groups) if not set(group.dims) <= tensor.dims]
         if len(lacking) != 1:
             return None
@@ -301,7 +301,7 @@ def _coarsened(nest: Nest, chain: _Chain, finest: Sequence[int], spm_bytes: int,
         while low < high:
             middle = (low + high) // 2
             tried = chain.schedule(nest, [*places[:g], middle, *places[g + 1 :]], spm_bytes)
-            if taken_bytes(nest, tried, widths) <= spm_bytes:
+            if footprint_bytes(nest, tried, widths) <= spm_bytes:
                 high = middle
             else:
                 low = middle + 1

@@ -104,7 +104,7 @@ def _kinds(nest: Nest, widths: Bits) -> list[int]:
     """
     if len(nest.statements) <= 2:
         return list(range(len(nest.tensors)))
-    outs, held, rooms = {out.name for out in nest.outs}, widths.held(nest), widths.rooms(nest)
+    outs, held, rooms = {out.name for out in nest.outs}, widths.with_sums(nest), widths.occupied(nest)
     roles = {name: 1 if name in outs else 0 for name in nest.tensors}
     roles |= {start.name: 2 for start in nest.starts if start is not None}
     alike = [

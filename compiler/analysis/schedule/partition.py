@@ -13,7 +13,7 @@ from typing import Literal
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import part_nest
-from npuc.compiler.analysis.nest.elements import Bits, taken_bytes
+from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import price_of
@@ -53,7 +53,7 @@ def in_parts(nest: Nest, schedule: Schedule, cut: EqualParts) -> Schedule:
     A loop whose step is the part goes, as it would take one trip; what is kept stays the same blocks.
     """
     part = extent_of(nest, schedule, cut.dim, cut.over) // cut.parts
-    over, inner = schedule.loops[: schedule.spread], schedule.loops[schedule.spread :]
+    over, inner = schedule.loops[: schedule.core_depth], schedule.loops[schedule.core_depth :]
     gone = [len(inner) - n for n, loop in enumerate(inner) if loop.dim == cut.dim and loop.step == part]
     kept = tuple((name, depth - sum(depth >= place for place in gone)) for name, depth in schedule.keep)
     left = tuple(loop for loop in inner if not (loop.dim == cut.dim and loop.step == part))
@@ -109,6 +109,6 @@ def best_cut(
             continue
         schedule = in_parts(nest, fixed, cut)
         budget = machine.spm_bytes if schedule.spm is None else schedule.spm
-        if next(schedule.problems(nest), None) is None and taken_bytes(nest, schedule, widths) <= budget:
+        if next(schedule.problems(nest), None) is None and footprint_bytes(nest, schedule, widths) <= budget:
             found.append(schedule)
     return min(found, key=lambda schedule: price_of(nest, schedule, machine, objective, widths))

@@ -18,8 +18,8 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute, least_cycles
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
-from npuc.compiler.analysis.nest.cores import core_count, parts
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, alike, taken_bytes
+from npuc.compiler.analysis.nest.cores import core_count, core_parts
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, uniform_widths
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate
 from npuc.compiler.analysis.schedule.core_loops import cut_floor, cuts_of
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -59,7 +59,7 @@ def best_schedule(
             hint="add them to the hardware description",
         )
     if widths is None:
-        widths = alike(nest, machine)
+        widths = uniform_widths(nest, machine)
     search = _on_core if machine.cores == 1 else _over_cores
     narrower = None if objective in ("traffic", "energy") else _narrower(machine)
     if narrower is None:
@@ -107,7 +107,7 @@ def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits
     for floor, _, cut in cuts:
         if best is not None and floor >= best[0]:
             break
-        part = parts(nest, Schedule(cut))[0].nest
+        part = core_parts(nest, Schedule(cut))[0].nest
         try:
             inner = _on_core(part, machine.core(core_count(nest, Schedule(cut))), objective, widths, order)
         except CapacityError as e:
@@ -130,7 +130,7 @@ def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, o
         return found.schedule
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
     raise CapacityError(
-        f"the smallest tiles need {taken_bytes(nest, finest, widths):,} bytes of SPM "
+        f"the smallest tiles need {footprint_bytes(nest, finest, widths):,} bytes of SPM "
         f"({len(nest.tensors)} blocks), a schedule may use {machine.spm_bytes:,}"
     )
 

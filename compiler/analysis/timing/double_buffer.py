@@ -25,7 +25,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import CorePart, parts, spread_traffic
+from npuc.compiler.analysis.nest.cores import CorePart, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.timing.epilogue_tiles import Finish, finishing_parts, finishing_sequence
@@ -67,10 +67,10 @@ def pipeline(
     left the stationary tile in the array. `finish` is vector work on blocks that are finished, by the vector unit of
     the core that finishes them, whose array keeps no tile.
     """
-    if schedule.spread:
+    if schedule.core_depth:
         timings = core_timings(nest, schedule, machine, widths, finish)
         slowest = timings[_slowest(timings)]
-        traffic = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip").channel
+        traffic = core_traffic(nest, schedule, machine.multicast, machine.reduction).channel
         moved = moved_bits(nest, traffic, widths)
         time = max(slowest.time, moved / machine.channel_bits)
         return Timing(time, max(timing.compute for timing in timings), moved, slowest.head, slowest.tail)
@@ -115,8 +115,8 @@ def core_runs(
     nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, finish: Finish = ()
 ) -> tuple[CoreRun, ...]:
     """What each core of a schedule over cores runs."""
-    cores = parts(nest, schedule)
-    traffic = spread_traffic(nest, schedule, machine.multicast, machine.reduction == "on-chip")
+    cores = core_parts(nest, schedule)
+    traffic = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     on_chip = machine.reduction == "on-chip"
     if finish:
         sequences = finishing_parts(nest, schedule, machine.array, widths, finish, on_chip)

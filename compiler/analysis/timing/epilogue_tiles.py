@@ -60,7 +60,7 @@ class _FinishingBuilder(TileBuilder):
         return self._with_work(super().part(place, spare), place)
 
     def _with_work(self, sequence: TileSequence, place: Place) -> TileSequence:
-        level = self.schedule.spread - 1
+        level = self.schedule.core_depth - 1
         last = sum(ceil(cycles * self._block(moved, level, place, last=True)[0]) for moved, cycles in self.finish)
         return replace(sequence, vector=self._busy(sequence.root), beside=last)
 
@@ -75,7 +75,7 @@ class _FinishingBuilder(TileBuilder):
             inside = self._busy(node)
             # What is left of the block before and of inner ones, less the time of this one; a single block has none.
             due = sum(work for work, depth in zip(self.largest, depths, strict=True) if depth >= level) + inside
-            wait = max(0, due - node.cycles) if level > self.schedule.spread else 0
+            wait = max(0, due - node.cycles) if level > self.schedule.core_depth else 0
             items = ((node, 0, 1), (SequenceNode((), wait, wait), 0, 1))
             ended = replace(node, items=items, cycles=node.cycles + wait, ends=None) if wait else _same(node)
             self.busy[ended] = inside + own
@@ -84,7 +84,7 @@ class _FinishingBuilder(TileBuilder):
 
     def _depth(self, moved: Moved) -> int:
         """The loops around a block of an output; what a core does is inside all loops over cores."""
-        return max(moved.stream.depth, self.schedule.spread)
+        return max(moved.stream.depth, self.schedule.core_depth)
 
     def _busy(self, node: SequenceNode) -> int:
         if node not in self.busy:

@@ -54,7 +54,7 @@ class Blocks:
         self.table_depth: list[int] = []
         self.roots: list[AxisTable] = []
         tables = AxisTables()
-        self.stored, self.held = widths.by_name(nest), widths.held(nest)
+        self.stored, self.held = widths.by_name(nest), widths.with_sums(nest)
         self.moved = [self._prepare(s, tables) for s in streams(nest, schedule)]
         self.told = [m.stream.kind == "accumulator" and m.width != m.final for m in self.moved]
         """The accumulators of which it matters whether a block is finished."""

@@ -83,7 +83,7 @@ class TileBuilder(Blocks):
 
     def part(self, place: Place, spare: int) -> TileSequence:
         """What the core at a place inside all loops over cores does."""
-        level = self.schedule.spread - 1
+        level = self.schedule.core_depth - 1
         head = tail = 0
         for number, moved in enumerate(self.moved):
             elements, new, _ = self._block(moved, level, place, last=False)
@@ -97,7 +97,7 @@ class TileBuilder(Blocks):
 
     def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
         """The places of the cores, inside all loops over them."""
-        if level == self.schedule.spread:
+        if level == self.schedule.core_depth:
             yield place
             return
         later, flags = self._later(level, place.first), place.first
@@ -244,7 +244,9 @@ class TileBuilder(Blocks):
             if stream.kind == "start" and (dim not in stream.out.dims or not place.first[number]):
                 continue
             changes = (
-                level < self.schedule.spread or dim in stream.tensor.dims or self._changes_inside(level, place, moved)
+                level < self.schedule.core_depth
+                or dim in stream.tensor.dims
+                or self._changes_inside(level, place, moved)
             )
             if not changes:
                 continue

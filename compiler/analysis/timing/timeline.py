@@ -223,7 +223,7 @@ def timeline(
         array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step, edge_elements=None
     )
     cycles = pipeline(nest, schedule, machine, widths, held).cycles
-    if schedule.spread:
+    if schedule.core_depth:
         number = slowest_core(nest, schedule, machine, widths)
         core = core_runs(nest, schedule, machine, widths)[number]
         sequence = core.sequence

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import core_count, parts
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, taken_bytes
+from npuc.compiler.analysis.nest.cores import core_count, core_parts
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, footprint_bytes
 from npuc.compiler.analysis.schedule.core_loops import cuts_of
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
@@ -138,13 +138,13 @@ class Fusing:
         for schedule in (now, *_searched(nest, machine, wide, {f.output for f in fused})):
             if any(unfinished(nest, schedule, f.output) is not None for f in fused):
                 continue
-            room = taken_bytes(nest, schedule, widths) + room_bytes(contract, schedule, fused, machine)
+            room = footprint_bytes(nest, schedule, widths) + room_bytes(contract, schedule, fused, machine)
             if room <= min(machine.spm_bytes, schedule.spm or machine.spm_bytes):
                 yield schedule
 
     def _wide(self, contract: ContractOp, fused: Sequence[Fused], widths: Bits, moving: Bits) -> Bits:
         """Bits to search with: at least those of the contraction, and the room of what is held beside its blocks."""
-        nest, rooms = contract.nest, widths.rooms(contract.nest)
+        nest, rooms = contract.nest, widths.occupied(contract.nest)
         held = {value for value, _ in fused_room(contract, contract.schedule, fused)}
         for value, output in ((v, f.output) for f in fused for v in (*f.outside, *f.op.results)):
             if value in held and shape_of(value) == nest.tensors[output].shape:
@@ -180,7 +180,7 @@ def _searched(nest: Nest, machine: Machine, widths: Bits, outputs: Collection[st
             if cut is None:
                 found = best_schedule(nest, machine, "time", widths)
             else:
-                part, count = parts(nest, Schedule(cut))[0].nest, core_count(nest, Schedule(cut))
+                part, count = core_parts(nest, Schedule(cut))[0].nest, core_count(nest, Schedule(cut))
                 found = best_schedule(part, machine.core(count), "time", widths)
         except CapacityError:
             continue

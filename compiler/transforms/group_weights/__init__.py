@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.stationary import streamed_dims
-from npuc.compiler.analysis.nest.elements import Bits, contract_widths, taken_bytes
+from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes
 from npuc.compiler.transforms.schedule.searches import known_machine
 from npuc.dialects.npu import ContractOp, ScheduleAttr
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -59,6 +59,6 @@ def grouped(nest: Nest, schedule: Schedule, array: Array, widths: Bits) -> Sched
     if loops == schedule.loops:
         return schedule
     new = replace(schedule, loops=loops)
-    if schedule.spm is not None and taken_bytes(nest, new, widths) > schedule.spm:
+    if schedule.spm is not None and footprint_bytes(nest, new, widths) > schedule.spm:
         return replace(new, keep=())
     return new

@@ -55,5 +55,5 @@ class KeepPass(ModulePass):
 
 def kept(nest: Nest, schedule: Schedule, depths: Mapping[str, int]) -> Schedule:
     """The schedule with these depths, tensors in the nest's order."""
-    every = schedule.keeps | dict(depths)
+    every = schedule.keep_depths | dict(depths)
     return replace(schedule, keep=tuple((name, every[name]) for name in nest.tensors if every.get(name)))

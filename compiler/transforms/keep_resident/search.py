@@ -92,7 +92,7 @@ class Staying:
         if repeat_of(op) > 1:
             return False
         if isinstance(op, ContractOp):
-            scheduled = op.schedule_attr is not None and not op.schedule.spread
+            scheduled = op.schedule_attr is not None and not op.schedule.core_depth
             return scheduled and op in self.places and op not in self.fused
         return isinstance(op, VectorOp) and not op.fused and op in self.places
 

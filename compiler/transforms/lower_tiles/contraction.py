@@ -102,7 +102,7 @@ class TileLowering(TileWriter):
 
     def nested(self, depth: int, state: State) -> Sums:
         """Emit everything inside the first `depth` loops; what the loops carry after it."""
-        spread = self.schedule.loops[depth : self.schedule.spread]
+        spread = self.schedule.loops[depth : self.schedule.core_depth]
         if state.smaller is None and not any(loop.step < state.parts[loop.dim].extent for loop in spread):
             state = replace(state, smaller=self.fused.load_smaller())
         inner = self.load(depth, state)
@@ -175,7 +175,7 @@ class TileLowering(TileWriter):
         """Whether no loop from `depth` on and outside the kept block changes the block; one over cores changes all."""
         if tensor.name in self.left:
             return True
-        end = len(self.schedule.loops) - self.schedule.keep_of(tensor.name)
+        end = len(self.schedule.loops) - self.schedule.keep_depth(tensor.name)
         return not any(
             (loop.cores or loop.dim in tensor.dims) and loop.step < state.parts[loop.dim].extent
             for loop in self.schedule.loops[depth:end]

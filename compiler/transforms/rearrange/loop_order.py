@@ -14,7 +14,7 @@ def permuted(nest: Nest, schedule: Schedule, order: Sequence[str]) -> Schedule:
     Loops over cores stay first, and so do loops that cut a nest in parts, which have another loop of their dimension
     inside; then come batch dimensions that `order` does not name. Depths stay as they are written.
     """
-    over, inner = schedule.loops[: schedule.spread], schedule.loops[schedule.spread :]
+    over, inner = schedule.loops[: schedule.core_depth], schedule.loops[schedule.core_depth :]
     tile = {loop.dim: number for number, loop in enumerate(inner)}
     cuts = [loop for number, loop in enumerate(inner) if tile[loop.dim] != number]
     tiles = [loop for number, loop in enumerate(inner) if tile[loop.dim] == number]

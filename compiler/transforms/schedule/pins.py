@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import contract_widths, taken_bytes, whole_bytes
+from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.core.verify import location_of
@@ -131,7 +131,7 @@ def fits(op: ContractOp, schedule: Schedule, machine: Machine) -> bool:
     """Whether a schedule of a contraction is legal and its blocks take no more than its promise, or the machine."""
     budget = _budget_of(schedule, machine)
     legal = next(schedule.problems(op.nest), None) is None
-    return legal and (budget is None or taken_bytes(op.nest, schedule, contract_widths(op, machine)) <= budget)
+    return legal and (budget is None or footprint_bytes(op.nest, schedule, contract_widths(op, machine)) <= budget)
 
 
 def _budget_of(schedule: Schedule, machine: Machine | None) -> int | None:
@@ -160,7 +160,7 @@ def _check_room(
     op: ContractOp | InterleaveOp, held: Sequence[dict[str, int]], budget: int | None, machine: Machine | None
 ) -> None:
     contracts = op.contracts if isinstance(op, InterleaveOp) else [op]
-    rooms = [contract_widths(one, machine or PLAIN).rooms(one.nest) for one in contracts]
+    rooms = [contract_widths(one, machine or PLAIN).occupied(one.nest) for one in contracts]
     taken = [
         {n: whole_bytes(bits[n] * count) for n, count in own.items()} for own, bits in zip(held, rooms, strict=True)
     ]
