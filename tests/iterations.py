@@ -6,7 +6,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from npuc.backends.roofline.iteration.steps import Iteration, Step, Tensor
+from npuc.backends.roofline.iteration.steps import Iteration, IterationStep, IterationTensor
 
 Interval = tuple[int, int, int]
 """A tensor and the steps of two accesses between which it stays, or leaves."""
@@ -19,22 +19,25 @@ def iterations(draw: st.DrawFn, steps: int = 8, tensors: int = 6, largest: int =
     kinds = st.sampled_from(("value", "weight", "gradient", "weight_gradient", "input", "state"))
     rows = [draw(st.integers(1, size)) for size in sizes]
     found = tuple(
-        Tensor(f"t{i % 4}", size, draw(kinds), row) for i, (size, row) in enumerate(zip(sizes, rows, strict=True))
+        IterationTensor(f"t{i % 4}", size, draw(kinds), row)
+        for i, (size, row) in enumerate(zip(sizes, rows, strict=True))
     )
     some = st.lists(st.integers(0, len(sizes) - 1), max_size=3, unique=True)
-    made: list[Step] = []
+    made: list[IterationStep] = []
     for number in range(draw(st.integers(1, steps))):
         reads, writes = draw(some), draw(some)
         if reads or writes:
             ops = draw(st.integers(0, 200))
             made.append(
-                Step(f"s{number}", "op", "forward", tuple(reads), tuple(writes), 0, ops, ops, draw(st.booleans()))
+                IterationStep(
+                    f"s{number}", "op", "forward", tuple(reads), tuple(writes), 0, ops, ops, draw(st.booleans())
+                )
             )
     kept = draw(st.frozensets(st.integers(0, len(sizes) - 1), max_size=len(sizes)))
     return Iteration(found, tuple(made), kept, 1)
 
 
-def touched(step: Step) -> set[int]:
+def touched(step: IterationStep) -> set[int]:
     return {*step.reads, *step.writes}
 
 
@@ -70,7 +73,7 @@ def moved(iteration: Iteration, stays: set[Interval], capacity: int) -> tuple[in
         for tensor in [tensor for tensor in inside if tensor not in staying]:
             dirty = inside.pop(tensor)
             later = next((s for s in iteration.steps[number + 1 :] if tensor in touched(s)), None)
-            wanted = tensor in iteration.kept if later is None else tensor in later.reads
+            wanted = tensor in iteration.live_out if later is None else tensor in later.reads
             bytes_out += size[tensor] if dirty and wanted else 0
         if sum(size[tensor] for tensor in inside) > capacity:
             return None
@@ -173,7 +176,7 @@ class Walk:
             found.append([])
             for tensor in touched(step) & dirty:
                 later = next((s for s in self.iteration.steps[number + 1 :] if tensor in touched(s)), None)
-                wanted = tensor in self.iteration.kept if later is None else tensor in later.reads
+                wanted = tensor in self.iteration.live_out if later is None else tensor in later.reads
                 if not any((t, start) == (tensor, number) for t, start, _ in self.stays):
                     dirty.discard(tensor)
                     found[-1] += [tensor] if wanted else []

@@ -1,4 +1,4 @@
-"""The backend `roofline`: one row a step, a layer's forward or its backward."""
+"""The backend `roofline`, with one row per step: the forward or the backward of a layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from npuc.backends.base import Backend
 from npuc.backends.roofline.iteration.steps import least_rows
 from npuc.backends.roofline.keys import KEYS
-from npuc.backends.roofline.options import NAME, Options, check_rows, read_options, resolved
+from npuc.backends.roofline.options import NAME, RooflineOptions, check_rows, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import plan_rows
 from npuc.backends.roofline.summary import iteration_facts, lane_totals
@@ -41,9 +41,9 @@ class RooflineBackend(Backend):
 
     def score(self, module: ModuleOp, hardware: Hardware) -> Report:
         """
-        The report of a forward graph, whose backward the model derives itself; a step that has one is read as well.
+        The report of a forward graph, whose backward the model derives itself, or of a step that has its own backward.
 
-        Raises `UsageError` for a missing key and `CapacityError` for a cache that does not hold a row of each tensor
+        Raises `UsageError` for a missing key, and `CapacityError` for a cache that does not hold a row of each tensor
         of a layer.
         """
         options, planner = read_options(hardware), Planner(module)
@@ -59,13 +59,13 @@ class RooflineBackend(Backend):
 
     def score_many(self, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | CapacityError]:
         """
-        The totals on many machines, without rows, in their order: an iteration and its plans are made once.
+        The totals on many machines, in their order and without rows; the iteration and its plans are computed once.
 
-        A machine whose cache is too small gives the error. Raises as `score` for the rest.
+        A machine whose cache is too small yields the error. Raises as `score` otherwise.
         """
         planner = Planner(module)
         choices = [read_options(machine) for machine in machines]
-        groups: dict[Options, list[int]] = {}
+        groups: dict[RooflineOptions, list[int]] = {}
         for number, options in enumerate(choices):
             groups.setdefault(options.without_capacity(), []).append(number)
         answers = {
@@ -80,12 +80,12 @@ class RooflineBackend(Backend):
     def _group(
         self,
         planner: Planner,
-        options: Options,
+        options: RooflineOptions,
         numbers: Sequence[int],
         machines: Sequence[Hardware],
-        choices: Sequence[Options],
+        choices: Sequence[RooflineOptions],
     ) -> Iterator[tuple[int, Report | CapacityError]]:
-        """The answers for machines, by their numbers, that differ in capacity alone."""
+        """The answers for machines that differ only in capacity, each with the machine's number."""
         rows, layer = least_rows(planner.trace(options.conventions).iteration)
         fitting: list[int] = []
         for number in numbers:

@@ -1,4 +1,4 @@
-"""The section of `native` that the rows of the backend `roofline` have."""
+"""The section of `native` in the rows of the backend `roofline`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from npuc.compiler.report.sections import Section
 
 class StepFacts(Section, frozen=True):
     """
-    A step of the iteration: when it runs, what the cache holds meanwhile, and where it stands on the roofline.
+    A step of the iteration: when it runs, the occupancy of the cache meanwhile, and its place on the roofline.
 
-    `reuse_frequency` is in operations per byte of the footprint, `attainable_tops` what the bandwidth allows at it.
-    `layer_type` is I for matrix work and II for all else; a step that `streams` computes while it transfers.
+    `reuse_frequency` is in operations per byte of the footprint; `attainable_tops` is the throughput that the bandwidth
+    allows at this frequency. `layer_type` is I for matrix work and II for all else; a step that `streams` computes
+    while it transfers.
     """
 
     bytes_in: int

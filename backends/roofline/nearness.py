@@ -1,4 +1,4 @@
-"""How near a plan is to the best there is: bounds of traffic and time, and the best plan itself."""
+"""Optimality gaps: bounds of traffic and time, and the plan of least traffic."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from npuc.backends.roofline.iteration.best import rungs_of
 from npuc.backends.roofline.iteration.bounds import MOST_ACCESSES, Least, least_traffic, tile_bound, time_bound
-from npuc.backends.roofline.iteration.cache_plan import Plan, plan_of, residency
+from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan, plan_of
 from npuc.backends.roofline.iteration.intervals import Intervals, intervals_of
-from npuc.backends.roofline.iteration.timeline import Timeline
+from npuc.backends.roofline.iteration.timeline import IterationTimeline
 from npuc.backends.roofline.iteration.trace import Trace
-from npuc.backends.roofline.options import Options
+from npuc.backends.roofline.options import RooflineOptions
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.sections import NearnessFacts
 
@@ -28,18 +28,20 @@ class Nearness:
     def __post_init__(self) -> None:
         self.intervals = intervals_of(self.trace)
 
-    def least(self, capacity: int, known: Plan) -> Least:
-        """The least traffic in a cache of so many bytes; `known` are plans for it, or for less, to begin with."""
+    def least(self, capacity: int, known: CachePlan) -> Least:
+        """
+        The least traffic in a cache of `capacity` bytes; the search begins with the plans `known`, for it or for less.
+        """
         if capacity not in self.found:
             lane = int(np.argmin(known.bytes_in + known.bytes_out))
-            self.found[capacity] = least_traffic(self.intervals, capacity, known.kept[self.intervals.slot, lane])
+            self.found[capacity] = least_traffic(self.intervals, capacity, known.cached[self.intervals.slot, lane])
         return self.found[capacity]
 
-    def best(self, capacity: int) -> Plan:
+    def best(self, capacity: int) -> CachePlan:
         """
-        The plan of least traffic in a cache of so many bytes: no plan that the other policies make moves less.
+        The plan of least traffic in a cache of `capacity` bytes; no plan of another policy moves less.
 
-        Raises `UsageError` for iterations of more accesses than an integer program is solved for.
+        Raises `UsageError` for iterations with too many accesses for the integer program.
         """
         trace = self.trace
         if trace.slots > MOST_ACCESSES:
@@ -50,12 +52,14 @@ class Nearness:
             )
         sizes = np.union1d(rungs_of(trace, capacity), [capacity])
         retain, bypass = np.array([(True, False), (True, True), (False, False)]).repeat(len(sizes), axis=0).T
-        kept = np.zeros((trace.slots, 1), dtype=np.bool_)
-        kept[self.intervals.slot, 0] = self.least(capacity, residency(trace, np.tile(sizes, 3), retain, bypass)).kept
-        return plan_of(trace, np.array([capacity], dtype=np.int64), kept)
+        cached = np.zeros((trace.slots, 1), dtype=np.bool_)
+        cached[self.intervals.slot, 0] = self.least(
+            capacity, belady_plan(trace, np.tile(sizes, 3), retain, bypass)
+        ).cached
+        return plan_of(trace, np.array([capacity], dtype=np.int64), cached)
 
     def remarks(self, capacity: int) -> list[str]:
-        """A warning where the plan for so many bytes is the best known, but not proved to be the best there is."""
+        """A warning where the plan for `capacity` bytes is not proved optimal."""
         least = self.found.get(capacity)
         if least is None or least.exact:
             return []
@@ -64,8 +68,10 @@ class Nearness:
             f"the search for the best plan was stopped: this one moves at most {100 * more:.2g}% more than the least"
         ]
 
-    def facts(self, plan: Plan, times: Timeline, lane: int, capacity: int, options: Options) -> NearnessFacts:
-        """The bounds for a machine with so many bytes of cache, and how far a lane of some plans is from them."""
+    def facts(
+        self, plan: CachePlan, times: IterationTimeline, lane: int, capacity: int, options: RooflineOptions
+    ) -> NearnessFacts:
+        """The bounds for a machine with `capacity` bytes of cache, and the optimality gaps of a lane of some plans."""
         own, seconds = plan.lanes(np.array([lane])), float(times.total[lane])
         moved = int(own.bytes_in[0] + own.bytes_out[0])
         tiles = tile_bound(self.intervals, capacity)

@@ -1,4 +1,4 @@
-"""What a hardware description asks of the roofline backend."""
+"""The options that the roofline backend reads from a hardware description."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ PROFILES: dict[str, dict[str, Value]] = {
         "roofline.compat": "none",
     },
 }
-"""What a profile sets; a key that the hardware description has itself wins."""
+"""The keys that a profile sets; a key in the hardware description wins."""
 PROTOTYPE: dict[str, Value] = {"roofline.overlap": False}
-"""What `roofline.compat = "prototype"` sets besides, in any profile, as the reference data have it."""
+"""The keys that `roofline.compat = "prototype"` sets besides, in any profile, as in the reference data."""
 
 
 @dataclass(frozen=True)
-class Options:
+class RooflineOptions:
     """
-    The machine and the model's choices: cache in bytes, 10^12 operations and 10^9 bytes a second.
+    The machine and the choices of the model: cache in bytes, 10^12 operations and 10^9 bytes a second.
 
-    `retain`: what is kept after a step that does not fit; `best`: the best plan of any capacity up to this one;
-    `overlap`: steps that fit compute beside their transfers; `optimal`: the plan is that of the integer program.
+    `retain`: a streaming step leaves tensors in the cache; `best`: take the best plan of any capacity up to this one;
+    `overlap`: steps that fit compute during their transfers; `optimal`: the plan is that of the integer program.
     """
 
     capacity: int
@@ -68,25 +68,25 @@ class Options:
     bound: bool
     conventions: Conventions
 
-    def without_capacity(self) -> Options:
-        """Equal for machines that differ in capacity alone."""
+    def without_capacity(self) -> RooflineOptions:
+        """The options without the capacity: equal for machines that differ in it alone."""
         return replace(self, capacity=0)
 
     @property
     def ridge(self) -> float:
-        """The operational intensity from which on the machine is limited by computation, operations a byte."""
+        """The operational intensity, in operations per byte, from which on computation limits the machine."""
         return self.tflops * 1e3 / self.gb_per_s
 
 
 def resolved(hardware: Hardware) -> Hardware:
-    """The description with what its profile sets where it says nothing itself."""
+    """The description, completed by the keys of its profile."""
     profile = PROFILES[str(hardware.get("roofline.profile") or "default")]
     compat = hardware.get("roofline.compat") or profile["roofline.compat"]
     values = {**profile, **(PROTOTYPE if compat == "prototype" else {}), **hardware.values}
     return Hardware({path: values[path] for path in KEYS if path in values})
 
 
-def read_options(hardware: Hardware) -> Options:
+def read_options(hardware: Hardware) -> RooflineOptions:
     """The options of a description. Raises `UsageError` for a missing key."""
     value = resolved(hardware).get
     prototype = value("roofline.compat") == "prototype"
@@ -104,7 +104,7 @@ def read_options(hardware: Hardware) -> Options:
         prototype=prototype,
     )
     capacity = hardware.require("memory.cache_mib", float, backend=NAME) * MIB
-    return Options(
+    return RooflineOptions(
         capacity=int(capacity),
         tflops=hardware.require("compute.tflops", float, backend=NAME),
         gb_per_s=hardware.require("dram.gb_per_s", float, backend=NAME),

@@ -1,4 +1,4 @@
-"""From a module and machines to plans and their timelines, many capacities at once."""
+"""Plans and their timelines for a module on machines of many capacities."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.roofline.iteration.best import Ladder, choose, in_chunks, ladder_of
 from npuc.backends.roofline.iteration.build import iteration_of
-from npuc.backends.roofline.iteration.cache_plan import Plan, residency
+from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration
-from npuc.backends.roofline.iteration.timeline import Timeline, timeline
+from npuc.backends.roofline.iteration.timeline import IterationTimeline, timeline
 from npuc.backends.roofline.iteration.trace import Trace, trace_of
 from npuc.backends.roofline.nearness import Nearness
-from npuc.backends.roofline.options import Options
+from npuc.backends.roofline.options import RooflineOptions
 from npuc.dialects.train.signature import training_functions
 
 
 @dataclass
 class Planner:
-    """The iterations of a module and their plans, which are made once for all machines that share them."""
+    """The iterations of a module and their plans, computed once for all machines that share them."""
 
     module: ModuleOp
     traces: dict[Conventions, Trace] = field(default_factory=dict[Conventions, Trace])
@@ -31,7 +31,7 @@ class Planner:
     bounds: dict[Conventions, Nearness] = field(default_factory=dict[Conventions, Nearness])
 
     def trace(self, conventions: Conventions) -> Trace:
-        """The accesses of the module's iteration by these conventions."""
+        """The accesses of the module's iteration under these conventions."""
         if conventions not in self.traces:
             func = next(iter(training_functions(self.module)), None)
             iteration = Iteration((), ()) if func is None else iteration_of(func, conventions)
@@ -39,13 +39,15 @@ class Planner:
         return self.traces[conventions]
 
     def nearness(self, conventions: Conventions) -> Nearness:
-        """The bounds of the module's iteration by these conventions."""
+        """The bounds of the module's iteration under these conventions."""
         if conventions not in self.bounds:
             self.bounds[conventions] = Nearness(self.trace(conventions))
         return self.bounds[conventions]
 
-    def planned(self, options: Options, capacities: Sequence[int]) -> Iterator[tuple[Plan, Timeline]]:
-        """Plans and timelines of a machine with each of these capacities, in bytes, some lanes at a time."""
+    def planned(
+        self, options: RooflineOptions, capacities: Sequence[int]
+    ) -> Iterator[tuple[CachePlan, IterationTimeline]]:
+        """Plans and timelines of a machine with each of these capacities, in bytes, several lanes at a time."""
         trace = self.trace(options.conventions)
         sizes = np.array(capacities, dtype=np.int64)
         if not len(sizes):
@@ -61,11 +63,11 @@ class Planner:
             choice = choose(ladder, sizes, options.tflops, options.gb_per_s, overlap=options.overlap)
             sizes, bypass = choice.capacity, choice.bypass
         for chunk in in_chunks(trace, len(sizes)):
-            plan = residency(trace, sizes[chunk], options.retain, bypass[chunk])
+            plan = belady_plan(trace, sizes[chunk], options.retain, bypass[chunk])
             yield plan, _times(plan, options)
 
-    def _ladder(self, trace: Trace, options: Options, most: int) -> Ladder:
-        """The ladder up to a capacity, kept for other machines."""
+    def _ladder(self, trace: Trace, options: RooflineOptions, most: int) -> Ladder:
+        """The ladder up to a capacity, memoised for other machines."""
         key = (options.conventions, options.retain)
         known, ladder = self.ladders.get(key, (-1, None))
         if ladder is None or known < most:
@@ -74,6 +76,6 @@ class Planner:
         return ladder
 
 
-def _times(plan: Plan, options: Options) -> Timeline:
+def _times(plan: CachePlan, options: RooflineOptions) -> IterationTimeline:
     """The timeline of a plan on a machine."""
     return timeline(plan, options.tflops, options.gb_per_s, overlap=options.overlap)

@@ -1,9 +1,9 @@
 """
-From a module and a machine to what reuse saves: bytes by scope, and the capacities at which plans capture them.
+The value of reuse on a machine: bytes by scope, and the capacities at which plans capture them.
 
-Plans are those of the ladder of `backends/roofline/iteration/best.py`, up to the capacity in which everything fits.
-Where the options want the best plan of any capacity up to the given one, that is here the one that moves least: bytes
-are asked for, and throughput and bandwidth decide nothing.
+Plans come from the ladder of `backends/roofline/iteration/best.py`, up to the capacity without evictions. Where the
+options ask for the best plan of any capacity up to the given one, it is here the one with the least traffic: the report
+is about bytes, so throughput and bandwidth decide nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.backends.roofline.iteration.best import everything, in_chunks, ladder_of, rungs_of
-from npuc.backends.roofline.iteration.cache_plan import residency
-from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, enough, reuse_of, within_steps
+from npuc.backends.roofline.iteration.best import capacity_without_eviction, in_chunks, ladder_of, rungs_of
+from npuc.backends.roofline.iteration.cache_plan import belady_plan
+from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, reuse_of, sufficient_capacity, within_steps
 from npuc.backends.roofline.iteration.steps import least_rows
 from npuc.backends.roofline.iteration.trace import Ints, Trace
-from npuc.backends.roofline.options import Options, check_rows, read_options, resolved
+from npuc.backends.roofline.options import RooflineOptions, check_rows, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import compulsory_bytes
 from npuc.compiler.core.errors import UsageError
@@ -27,28 +27,28 @@ from npuc.hardware import Hardware
 
 WITHIN, TOTAL = "intra-layer", "total"
 LEAST_GAIN = 0.05
-"""The share of what a machine misses that a larger capacity has to save to be worth a word."""
+"""The least share of the missed bytes that a larger capacity must save to be mentioned."""
 
 
 @dataclass(frozen=True)
 class _Curve:
-    """Capacities, ascending, what their plans move, and what they save: `saved` has a row a scope."""
+    """Capacities, ascending, the traffic of their plans, and the bytes that these save, [scope, capacity]."""
 
     capacity: Ints
     traffic: Ints
     saved: Ints
 
     def at(self, capacity: int) -> int:
-        """The place of a capacity, or of the largest below it."""
+        """The index of a capacity, or of the largest below it."""
         return max(int(np.searchsorted(self.capacity, capacity, side="right")) - 1, 0)
 
 
 def reuse_report(module: ModuleOp, hardware: Hardware) -> ReuseReport:
     """
-    What reuse saves in the iteration of a forward graph, and what a machine captures of it.
+    The value of reuse in the iteration of a forward graph, and how much of it a machine captures.
 
-    Raises `UsageError` for a missing key and the policy `optimal`, and `CapacityError` for a cache that does not hold
-    a row of each tensor of a layer.
+    Raises `UsageError` for a missing key and the policy `optimal`, and `CapacityError` for a cache that does not hold a
+    row of each tensor of a layer.
     """
     options = read_options(hardware)
     if options.optimal:
@@ -81,18 +81,18 @@ def reuse_report(module: ModuleOp, hardware: Hardware) -> ReuseReport:
     )
 
 
-def _curve(reuse: Reuse, options: Options) -> _Curve:
-    """The plans of the ladder, and of the machine's own capacity where it takes no plan of a smaller one."""
+def _curve(reuse: Reuse, options: RooflineOptions) -> _Curve:
+    """The plans of the ladder, and of the machine's own capacity where it uses no plan of a smaller one."""
     trace = reuse.intervals.trace
-    top = everything(trace)
+    top = capacity_without_eviction(trace)
     if options.best:
         ladder = ladder_of(trace, top, retain=options.retain)
         capacity, plans = ladder.rungs, ladder.plans
     else:
         capacity = np.union1d(rungs_of(trace, top), np.array([min(options.capacity, top)], dtype=np.int64))
-        plans = tuple(residency(trace, capacity[c], options.retain) for c in in_chunks(trace, len(capacity)))
+        plans = tuple(belady_plan(trace, capacity[c], options.retain) for c in in_chunks(trace, len(capacity)))
     traffic = np.concatenate([plan.bytes_in + plan.bytes_out for plan in plans])
-    saved = np.concatenate([reuse.saved(plan.kept[reuse.intervals.slot]) for plan in plans], axis=1)
+    saved = np.concatenate([reuse.saved(plan.cached[reuse.intervals.slot]) for plan in plans], axis=1)
     if not options.best:
         return _Curve(capacity, traffic, saved)
     # of the plans of a rung and of those below it the first that moves least
@@ -104,7 +104,7 @@ def _curve(reuse: Reuse, options: Options) -> _Curve:
 
 
 def _row(reuse: Reuse, name: str, chosen: slice, curve: _Curve, here: int) -> ScopeReuse:
-    """What is said of some scopes between steps."""
+    """The row of some scopes between steps."""
     found, numbers = reuse.intervals, range(len(SCOPES))[chosen]
     own, narrower = (np.isin(reuse.scope, of) for of in (numbers, range(numbers[-1] + 1)))
     everywhere = np.ones((len(own), 1), dtype=np.bool_)
@@ -120,22 +120,22 @@ def _row(reuse: Reuse, name: str, chosen: slice, curve: _Curve, here: int) -> Sc
         read_bytes=read,
         write_bytes=written,
         alone_bytes=int(reuse.saved(own[:, None]).sum()),
-        enough_bytes=enough(found, own),
-        enough_with_narrower_bytes=enough(found, narrower),
+        enough_bytes=sufficient_capacity(found, own),
+        enough_with_narrower_bytes=sufficient_capacity(found, narrower),
         captured_bytes=int(saved[here]),
         captured_from={str(share): _captured_from(curve.capacity, saved, read + written, share) for share in SHARES},
     )
 
 
 def _captured_from(capacity: Ints, saved: Ints, all_of: int, share: int) -> int | None:
-    """The first capacity from which on at least so many per cent are saved; None for nothing to save."""
+    """The least capacity from which on at least `share` per cent are saved; None if there is nothing to save."""
     short = np.flatnonzero(100 * saved < share * all_of)
     first = int(short[-1]) + 1 if len(short) else 0
     return int(capacity[first]) if all_of and first < len(capacity) else None
 
 
 def _within(trace: Trace, capacity: int) -> ScopeReuse:
-    """What is said of the reuse within steps: captured where the step's tensors fit."""
+    """The row of reuse within steps, which is captured where the step's tensors fit."""
     saved = within_steps(trace)
     steps = np.flatnonzero(saved)
     order = steps[np.argsort(trace.footprint[steps], kind="stable")]
@@ -158,7 +158,7 @@ def _within(trace: Trace, capacity: int) -> ScopeReuse:
 
 
 def _next(curve: _Curve, capacity: int, here: int) -> Step | None:
-    """The larger capacity that saves most for each byte that it is larger; None where nothing is missed."""
+    """The larger capacity that saves most per additional byte; None where nothing is missed."""
     total = curve.saved.sum(axis=0)
     missed = int(total.max(initial=0) - total[here])
     gain = total - total[here]

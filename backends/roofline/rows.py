@@ -1,31 +1,32 @@
-"""Rows and totals of a report from a plan and its timeline."""
+"""The rows and totals of a report, from a plan and its timeline."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from npuc.backends.roofline.facts import StepFacts
-from npuc.backends.roofline.iteration.cache_plan import Plan
+from npuc.backends.roofline.iteration.cache_plan import CachePlan
 from npuc.backends.roofline.iteration.prefetch import occupancy
-from npuc.backends.roofline.iteration.steps import Step, Tensor
-from npuc.backends.roofline.iteration.timeline import Timeline
+from npuc.backends.roofline.iteration.steps import IterationStep, IterationTensor
+from npuc.backends.roofline.iteration.timeline import IterationTimeline
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
-from npuc.backends.roofline.options import Options
+from npuc.backends.roofline.options import RooflineOptions
 from npuc.compiler.report import OpRow, TensorBytes
 from npuc.compiler.report.sections import RecomputeFacts, columns
 
 _GRADIENTS = {"gradient": "dY", "weight_gradient": "dW"}
 ROUNDING = 1e-9
-"""A step that computes beside its transfers is limited by the longer of the two; so much longer are ends by rounding.
-In the study's model, where most steps do one after the other, it is by what takes more than half of its time."""
+"""The longer of computation and transfers limits a step in which they overlap; ends that differ by less than this
+factor differ by rounding. In the study's model, where most steps do not overlap them, the limit is whatever takes
+more than half of the step's time."""
 _NAMES = {"weight": "W", "input": "X", "state": "state"}
 
 
-def plan_rows(plan: Plan, times: Timeline, options: Options) -> list[OpRow]:
-    """A row for each step of a plan of one lane; the bus's tail is billed to the last."""
+def plan_rows(plan: CachePlan, times: IterationTimeline, options: RooflineOptions) -> list[OpRow]:
+    """One row per step of a plan with one lane; the last step's row includes the remaining transfers."""
     trace = plan.trace
-    resident = occupancy(plan)[:, 0]
-    loaded, written = trace.read & ~plan.kept[:, 0], plan.offload[:, 0]
+    occupied = occupancy(plan)[:, 0]
+    loaded, written = trace.read & ~plan.cached[:, 0], plan.offload[:, 0]
     compulsory = compulsory_bytes(trace)
     start, ready, end = times.start[:, 0].tolist(), times.ready[:, 0].tolist(), times.end[:, 0].tolist()
     rows: list[OpRow] = []
@@ -40,20 +41,20 @@ def plan_rows(plan: Plan, times: Timeline, options: Options) -> list[OpRow]:
                 (start[number], ready[number], done),
                 _tensors(trace, slots, loaded, written),
                 sum(int(compulsory[slot]) for slot in slots),
-                int(resident[number]),
+                int(occupied[number]),
             )
         )
     return rows
 
 
 def _row(
-    plan: Plan,
-    options: Options,
+    plan: CachePlan,
+    options: RooflineOptions,
     number: int,
     times: tuple[float, float, float],
     tensors: dict[str, TensorBytes],
     compulsory: int,
-    resident: int,
+    occupied: int,
 ) -> OpRow:
     trace = plan.trace
     step, footprint = trace.iteration.steps[number], int(trace.footprint[number])
@@ -71,7 +72,7 @@ def _row(
         start_seconds=start,
         end_seconds=end,
         stall_seconds=stall,
-        resident_bytes=resident,
+        resident_bytes=occupied,
         footprint_bytes=footprint,
         reuse_frequency=reuse,
         attainable_tops=min(reuse * options.gb_per_s / 1e3, options.tflops),
@@ -95,12 +96,12 @@ def _row(
         lower_bound_bytes=compulsory,
         lower_bound_seconds=compute,
         tensors=tensors,
-        native=columns(facts, RecomputeFacts(recompute=True) if step.again else None),
+        native=columns(facts, RecomputeFacts(recompute=True) if step.recomputed else None),
     )
 
 
 def _tensors(trace: Trace, slots: range, loaded: Bools, written: Bools) -> dict[str, TensorBytes]:
-    """Traffic of a step by the part that its tensors play."""
+    """Traffic of a step by the role of its tensors."""
     moved: dict[str, list[int]] = {}
     for slot in slots:
         step = trace.iteration.steps[int(trace.step[slot])]
@@ -112,8 +113,8 @@ def _tensors(trace: Trace, slots: range, loaded: Bools, written: Bools) -> dict[
     return {name: TensorBytes(read, write) for name, (read, write) in moved.items()}
 
 
-def _part(tensor: Tensor, write: bool, step: Step) -> str:
-    """The part a tensor plays in a step: X, W, Y, dY, dX, dW or state."""
+def _part(tensor: IterationTensor, write: bool, step: IterationStep) -> str:
+    """The role of a tensor in a step: X, W, Y, dY, dX, dW or state."""
     if tensor.kind == "gradient":
         return "dX" if write else "dY"
     if tensor.kind == "weight_gradient":
@@ -124,18 +125,20 @@ def _part(tensor: Tensor, write: bool, step: Step) -> str:
 
 
 def compulsory_bytes(trace: Trace) -> Ints:
-    """Bytes each slot has to move whatever the cache: what nobody produced is read once, what is kept is written."""
+    """
+    The compulsory bytes of each slot: values that no step produced are read once, values live at the end are written.
+    """
     fresh = trace.read & (trace.previous < 0)
     return trace.size * (fresh.astype(np.int64) + _last_written(trace))
 
 
 def _last_written(trace: Trace) -> Ints:
-    """1 for the slots at whose end a tensor that must be in memory has its final value."""
+    """1 for the slots that leave the final value of a tensor that must be in memory at the end."""
     written = np.zeros(trace.slots, dtype=np.int64)
     changed: dict[int, int] = {}
     for slot in np.flatnonzero(trace.write).tolist():
         changed[int(trace.tensor[slot])] = slot
     for tensor, slot in changed.items():
-        if tensor in trace.iteration.kept:
+        if tensor in trace.iteration.live_out:
             written[slot] = 1
     return written

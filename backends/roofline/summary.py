@@ -1,4 +1,4 @@
-"""What is said of a whole iteration, for each lane of a plan."""
+"""The totals and the facts of a whole iteration, for each lane of a plan."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import get_args
 
 import numpy as np
 
-from npuc.backends.roofline.iteration.cache_plan import Plan
-from npuc.backends.roofline.iteration.timeline import Timeline
-from npuc.backends.roofline.options import Options
+from npuc.backends.roofline.iteration.cache_plan import CachePlan
+from npuc.backends.roofline.iteration.timeline import IterationTimeline
+from npuc.backends.roofline.options import RooflineOptions
 from npuc.backends.roofline.rows import compulsory_bytes
 from npuc.compiler.report import Kind, Phase, Totals
 from npuc.compiler.report.sections import IterationFacts
 
 
-def lane_totals(plan: Plan, times: Timeline, options: Options) -> list[Totals]:
-    """The totals of each lane: what the rows of a report of it add up to."""
+def lane_totals(plan: CachePlan, times: IterationTimeline, options: RooflineOptions) -> list[Totals]:
+    """The totals of each lane: the sums over the rows of its report."""
     trace = plan.trace
     steps = trace.iteration.steps
     seconds = times.end - times.start
@@ -54,8 +54,8 @@ def lane_totals(plan: Plan, times: Timeline, options: Options) -> list[Totals]:
     return found
 
 
-def iteration_facts(plan: Plan, times: Timeline, options: Options) -> list[IterationFacts]:
-    """What the model says beside the totals, for each lane."""
+def iteration_facts(plan: CachePlan, times: IterationTimeline, options: RooflineOptions) -> list[IterationFacts]:
+    """The facts of the model besides the totals, for each lane."""
     iteration = plan.trace.iteration
     moved = (plan.bytes_in + plan.bytes_out).tolist()
     streamed = plan.streams.sum(axis=0).tolist()

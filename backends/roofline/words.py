@@ -1,4 +1,4 @@
-"""What reports for people say of the roofline."""
+"""The sentences on the roofline in reports for people."""
 
 from npuc.compiler.report.text.words import Words
 

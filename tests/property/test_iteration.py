@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.backends.roofline.backend import RooflineBackend
-from npuc.backends.roofline.iteration.best import choose, everything, ladder_of
+from npuc.backends.roofline.iteration.best import capacity_without_eviction, choose, ladder_of
 from npuc.backends.roofline.iteration.bounds import time_bound
-from npuc.backends.roofline.iteration.cache_plan import Plan, residency
+from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan
 from npuc.backends.roofline.iteration.intervals import intervals_of
 from npuc.backends.roofline.iteration.steps import Iteration, least_rows
 from npuc.backends.roofline.iteration.timeline import timeline
@@ -34,14 +34,14 @@ def test_plans_and_times_are_those_of_a_plain_walk(
     iteration: Iteration, sizes: list[int], retain: bool, bypass: bool, overlap: bool, throughput: float
 ) -> None:
     trace = trace_of(iteration)
-    plan = residency(trace, np.array(sizes), retain, bypass)
+    plan = belady_plan(trace, np.array(sizes), retain, bypass)
     total = timeline(plan, throughput * TERA, GIGA, overlap=overlap).total
     for lane, capacity in enumerate(sizes):
         walk = Walk(iteration, capacity, retain, bypass)
         assert plan.streams[:, lane].tolist() == walk.streams
         found = {
             (int(trace.tensor[slot]), int(trace.step[trace.previous[slot]]), int(trace.step[slot]))
-            for slot in np.flatnonzero(plan.kept[:, lane]).tolist()
+            for slot in np.flatnonzero(plan.cached[:, lane]).tolist()
         }
         assert found == walk.stays
         written = [(int(trace.step[slot]), int(trace.tensor[slot])) for slot in np.flatnonzero(plan.offload[:, lane])]
@@ -49,7 +49,7 @@ def test_plans_and_times_are_those_of_a_plain_walk(
         assert total[lane] == pytest.approx(walk.seconds(throughput, 1.0, overlap), rel=1e-12, abs=1e-12)
 
 
-def check_plan(trace: Trace, plan: Plan, tflops: float, gb_per_s: float, *, overlap: bool) -> None:
+def check_plan(trace: Trace, plan: CachePlan, tflops: float, gb_per_s: float, *, overlap: bool) -> None:
     """What holds for every plan, of one lane."""
     iteration, found = trace.iteration, intervals_of(trace)
     capacity, moved = int(plan.capacity[0]), int(plan.bytes_in[0] + plan.bytes_out[0])
@@ -59,16 +59,16 @@ def check_plan(trace: Trace, plan: Plan, tflops: float, gb_per_s: float, *, over
     bound = time_bound(found, capacity, tflops, gb_per_s)
     assert max(compute, 0.0) * (1 - 1e-9) <= bound <= times.total[0] * (1 + 1e-9)
     assert plan.peak[0] <= capacity
-    resident = found.resident(plan.kept[found.slot, 0])
+    resident = found.occupancy(plan.cached[found.slot, 0])
     assert resident.max(initial=0) <= capacity
-    assert not plan.kept[trace.previous < 0].any()
+    assert not plan.cached[trace.previous < 0].any()
     produced: set[int] = set()
     touched: set[int] = set()
     for slot in range(trace.slots):
         tensor = int(trace.tensor[slot])
         if trace.read[slot] and tensor not in touched:
             assert tensor not in produced
-            assert not plan.kept[slot, 0]
+            assert not plan.cached[slot, 0]
         touched.add(tensor)
         if trace.write[slot]:
             produced.add(tensor)
@@ -80,10 +80,10 @@ def test_invariants(
     iteration: Iteration, capacity: int, retain: bool, bypass: bool, overlap: bool, throughput: float
 ) -> None:
     trace = trace_of(iteration)
-    plan = residency(trace, np.array([capacity]), retain, bypass)
+    plan = belady_plan(trace, np.array([capacity]), retain, bypass)
     check_plan(trace, plan, throughput * TERA, GIGA, overlap=overlap)
-    again = residency(trace, np.array([capacity]), retain, bypass)
-    assert (again.kept == plan.kept).all()
+    again = belady_plan(trace, np.array([capacity]), retain, bypass)
+    assert (again.cached == plan.cached).all()
     assert (again.offload == plan.offload).all()
 
 
@@ -92,8 +92,8 @@ def test_invariants(
 def test_where_everything_fits_only_the_compulsory_moves(iteration: Iteration, retain: bool, bypass: bool) -> None:
     """Each tensor that is read before it is written comes in once; what is kept and was written goes out once."""
     trace = trace_of(iteration)
-    enough = everything(trace)
-    plan = residency(trace, np.array([enough, 10 * enough + 1]), retain, bypass)
+    enough = capacity_without_eviction(trace)
+    plan = belady_plan(trace, np.array([enough, 10 * enough + 1]), retain, bypass)
     size = [tensor.bytes for tensor in iteration.tensors]
     first: dict[int, bool] = {}
     for step in iteration.steps:
@@ -101,7 +101,7 @@ def test_where_everything_fits_only_the_compulsory_moves(iteration: Iteration, r
             first.setdefault(tensor, tensor in step.reads)
     written = {tensor for step in iteration.steps for tensor in step.writes}
     assert plan.bytes_in.tolist() == [sum(size[t] for t, read in first.items() if read)] * 2
-    assert plan.bytes_out.tolist() == [sum(size[t] for t in written & iteration.kept)] * 2
+    assert plan.bytes_out.tolist() == [sum(size[t] for t in written & iteration.live_out)] * 2
 
 
 @settings(max_examples=60)
@@ -116,7 +116,7 @@ def test_the_best_plan_never_gets_worse_with_capacity(
     for capacity in sorted({max(size, floor) for size in sizes}):
         lane = np.array([capacity])
         choice = choose(ladder_of(trace, capacity, retain=retain), lane, throughput * TERA, GIGA)
-        plan = residency(trace, choice.capacity, retain, choice.bypass)
+        plan = belady_plan(trace, choice.capacity, retain, choice.bypass)
         assert plan.peak[0] <= capacity
         now = (
             int(plan.bytes_in[0] + plan.bytes_out[0]),
@@ -134,7 +134,7 @@ def test_a_step_that_fits_is_never_slower_than_one_that_streams(
 ) -> None:
     """The same loads on demand and the same copies: the fewer steps stream, the earlier the iteration ends."""
     trace = trace_of(iteration)
-    plan = residency(trace, np.array([0]), data.draw(st.booleans()))
+    plan = belady_plan(trace, np.array([0]), data.draw(st.booleans()))
     some = st.lists(st.booleans(), min_size=trace.steps, max_size=trace.steps)
     few, others = (np.array(data.draw(some), dtype=np.bool_) for _ in range(2))
     # nothing is loaded ahead in a cache of no bytes
@@ -152,7 +152,7 @@ def test_a_step_that_fits_is_never_slower_than_one_that_streams(
 @given(random_iterations, st.integers(0, 250), st.sampled_from((0.1, 1.0, 30.0)))
 def test_overlapping_never_takes_longer(iteration: Iteration, capacity: int, throughput: float) -> None:
     """A step whose loads are beside its work ends no later than one that loads and then works."""
-    plan = residency(trace_of(iteration), np.array([capacity]))
+    plan = belady_plan(trace_of(iteration), np.array([capacity]))
     beside, behind = (timeline(plan, throughput * TERA, GIGA, overlap=overlap) for overlap in (True, False))
     assert (beside.end <= behind.end * (1 + 1e-12)).all()
     assert beside.total[0] <= behind.total[0] * (1 + 1e-12)

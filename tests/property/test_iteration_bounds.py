@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.backends.roofline.iteration.bounds import least_traffic, tile_bound, time_bound
-from npuc.backends.roofline.iteration.cache_plan import plan_of, residency
+from npuc.backends.roofline.iteration.cache_plan import belady_plan, plan_of
 from npuc.backends.roofline.iteration.intervals import intervals_of
-from npuc.backends.roofline.iteration.steps import Iteration, Step, Tensor
+from npuc.backends.roofline.iteration.steps import Iteration, IterationStep, IterationTensor
 from npuc.backends.roofline.iteration.trace import trace_of
 from tests.iterations import intervals, iterations, schedules
 
@@ -38,14 +38,14 @@ def test_no_plan_is_below_the_bounds(iteration: Iteration, capacity: int, retain
     """Belady's plans move no fewer bytes than the least of whole tensors, and that no fewer than that of tiles."""
     trace = trace_of(iteration)
     found = intervals_of(trace)
-    plan = residency(trace, np.array([capacity]), retain, bypass)
-    kept = plan.kept[found.slot, 0]
+    plan = belady_plan(trace, np.array([capacity]), retain, bypass)
+    kept = plan.cached[found.slot, 0]
     assert found.moved(kept) == int(plan.bytes_in[0] + plan.bytes_out[0])
-    assert found.resident(kept).max(initial=0) <= capacity
+    assert found.occupancy(kept).max(initial=0) <= capacity
     best = least_traffic(found, capacity, kept)
     assert best.exact
     assert tile_bound(found, capacity) <= best.bound == best.moved <= found.moved(kept)
-    assert best.moved == found.moved(best.kept)
+    assert best.moved == found.moved(best.cached)
 
 
 @settings(max_examples=60)
@@ -63,8 +63,8 @@ def test_the_least_never_rises_with_the_capacity(iteration: Iteration, capacitie
 def test_a_plan_made_of_what_is_kept_is_the_walk_s(iteration: Iteration, capacity: int) -> None:
     """A plan made of what Belady's rule keeps moves the same bytes, fits, and streams no more steps."""
     trace = trace_of(iteration)
-    walked = residency(trace, np.array([capacity]))
-    made = plan_of(trace, walked.capacity, walked.kept)
+    walked = belady_plan(trace, np.array([capacity]))
+    made = plan_of(trace, walked.capacity, walked.cached)
     assert (made.offload == walked.offload).all()
     assert (made.streams <= walked.streams).all()
     assert made.peak[0] <= capacity
@@ -73,8 +73,8 @@ def test_a_plan_made_of_what_is_kept_is_the_walk_s(iteration: Iteration, capacit
 @pytest.mark.parametrize(("capacity", "seconds"), [(7, 10.0), (5, 12.0), (0, 17.0)])
 def test_what_is_loaded_ahead_takes_room_beside_what_stays(capacity: int, seconds: float) -> None:
     """One operation and one byte a second: ten seconds of computing hide what is loaded ahead of the second step."""
-    tensors = tuple(Tensor(name, size, "input", 1) for name, size in (("c", 4), ("b", 3)))
+    tensors = tuple(IterationTensor(name, size, "input", 1) for name, size in (("c", 4), ("b", 3)))
     works = ((0,), 10), ((0, 1), 0)
-    steps = tuple(Step("s", "op", "forward", reads, (), 0, ops, ops, False) for reads, ops in works)
+    steps = tuple(IterationStep("s", "op", "forward", reads, (), 0, ops, ops, False) for reads, ops in works)
     found = intervals_of(trace_of(Iteration(tensors, steps)))
     assert time_bound(found, capacity, 1e-12, 1e-9) == pytest.approx(seconds)

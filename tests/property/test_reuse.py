@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.roofline.iteration.cache_plan import residency
-from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, enough, reuse_of
+from npuc.backends.roofline.iteration.cache_plan import belady_plan
+from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, reuse_of, sufficient_capacity
 from npuc.backends.roofline.iteration.steps import Iteration
 from npuc.backends.roofline.iteration.trace import Bools, trace_of
 from npuc.backends.roofline.rows import compulsory_bytes
@@ -29,7 +29,7 @@ def whole(draw: st.DrawFn, steps: int = 12, tensors: int = 6) -> Iteration:
             step,
             name=f"s{n % 3}",
             phase="forward" if n < turn or (n < end and n in again) else "dxdw" if n < end else "update",
-            again=turn <= n < end and n in again,
+            recomputed=turn <= n < end and n in again,
         )
         for n, step in enumerate(found.steps)
     ]
@@ -40,13 +40,13 @@ def scope_of(iteration: Iteration, one: Interval) -> str:
     """The scope of an interval, said once more."""
     tensor, start, end = one
     steps = iteration.steps
-    turn = next((n for n, step in enumerate(steps) if step.again or step.phase != "forward"), LARGE)
+    turn = next((n for n, step in enumerate(steps) if step.recomputed or step.phase != "forward"), LARGE)
     if steps[end].phase == "update":
         return "update"
     if start < turn <= end:
         return "forward-backward"
     weight = iteration.tensors[tensor].kind in ("weight", "weight_gradient")
-    one_layer = steps[start].name == steps[end].name and steps[start].again
+    one_layer = steps[start].name == steps[end].name and steps[start].recomputed
     if weight and not one_layer:
         return "recurrent"
     return "adjacent" if end - start == 1 else "block"
@@ -104,8 +104,8 @@ def test_what_is_kept_is_what_is_saved(iteration: Iteration, random: Random, cap
     chosen = [random.random() < 0.7 for _ in every]
     kept = {one for one, stays in zip(every, chosen, strict=True) if stays}
     assert reuse.saved(column(chosen)).sum() == reuse.without - traffic(iteration, kept)
-    plan = residency(trace, np.array([capacity, 2 * capacity]))
-    saved = reuse.saved(plan.kept[reuse.intervals.slot]).sum(axis=0)
+    plan = belady_plan(trace, np.array([capacity, 2 * capacity]))
+    saved = reuse.saved(plan.cached[reuse.intervals.slot]).sum(axis=0)
     assert (saved == reuse.without - plan.bytes_in - plan.bytes_out).all()
 
 
@@ -122,4 +122,4 @@ def test_enough_holds_what_a_scope_keeps(iteration: Iteration, number: int) -> N
         inside = {tensor for tensor, _, _ in over} | touched(step)
         if over:
             most = max(most, sum(iteration.tensors[tensor].bytes for tensor in inside))
-    assert enough(reuse.intervals, chosen) == most
+    assert sufficient_capacity(reuse.intervals, chosen) == most

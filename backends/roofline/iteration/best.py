@@ -1,11 +1,11 @@
 """
 The best plan of any capacity up to the given one.
 
-Belady's plan for whole tensors can be worse with more capacity. Here the plans of a fixed ladder of capacities are
-made, by each rule, and each rung takes one of its own only if that moves no more bytes and takes no more time than the
-plan of the rung below, which it can use as well. So neither ever rises with the capacity, whatever it is, and a
-capacity uses the rung below it. The ladder depends on the network alone; its rungs are within 1.6 % of each other, or
-within 6.3 % for iterations of many thousand accesses.
+Belady's plan for whole tensors can be worse with more capacity. Here each rule makes a plan for every rung of a fixed
+ladder of capacities. A rung takes one of its own plans only if that moves no more bytes and takes no more time than the
+plan of the rung below, which is feasible there as well; so neither bytes nor time ever rise with the capacity. A
+capacity between two rungs uses the lower one. The ladder depends on the network alone; its rungs are within 1.6 % of
+each other, or within 6.3 % for iterations of many thousand accesses.
 """
 
 from __future__ import annotations
@@ -15,79 +15,83 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npuc.backends.roofline.iteration.cache_plan import Plan, residency
+from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan
 from npuc.backends.roofline.iteration.steps import least_rows
 from npuc.backends.roofline.iteration.timeline import timeline
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 
 RUNGS = ((4096, 64, 8), (16384, 32, 7))
-"""For iterations of up to so many accesses: rungs an octave, and for how many octaves below the capacity in which
-everything fits the ladder is that fine; below that it has COARSE_RUNGS an octave."""
+"""Per limit of accesses: the rungs per octave, and the number of octaves below the capacity without evictions that have
+so many; lower octaves have COARSE_RUNGS."""
 FEWEST_RUNGS = (16, 6)
 COARSE_RUNGS = 2
 COARSE_OCTAVES = 24
-"""The ladder begins there, and where a row of each tensor of a step fits: no smaller cache is planned for."""
+"""The octaves of the ladder. It starts no lower than where one row of each tensor of a step fits."""
 AHEAD_RUNGS = 8
-"""Rungs an octave above the capacity in which everything fits: there a larger cache has room to load further ahead."""
+"""Rungs per octave above the capacity without evictions, where a larger cache can still prefetch earlier."""
 ENTRIES = 1 << 23
-"""The most accesses times capacities that are looked at in one go, for the sake of memory."""
+"""The most accesses times capacities that one walk covers, which bounds memory."""
 
 
 @dataclass(frozen=True)
 class Ladder:
     """
-    Plans of a network for rungs of capacity, in bytes, ascending, by each rule: rungs by rule, rule by rule.
+    Plans of a network for rungs of capacity, in bytes, ascending: first all rungs by one rule, then by the next.
 
     A rule is whether steps that fit may stream.
     """
 
     rungs: Ints
     rules: tuple[bool, ...]
-    plans: tuple[Plan, ...]
+    plans: tuple[CachePlan, ...]
 
     @property
     def moved(self) -> Ints:
-        """Bytes that each plan moves, a row a rule."""
+        """Bytes that each plan moves; a row per rule."""
         found = np.concatenate([plan.bytes_in + plan.bytes_out for plan in self.plans])
         return found.reshape(len(self.rules), -1)
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What was chosen for each of some capacities: the capacity whose plan it is, and whether steps may stream."""
+class PlanChoice:
+    """
+    The plan chosen for each of several capacities: the capacity it was made for, and whether steps that fit may stream.
+    """
 
     capacity: Ints
     bypass: Bools
 
 
 def in_chunks(trace: Trace, count: int) -> Iterator[slice]:
-    """Slices of so many capacities that are looked at in one go."""
+    """Slices of `count` capacities, each small enough for one walk."""
     size = max(1, ENTRIES // max(trace.slots, 1))
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
-def everything(trace: Trace) -> int:
-    """The capacity in bytes from which on nothing has to leave the cache: the most that is wanted again, or in use."""
-    kept = np.flatnonzero(trace.previous >= 0)
-    kept = kept[trace.next[trace.previous[kept]] == kept]
+def capacity_without_eviction(trace: Trace) -> int:
+    """
+    The least capacity, in bytes, at which nothing is evicted: the largest sum of a step's tensors and those used later.
+    """
+    cached = np.flatnonzero(trace.previous >= 0)
+    cached = cached[trace.next[trace.previous[cached]] == cached]
     change = np.zeros(trace.steps + 1, dtype=np.int64)
-    np.add.at(change, trace.step[trace.previous[kept]] + 1, trace.size[kept])
-    np.subtract.at(change, trace.step[kept], trace.size[kept])
+    np.add.at(change, trace.step[trace.previous[cached]] + 1, trace.size[cached])
+    np.subtract.at(change, trace.step[cached], trace.size[cached])
     return int((trace.footprint + change.cumsum()[:-1]).max(initial=0))
 
 
-def everything_ahead(trace: Trace) -> int:
-    """The capacity in bytes from which on there is room, beside all that stays, to load all else however far ahead."""
-    return everything(trace) + int(trace.size[trace.read & (trace.previous < 0)].sum())
+def capacity_for_prefetch(trace: Trace) -> int:
+    """The least capacity, in bytes, at which every load can also be issued arbitrarily early."""
+    return capacity_without_eviction(trace) + int(trace.size[trace.read & (trace.previous < 0)].sum())
 
 
 def rungs_of(trace: Trace, most: int) -> Ints:
     """
     The rungs of a network's ladder up to a capacity, in bytes, ascending; at least one.
 
-    The highest are those in which everything fits and, above it, those that leave room to load ahead.
+    The highest rungs are the capacity without evictions and, above it, those with space for earlier prefetches.
     """
-    top, floor, ahead = everything(trace), least_rows(trace.iteration)[0], everything_ahead(trace)
+    top, floor, ahead = capacity_without_eviction(trace), least_rows(trace.iteration)[0], capacity_for_prefetch(trace)
     fine, octaves = next(((rungs, far) for slots, rungs, far in RUNGS if trace.slots <= slots), FEWEST_RUNGS)
     rungs = {floor, top}
     for octave in range(max(top.bit_length() - COARSE_OCTAVES, 0), top.bit_length()):
@@ -104,23 +108,23 @@ def rungs_of(trace: Trace, most: int) -> Ints:
 
 def ladder_of(trace: Trace, most: int, *, retain: bool) -> Ladder:
     """
-    The ladder up to a capacity, by the rules that there are.
+    The ladder up to a capacity, by every applicable rule.
 
-    Where steps that stream `retain` something, steps that fit may stream as well. That is nearly always the better
-    rule, and the only one for iterations of more accesses than RUNGS names.
+    Where streaming steps `retain` part of their tensors, steps that fit may stream as well. That is nearly always the
+    better rule, and the only one for iterations of more accesses than RUNGS names.
     """
     rungs = rungs_of(trace, most)
     rules = ((False, True) if trace.slots <= RUNGS[-1][0] else (True,)) if retain else (False,)
     capacity, bypass = np.tile(rungs, len(rules)), np.repeat(rules, len(rungs))
-    plans = tuple(residency(trace, capacity[c], retain, bypass[c]) for c in in_chunks(trace, len(capacity)))
+    plans = tuple(belady_plan(trace, capacity[c], retain, bypass[c]) for c in in_chunks(trace, len(capacity)))
     return Ladder(rungs, rules, plans)
 
 
-def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float, *, overlap: bool = True) -> Choice:
+def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float, *, overlap: bool = True) -> PlanChoice:
     """
-    The best plans for capacities in bytes on a machine: never more bytes, nor more time, with more capacity.
+    The best plans for capacities in bytes on a machine; with more capacity neither bytes nor time increase.
 
-    `overlap` as for `timeline`.
+    `overlap` is as in `timeline`.
     """
     moved = ladder.moved
     times = [timeline(plan, tflops, gb_per_s, overlap=overlap).total for plan in ladder.plans]
@@ -133,4 +137,4 @@ def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float, *, 
         chosen.append(min(own, key=lambda one: (seconds[one], moved[one])) if own else chosen[-1])
     place = np.maximum(np.searchsorted(ladder.rungs, capacities, side="right") - 1, 0)
     rule, rung = np.array(chosen, dtype=np.int64)[place].T
-    return Choice(np.minimum(ladder.rungs[rung], capacities), np.array(ladder.rules)[rule])
+    return PlanChoice(np.minimum(ladder.rungs[rung], capacities), np.array(ladder.rules)[rule])

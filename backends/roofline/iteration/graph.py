@@ -1,8 +1,8 @@
 """
 A forward program as layers over parts of memory.
 
-Operations of one source layer that follow each other are one layer; views of values are none. What a layer makes for
-itself alone is no tensor, unless its backward reads it.
+Consecutive operations of one source layer form one layer; views form none. A value that only its own layer reads is no
+tensor, unless the layer's backward reads it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from npuc.backends.roofline.iteration.parts import Part, Value, leaves, moved_of, view_of, whole
+from npuc.backends.roofline.iteration.parts import MemoryPart, Value, leaves, moved_of, view_of, whole
 from npuc.backends.roofline.iteration.rules import STATISTICS
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
@@ -27,8 +27,8 @@ from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 
 
 @dataclass(eq=False)
-class Layer:
-    """Operations that are one layer: `matrix` where one of them is a product or convolution."""
+class GraphLayer:
+    """Operations that form one layer: `matrix` where one of them is a product or a convolution."""
 
     name: str
     ops: list[TrainOp]
@@ -40,7 +40,7 @@ class Layer:
 
     @property
     def main(self) -> TrainOp:
-        """The operation that the layer is known for: its product, else its first."""
+        """The representative operation: the layer's product, else its first."""
         return next((op for op in self.ops if get_layer(op).kind is Kind.MATRIX), self.ops[0])
 
 
@@ -50,44 +50,46 @@ class Weight:
 
     name: str
     value: SSAValue
-    part: Part
+    part: MemoryPart
     trained: bool
 
 
 @dataclass(eq=False)
 class Graph:
     """
-    Layers in source order, and of what parts of memory their values are made.
+    Layers in source order, and the parts of memory of their values.
 
-    `made_by` is the layer that writes a part, `read_by` those that read it; `active` are the values that depend on a
-    trained parameter, `constants` those of none of the arguments, `seen_in` has what views show,
-    `beside` what operations leave for their backward that is no result of theirs; `outputs` what the program returns
-    beside its loss; `recomputed` the layers of which something runs again in the backward pass; `received` the parts
-    that come from other devices, with the layers that want them, `returned` those whose gradient does.
+    `made_by` is the layer that writes a part, `read_by` the layers that read it. `active` are the values that depend on
+    a trained parameter, `constants` those that depend on no argument, `seen_in` maps values to the parts that views
+    show, and `beside` the extra state that operations leave for their backward. `outputs` are the returned parts
+    besides the loss, `recomputed` the layers that the backward pass partly recomputes. `received` are the parts that
+    come from other devices, with the layers that want them, and `returned` those whose gradients go to other devices.
     """
 
-    layers: list[Layer] = field(default_factory=list[Layer])
+    layers: list[GraphLayer] = field(default_factory=list[GraphLayer])
     values: dict[SSAValue, Value] = field(default_factory=dict[SSAValue, Value])
-    made_by: dict[Part, Layer] = field(default_factory=dict[Part, Layer])
-    read_by: dict[Part, dict[Layer, None]] = field(default_factory=dict[Part, "dict[Layer, None]"])
+    made_by: dict[MemoryPart, GraphLayer] = field(default_factory=dict[MemoryPart, GraphLayer])
+    read_by: dict[MemoryPart, dict[GraphLayer, None]] = field(
+        default_factory=dict[MemoryPart, "dict[GraphLayer, None]"]
+    )
     active: set[SSAValue] = field(default_factory=set[SSAValue])
-    active_parts: set[Part] = field(default_factory=set[Part])
-    inputs: list[tuple[str, Part]] = field(default_factory=list[tuple[str, Part]])
+    active_parts: set[MemoryPart] = field(default_factory=set[MemoryPart])
+    inputs: list[tuple[str, MemoryPart]] = field(default_factory=list[tuple[str, MemoryPart]])
     weights: list[Weight] = field(default_factory=list[Weight])
     weight_values: set[SSAValue] = field(default_factory=set[SSAValue])
     constants: set[SSAValue] = field(default_factory=set[SSAValue])
     beside: dict[Operation, Value] = field(default_factory=dict[Operation, Value])
     seen_in: dict[SSAValue, tuple[SSAValue, ...]] = field(default_factory=dict[SSAValue, tuple[SSAValue, ...]])
-    outputs: list[Part] = field(default_factory=list[Part])
-    output_parts: set[Part] = field(default_factory=set[Part])
+    outputs: list[MemoryPart] = field(default_factory=list[MemoryPart])
+    output_parts: set[MemoryPart] = field(default_factory=set[MemoryPart])
     recomputed: set[str] = field(default_factory=set[str])
-    received: dict[Part, str] = field(default_factory=dict[Part, str])
-    returned: set[Part] = field(default_factory=set[Part])
+    received: dict[MemoryPart, str] = field(default_factory=dict[MemoryPart, str])
+    returned: set[MemoryPart] = field(default_factory=set[MemoryPart])
     loss: SSAValue | None = None
     samples: int = 0
 
-    def parts(self, value: SSAValue) -> list[Part]:
-        """The parts that a value is made of, each once."""
+    def parts(self, value: SSAValue) -> list[MemoryPart]:
+        """The parts of a value, each once."""
         return list(dict.fromkeys(leaves(self.values.get(value, ()))))
 
     def needs(self, op: Operation) -> list[bool]:
@@ -96,10 +98,10 @@ class Graph:
 
 
 def read_graph(func: FuncOp, float_bytes: int | None) -> Graph:
-    """The layers of the forward operations of a training function, which may have its backward already."""
+    """The layers of the forward operations of a training function, whether or not it has a backward."""
     graph = Graph()
     _read_arguments(graph, func, float_bytes)
-    reads: list[tuple[Layer, SSAValue]] = []
+    reads: list[tuple[GraphLayer, SSAValue]] = []
     for op in func.body.block.ops:
         if isinstance(op, ReturnOp):
             _read_results(graph, func, op)
@@ -161,7 +163,9 @@ def _read_results(graph: Graph, func: FuncOp, op: ReturnOp) -> None:
         graph.outputs += [part for value in op.operands for part in graph.parts(value)]
 
 
-def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue]], float_bytes: int | None) -> None:
+def _read_operation(
+    graph: Graph, op: TrainOp, reads: list[tuple[GraphLayer, SSAValue]], float_bytes: int | None
+) -> None:
     values = [graph.values.get(value, ()) for value in op.operands]
     through = (value for i, value in enumerate(op.operands) if i not in get_layer(op).without_gradient)
     if any(value in graph.active for value in through):
@@ -180,7 +184,7 @@ def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue
         return
     layer = graph.layers[-1] if graph.layers and graph.layers[-1].name == layer_of(op) else None
     if layer is None:
-        layer = Layer(layer_of(op), [])
+        layer = GraphLayer(layer_of(op), [])
         graph.layers.append(layer)
     layer.ops.append(op)
     reads += [(layer, value) for value in op.operands]
@@ -193,7 +197,7 @@ def _read_operation(graph: Graph, op: TrainOp, reads: list[tuple[Layer, SSAValue
 
 
 def _read_movement(graph: Graph, op: DistOp) -> None:
-    """What devices exchange is no layer: the network reads and writes it beside the work of a device."""
+    """A communication operation is no layer: the network reads and writes memory beside the device's work."""
     value = graph.values.get(op.x, ())
     weight = op.x in graph.weight_values
     # a weight that every device keeps whole is updated whole
@@ -208,8 +212,8 @@ def _read_movement(graph: Graph, op: DistOp) -> None:
         graph.weight_values.add(op.out)
 
 
-def is_bias(op: Operation, layer: Layer, graph: Graph) -> bool:
-    """Whether an addition is that of a bias to the product of its layer: the sum starts from it, at no cost."""
+def is_bias(op: Operation, layer: GraphLayer, graph: Graph) -> bool:
+    """Whether an addition adds the bias to its layer's product: the bias initialises the accumulator, at no cost."""
     if not isinstance(op, AddOp) or not layer.matrix or op is layer.main:
         return False
     return any(value in graph.weight_values for value in op.operands)

@@ -1,9 +1,9 @@
 """
-What a plan decides: for each interval between two accesses of a value, whether it stays in the cache.
+The decisions of a plan: for each interval between two accesses of a value, whether it is cached.
 
-A value is what a step writes, or what memory has at the start. It is read again at the end of each of its intervals.
-One that a step wrote is copied to memory once, unless it stays in the cache through all of its intervals; one that
-must be in memory at the end is copied in any case.
+A value is written by a step or in memory from the start; each of its intervals ends in a read. A value that a step
+wrote is copied to memory once, unless it is cached through all of its intervals; one that must be in memory at the end
+is copied in any case.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Intervals:
     """
     The intervals of a trace, in the order of the slots at which they end.
 
-    `slot` is that slot, `size` in bytes; `start` and `end` are the steps of the two accesses: what stays is resident
-    between steps start and start + 1, up to end - 1 and end. `value` is the number of the written value whose copy
-    depends on the interval, -1 where none does; `value_size` are the sizes of these values and `value_step` the steps
-    that write them. `loads` and `copies` are bytes of each step that move when nothing stays: what is read, and what
-    is written that has to be in memory at the end.
+    `slot` is that slot, `size` is in bytes; `start` and `end` are the steps of the two accesses: a cached value
+    occupies the cache between steps start and start + 1, up to end - 1 and end. `value` is the number of the written
+    value whose copy depends on the interval, -1 where none does; `value_size` are the sizes of these values and
+    `value_step` the steps that write them. `loads` and `copies` are the bytes that each step moves when nothing is
+    cached: its inputs, and the outputs that must be in memory at the end.
     """
 
     trace: Trace
@@ -40,20 +40,20 @@ class Intervals:
 
     @property
     def fixed(self) -> int:
-        """Bytes that move when nothing stays, without the copies that depend on the intervals."""
+        """Bytes that move when nothing is cached, without the copies that depend on the intervals."""
         return int(self.loads.sum() + self.copies.sum())
 
-    def moved(self, kept: Bools) -> int:
-        """Bytes that move when these intervals stay."""
+    def moved(self, cached: Bools) -> int:
+        """Bytes that move when these intervals are cached."""
         copied = np.zeros(len(self.value_size), dtype=np.bool_)
-        copied[self.value[~kept & (self.value >= 0)]] = True
-        return self.fixed - int(self.size[kept].sum()) + int(self.value_size[copied].sum())
+        copied[self.value[~cached & (self.value >= 0)]] = True
+        return self.fixed - int(self.size[cached].sum()) + int(self.value_size[copied].sum())
 
-    def resident(self, kept: Bools) -> Ints:
-        """Bytes that stay between each step and the next, for each step."""
+    def occupancy(self, cached: Bools) -> Ints:
+        """Cached bytes between each step and the next, by step."""
         change = np.zeros(self.trace.steps + 1, dtype=np.int64)
-        np.add.at(change, self.start[kept], self.size[kept])
-        np.subtract.at(change, self.end[kept], self.size[kept])
+        np.add.at(change, self.start[cached], self.size[cached])
+        np.subtract.at(change, self.end[cached], self.size[cached])
         return change.cumsum()[:-1]
 
 
@@ -87,7 +87,7 @@ def intervals_of(trace: Trace) -> Intervals:
 
 
 def _origins(trace: Trace) -> Ints:
-    """For each slot, the slot that wrote the value that it leaves behind; -1 for what memory has had from the start."""
+    """For each slot, the slot that wrote the value current after it; -1 for a value in memory from the start."""
     origin = np.full(trace.slots, NEVER, dtype=np.int64)
     previous, write = trace.previous.tolist(), trace.write.tolist()
     for slot in range(trace.slots):

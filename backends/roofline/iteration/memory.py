@@ -7,21 +7,21 @@ Parameters that exactly the same layers read are one tensor, as a layer's weight
 from __future__ import annotations
 
 from npuc.backends.roofline.iteration.graph import Graph, Weight
-from npuc.backends.roofline.iteration.parts import Part
-from npuc.backends.roofline.iteration.steps import Tensor, TensorKind
+from npuc.backends.roofline.iteration.parts import MemoryPart
+from npuc.backends.roofline.iteration.steps import IterationTensor, TensorKind
 
 
-class Memory:
-    """Numbers tensors as they are asked for."""
+class TensorNumbers:
+    """Assigns numbers to tensors on demand."""
 
     def __init__(self, graph: Graph):
         self._graph = graph
-        self._tensors: list[Tensor] = []
-        self._numbers: dict[Part, int] = {}
+        self._tensors: list[IterationTensor] = []
+        self._numbers: dict[MemoryPart, int] = {}
         self._gradients: dict[int, int] = {}
         self._inputs = {leaf: name for name, part in graph.inputs for leaf in part.leaves()}
-        self._together: dict[Part, list[tuple[Weight, Part]]] = {}
-        groups: dict[object, list[tuple[Weight, Part]]] = {}
+        self._together: dict[MemoryPart, list[tuple[Weight, MemoryPart]]] = {}
+        groups: dict[object, list[tuple[Weight, MemoryPart]]] = {}
         for weight in graph.weights:
             for leaf in weight.part.leaves():
                 key = (frozenset(graph.read_by.get(leaf, ())), weight.trained, leaf.width)
@@ -29,7 +29,7 @@ class Memory:
         for members in groups.values():
             self._together.update((leaf, members) for _, leaf in members)
 
-    def of(self, part: Part) -> int:
+    def of(self, part: MemoryPart) -> int:
         """The number of the tensor that an uncut part belongs to."""
         number = self._numbers.get(part)
         if number is not None:
@@ -50,17 +50,17 @@ class Memory:
         self._numbers.update((leaf, number) for _, leaf in members)
         return number
 
-    def _value(self, part: Part) -> tuple[str, TensorKind]:
+    def _value(self, part: MemoryPart) -> tuple[str, TensorKind]:
         if part in self._inputs:
             return self._inputs[part], "input"
         name = self._graph.received.get(part)
         return self._graph.made_by[part].name if name is None else name, "value"
 
-    def known(self, part: Part) -> list[int]:
-        """The numbers of the tensors of a part, as far as somebody asked for them."""
+    def known(self, part: MemoryPart) -> list[int]:
+        """The numbers of a part's tensors that have been assigned."""
         return [self._numbers[leaf] for leaf in part.leaves() if leaf in self._numbers]
 
-    def gradient(self, part: Part) -> int:
+    def gradient(self, part: MemoryPart) -> int:
         """The number of the gradient of an uncut part's tensor."""
         return self.gradient_of(self.of(part))
 
@@ -73,7 +73,7 @@ class Memory:
         return self._gradients[number]
 
     def gradients(self) -> dict[int, int]:
-        """The gradients there are, by the tensors they belong to."""
+        """The existing gradients, by the number of their tensor."""
         return dict(self._gradients)
 
     def state(self, name: str, size: int, row: int) -> int:
@@ -90,14 +90,14 @@ class Memory:
                 found.setdefault(number, {}).update((weight, None) for weight, _ in members)
         return {number: list(weights) for number, weights in found.items()}
 
-    def tensor(self, number: int) -> Tensor:
+    def tensor(self, number: int) -> IterationTensor:
         """A tensor."""
         return self._tensors[number]
 
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[IterationTensor, ...]:
         """All tensors, by number."""
         return tuple(self._tensors)
 
     def _new(self, name: str, kind: TensorKind, size: int, row: int) -> int:
-        self._tensors.append(Tensor(name, size, kind, row))
+        self._tensors.append(IterationTensor(name, size, kind, row))
         return len(self._tensors) - 1

@@ -7,21 +7,21 @@ consumers of what it read. The listed order is that of the source.
 
 from collections.abc import Sequence
 
-from npuc.backends.roofline.iteration.graph import Graph, Layer
+from npuc.backends.roofline.iteration.graph import Graph, GraphLayer
 
 
-def ordered_layers(graph: Graph, order: str) -> Sequence[Layer]:
+def ordered_layers(graph: Graph, order: str) -> Sequence[GraphLayer]:
     """The layers of a graph in the order `dfs` or `listed`; ties are broken by the source."""
     if order == "listed":
         return graph.layers
     producers, consumers = _edges(graph)
     waiting = {layer: len(found) for layer, found in producers.items()}
-    result: list[Layer] = []
+    result: list[GraphLayer] = []
     stack = [layer for layer in reversed(graph.layers) if not producers[layer]]
     while stack:
         layer = stack.pop()
         result.append(layer)
-        ready: list[Layer] = []
+        ready: list[GraphLayer] = []
         for consumer in consumers[layer]:
             waiting[consumer] -= 1
             if not waiting[consumer]:
@@ -30,11 +30,11 @@ def ordered_layers(graph: Graph, order: str) -> Sequence[Layer]:
     return result
 
 
-def _edges(graph: Graph) -> tuple[dict[Layer, set[Layer]], dict[Layer, list[Layer]]]:
-    """Whose results each layer reads, and who reads its results, in source order."""
+def _edges(graph: Graph) -> tuple[dict[GraphLayer, set[GraphLayer]], dict[GraphLayer, list[GraphLayer]]]:
+    """The producers and the consumers of each layer, in source order."""
     number = {layer: i for i, layer in enumerate(graph.layers)}
-    producers: dict[Layer, set[Layer]] = {layer: set() for layer in graph.layers}
-    consumers: dict[Layer, set[Layer]] = {layer: set() for layer in graph.layers}
+    producers: dict[GraphLayer, set[GraphLayer]] = {layer: set() for layer in graph.layers}
+    consumers: dict[GraphLayer, set[GraphLayer]] = {layer: set() for layer in graph.layers}
     for part, readers in graph.read_by.items():
         maker = graph.made_by.get(part)
         for reader in readers:

@@ -1,10 +1,10 @@
 """
-Values as parts of memory: what a view of a value is.
+Values as parts of memory, so that views cost nothing.
 
-Reshaping, transposing and cutting move nothing: whoever reads a part of a value, or several values one behind the
-other, reads these. A `Part` is a piece of memory that may have been cut into smaller ones; a value is a tuple of parts.
+Reshaping, transposing and cutting move nothing: whoever reads a part of a value, or a concatenation of values, reads
+these values. A `MemoryPart` is a piece of memory that may have been cut into smaller ones; a value is a tuple of parts.
 
-So is what devices exchange: what a device sends and receives has one place, and the network reads and writes it there.
+Exchanged values are parts too: what a device sends or receives has one place, which the network reads or writes.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from npuc.dialects.train.base import TrainOp
 
 
 @dataclass(eq=False)
-class Part:
-    """A piece of memory of so many elements of `width` bits, in rows of `row` elements; once cut, it is its pieces."""
+class MemoryPart:
+    """A piece of memory: elements of `width` bits in rows of `row` elements; once cut, it stands for its pieces."""
 
     elements: int
     width: int
     row: int
-    pieces: list[Part] = field(default_factory=list["Part"])
+    pieces: list[MemoryPart] = field(default_factory=list["MemoryPart"])
 
     @property
     def bytes(self) -> int:
-        """The bytes that it takes."""
+        """Its size in bytes."""
         return whole_bytes(self.elements * self.width)
 
     @property
@@ -42,37 +42,37 @@ class Part:
         """The bytes of a row."""
         return whole_bytes(self.row * self.width)
 
-    def cut(self, sizes: Sequence[int]) -> list[Part] | None:
-        """The pieces of these sizes, in elements; None when it was cut in another way."""
+    def cut(self, sizes: Sequence[int]) -> list[MemoryPart] | None:
+        """The pieces of these sizes, in elements; None if it was cut differently before."""
         if not self.pieces:
-            self.pieces = [Part(size, self.width, min(self.row, size)) for size in sizes]
+            self.pieces = [MemoryPart(size, self.width, min(self.row, size)) for size in sizes]
         return self.pieces if [piece.elements for piece in self.pieces] == list(sizes) else None
 
-    def leaves(self) -> list[Part]:
-        """The pieces that were not cut."""
+    def leaves(self) -> list[MemoryPart]:
+        """The pieces that are not cut further."""
         return [leaf for piece in self.pieces for leaf in piece.leaves()] if self.pieces else [self]
 
 
-Value = tuple[Part, ...]
+Value = tuple[MemoryPart, ...]
 
 
 def whole(value: SSAValue, float_bytes: int | None) -> Value:
-    """A value of its own as one part; nothing for a scalar."""
+    """A new value as one part; a scalar has none."""
     shape = shape_of(value)
     if not shape:
         return ()
     # a row of an image is one line of it through all channels
     row = shape[-1] * (shape[1] if len(shape) > 3 else 1)
-    return (Part(prod(shape), element_bits(value.type, float_bytes), row),)
+    return (MemoryPart(prod(shape), element_bits(value.type, float_bytes), row),)
 
 
-def leaves(value: Value) -> list[Part]:
-    """The parts of a value that were not cut."""
+def leaves(value: Value) -> list[MemoryPart]:
+    """The parts of a value that are not cut further."""
     return [leaf for part in value for leaf in part.leaves()]
 
 
 def view_of(op: TrainOp, operands: Sequence[Value]) -> list[Value] | None:
-    """What the results of a view are made of, as its layer says; None for an operation that computes or copies."""
+    """The parts of a view's results, as its layer defines them; None for an operation that computes or copies."""
     match get_layer(op).shown(op):
         case Joined(numbers):
             return [tuple(part for number in numbers for part in operands[number])] * len(op.results)
@@ -85,14 +85,14 @@ def view_of(op: TrainOp, operands: Sequence[Value]) -> list[Value] | None:
 
 def moved_of(op: DistOp, operand: Value, *, cut: bool) -> tuple[Value, Value]:
     """
-    What the result of a movement between devices is made of, and the parts that only one of operand and result has.
+    The parts of the result of a communication operation, and the parts that only one of operand and result has.
 
-    A value that is gathered is the device's own part, where it was, and those of others. A value that is sliced is a
-    part of the operand; without `cut`, or where it was cut in another way, it is taken for all of it.
+    A gathered value is the device's own part, in place, and the parts of other devices. A sliced value is a part of the
+    operand; without `cut`, or where the operand was cut differently, it counts as the whole operand.
     """
     before, after = _elements(op.x), _elements(op.out)
     if after > before and operand:
-        others = Part(after - before, operand[0].width, operand[0].row)
+        others = MemoryPart(after - before, operand[0].width, operand[0].row)
         return (*operand, others), (others,)
     if after < before and cut and (pieces := _cut(operand, [after, before - after])) is not None:
         return pieces[0], pieces[1]

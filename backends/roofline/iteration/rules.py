@@ -1,8 +1,8 @@
 """
-What the forward and backward of an operation read, and how many operations they take.
+The reads and the work of the forward and the backward of an operation.
 
-The published table says it for the layers it names. For every other layer of the language it is read off its
-derivative: what the operations that autodiff would emit for it read and take.
+The published table covers the layers that it names. For every other layer of the language both are read off its
+derivative: the operations that autodiff would emit for it.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ from npuc.dialects.train.softmax import SoftmaxOp
 
 
 @dataclass(frozen=True)
-class Work:
+class StepWork:
     """MACs and vector operations."""
 
     macs: int = 0
     vector_ops: int = 0
 
-    def __add__(self, other: Work) -> Work:
-        return Work(self.macs + other.macs, self.vector_ops + other.vector_ops)
+    def __add__(self, other: StepWork) -> StepWork:
+        return StepWork(self.macs + other.macs, self.vector_ops + other.vector_ops)
 
 
 @dataclass(frozen=True)
 class Backward:
     """
-    The backward of an operation: which operands and results of the forward it reads, and its work.
+    The backward of an operation: the forward operands and results that it reads, and its work.
 
-    `reads_gradient` is false where it needs nothing of what comes behind it.
+    `reads_gradient` is false where it does not need the gradient of the result.
     """
 
     operands: tuple[int, ...]
     results: tuple[int, ...]
-    work: Work
+    work: StepWork
     reads_gradient: bool = True
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of the published table: whether backward reads the operands or the result, and steps an element."""
+    """A row of the published table: whether backward reads the operands or the result, and operations per element."""
 
     operands: bool
     result: bool
@@ -83,45 +83,42 @@ Section 2 of the model: the layers whose backward the study states, or that were
 A softmax in front of the loss is one layer with it, see `LOSS_STEPS`.
 """
 LIKE_THE_TABLE: dict[type[TrainOp], _Row] = dict.fromkeys((AffineOp, WhereOp), _FROM_RESULT)
-"""
-Elementwise layers that the reference data treat as the table's, though their derivative reads less: scales and masks.
-
-They count so only where the table is to be followed throughout (`backward = "table"`).
-"""
+"""Elementwise layers that the reference data treat like those of the table, though their derivative reads less: scales
+and masks. This holds only where the table is followed throughout (`backward = "table"`)."""
 STATISTICS = (BatchNormOp, LayerNormOp)
-"""Layers whose further results are statistics, as small as their weights: no tensors of their own."""
+"""Layers whose further results are statistics as small as their weights, which are no tensors of their own."""
 LOSS_STEPS = (5, 2)
-"""Operations an element of a cross entropy, which is the softmax in front of it: forward and backward."""
+"""Operations per element of a cross entropy with its softmax: forward and backward."""
 
 
 def is_product(op: TrainOp) -> bool:
-    """Whether the table treats an operation as a product: of type I."""
+    """Whether the table treats an operation as a product: type I."""
     return TABLE.get(type(op)) is _PRODUCT
 
 
-def forward_work(op: TrainOp) -> Work:
+def forward_work(op: TrainOp) -> StepWork:
     """The work of the forward of an operation."""
     if isinstance(op, CrossEntropyOp):
-        return Work(0, LOSS_STEPS[0] * elements(op.operands[0]))
+        return StepWork(0, LOSS_STEPS[0] * elements(op.operands[0]))
     work = get_layer(op).work(op)
-    return Work(work.macs, work.vector_ops)
+    return StepWork(work.macs, work.vector_ops)
 
 
 def table_backward(op: TrainOp, *, throughout: bool) -> Backward | None:
     """
-    The backward of an operation as the published table has it; None for a layer that it does not name.
+    The backward of an operation by the published table; None for a layer that it does not name.
 
-    `throughout`: so have the reference data for layers that are like those of the table.
+    `throughout`: layers that resemble those of the table follow it too, as in the reference data.
     """
     if isinstance(op, CrossEntropyOp):
-        work = Work(0, LOSS_STEPS[1] * elements(op.operands[0]))
+        work = StepWork(0, LOSS_STEPS[1] * elements(op.operands[0]))
         return Backward((), (), work, reads_gradient=False)
     row = TABLE.get(type(op)) or (LIKE_THE_TABLE.get(type(op)) if throughout else None)
     if row is None:
         return None
     forward = forward_work(op)
     if row.steps is not None:
-        work = Work(0, row.steps * elements(op.results[0]))
+        work = StepWork(0, row.steps * elements(op.results[0]))
     elif row.same:
         work = forward
     else:
@@ -132,9 +129,9 @@ def table_backward(op: TrainOp, *, throughout: bool) -> Backward | None:
 
 def derived_backward(op: TrainOp, needs: Sequence[bool]) -> Backward | None:
     """
-    The backward of an operation as its derivative has it, for the operands that need a gradient.
+    The backward of an operation by its derivative, for the operands that need a gradient.
 
-    None where no gradient comes out.
+    None where no gradient results.
     """
     block = Block(arg_types=[value.type for value in (*op.operands, *op.results)])
     operands, grads = block.args[: len(op.operands)], block.args[len(op.operands) :]
@@ -153,7 +150,7 @@ def derived_backward(op: TrainOp, needs: Sequence[bool]) -> Backward | None:
     if not wanted:
         return None
     read = {*wanted, *(value for new in emitted for value in new.operands)}
-    work = sum((_work(new) for new in emitted if isinstance(new, TrainOp)), Work())
+    work = sum((_work(new) for new in emitted if isinstance(new, TrainOp)), StepWork())
     return Backward(
         tuple(i for i, value in enumerate(operands) if value in read),
         tuple(i for i, value in enumerate(again.results) if value in read),
@@ -162,14 +159,14 @@ def derived_backward(op: TrainOp, needs: Sequence[bool]) -> Backward | None:
     )
 
 
-def _work(op: TrainOp) -> Work:
+def _work(op: TrainOp) -> StepWork:
     if get_layer(op).kind in (Kind.VIEW, Kind.CONSTANT):
-        return Work()
+        return StepWork()
     work = get_layer(op).work(op)
-    return Work(work.macs, work.vector_ops)
+    return StepWork(work.macs, work.vector_ops)
 
 
 def kind_key(op: Operation, needs: Sequence[bool]) -> Hashable:
-    """Equal for operations with the same backward."""
+    """A key that is equal for operations with the same backward."""
     same = likeness(op)
     return None if same is None else (same, tuple(needs))

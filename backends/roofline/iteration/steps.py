@@ -1,4 +1,4 @@
-"""The data of an iteration: tensors, steps, conventions."""
+"""The data of an iteration: its tensors, its steps, and the conventions of the model."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,15 +10,14 @@ TensorKind = Literal["input", "value", "weight", "gradient", "weight_gradient", 
 @dataclass(frozen=True)
 class Conventions:
     """
-    Where the published model leaves a choice; each is a hardware key of the same name.
+    Choices that the published model leaves open; each is a hardware key of the same name.
 
-    `ops_per_mac`: operations of a MAC. `element_bytes`: bytes of every float element, None for the type's own.
-    `order`: layers depth-first from the inputs, or as the source lists them. `backward`: what a layer's backward reads
-    and computes is what the published table says (twice the forward's MACs, all of the operands), or what the gradients
-    that somebody needs take. `loss`: the loss is a layer, or its gradient is there for nothing. `update`: the optimizer
-    runs at the end, right after a weight's gradient is complete, or not at all. `master_bytes`: bytes of an element of
-    the optimizer's states and, where the weights are narrower, of its copy of them. `prototype`: gradients that no
-    layer writes are read from memory.
+    `ops_per_mac`: operations per MAC. `element_bytes`: bytes per float element, None for the type's own size. `order`:
+    layers depth-first from the inputs, or as the source lists them. `backward`: reads and work of a layer's backward
+    follow the published table (twice the forward's MACs, all of the operands), or only the gradients that are needed.
+    `loss`: the loss is a layer, or its gradient costs nothing. `update`: the optimizer runs at the end, right after a
+    weight's gradient is complete, or not at all. `master_bytes`: bytes per element of the optimizer's states and, where
+    the weights are narrower, of its copy of them. `prototype`: gradients that no layer writes are read from memory.
     """
 
     ops_per_mac: int = 2
@@ -32,11 +31,11 @@ class Conventions:
 
 
 @dataclass(frozen=True)
-class Tensor:
+class IterationTensor:
     """
-    A tensor in memory: its size in bytes, and that of one row of it, the least a streaming layer buffers.
+    A tensor in memory: its bytes, and the bytes of one row, the least that a streaming layer buffers.
 
-    A gradient has the name of what it is the gradient of.
+    A gradient has the name of its primal tensor.
     """
 
     name: str
@@ -46,13 +45,12 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Step:
+class IterationStep:
     """
-    One layer in one direction: tensors, by number, that it reads and writes, and its operations.
+    One layer in one direction: the numbers of the tensors that it reads and writes, and its operations.
 
-    A tensor in both is changed in place. `matrix`: the layer is of type I (convolutions and products), else type II.
-    `again`: it runs a second time, in the backward pass.
-    `width`: bits of an element of the operands of its product.
+    A tensor in both is changed in place. `matrix`: the layer is of type I (convolutions and products), else of type II.
+    `recomputed`: the backward pass runs it a second time. `width`: bits per element of its product's operands.
     """
 
     name: str
@@ -65,17 +63,17 @@ class Step:
     ops: int
     matrix: bool
     loc: str | None = None
-    again: bool = False
+    recomputed: bool = False
     width: int = 0
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """Tensors and the steps over them, in order; `kept` are the tensors that must be in memory at the end."""
+    """Tensors and the steps over them, in order; `live_out` are the tensors that must be in memory at the end."""
 
-    tensors: tuple[Tensor, ...]
-    steps: tuple[Step, ...]
-    kept: frozenset[int] = field(default_factory=frozenset[int])
+    tensors: tuple[IterationTensor, ...]
+    steps: tuple[IterationStep, ...]
+    live_out: frozenset[int] = field(default_factory=frozenset[int])
     samples: int = 0
 
     @property
@@ -83,13 +81,13 @@ class Iteration:
         """Operations of all steps."""
         return sum(step.ops for step in self.steps)
 
-    def footprint(self, step: Step) -> int:
+    def footprint(self, step: IterationStep) -> int:
         """Bytes of all tensors that a step touches."""
         return sum(self.tensors[t].bytes for t in {*step.reads, *step.writes})
 
 
 def least_rows(iteration: Iteration) -> tuple[int, str]:
-    """The most that a step needs for one row of each of its tensors, in bytes, and its layer."""
+    """The largest sum over a step of one row of each of its tensors, in bytes, and that step's layer."""
     rows = [
         (sum(iteration.tensors[t].row_bytes for t in {*step.reads, *step.writes}), step.name)
         for step in iteration.steps

@@ -1,11 +1,11 @@
 """
-The timeline of an iteration: a clock for computation, and one for the bus to memory, which serves in order.
+The timeline of an iteration: a clock for computation, and one for the bus to memory, which serves requests in order.
 
-A step that streams computes beside its transfers, tile by tile, and ends when both have. A step that fits does no worse
-(`overlap`): it computes beside its own loads and ends when it has computed and all its inputs have landed, and its
-writes leave as they are made, without the step waiting for them. In the study's model (`overlap` false) it loads,
-computes when all its inputs have landed, and then queues its writes. Prefetches issued at a step queue behind its own
-loads. What is stalled is billed to the step that waits, the bus's tail to the last one.
+A streaming step computes while it transfers, tile by tile, and ends when both have ended. A step that fits does no
+worse with `overlap`: it computes while it loads and ends when it has computed and all its inputs have arrived; its
+results leave as they are made, without the step waiting for them. In the study's model (`overlap` false) it loads,
+computes when all its inputs have arrived, and then queues its writes. Prefetches issued at a step queue behind its own
+loads. A stall is attributed to the step that waits, the remaining transfers at the end to the last step.
 
 With `overlap`, of two plans with the same loads on demand and the same writes, the one in which fewer steps stream is
 never slower: each step has the same transfers in the same order and waits for no more of them.
@@ -18,19 +18,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from npuc.backends.roofline.iteration.cache_plan import Plan
+from npuc.backends.roofline.iteration.cache_plan import CachePlan
 from npuc.backends.roofline.iteration.prefetch import ON_DEMAND, Floats, prefetches
 from npuc.backends.roofline.iteration.trace import Bools, Ints
 
 
 @dataclass(frozen=True)
-class Timeline:
+class IterationTimeline:
     """
-    When each step starts, has its inputs, and ends, in seconds: rows are steps, columns lanes.
+    When each step starts, has its inputs, and ends, in seconds, [step, lane].
 
-    A step that streams has its inputs when it starts, tile by tile.
-
-    `total` is the iteration's time, which the bus may end; a lane each.
+    A streaming step has its inputs when it starts, tile by tile. `total` is the iteration's time by lane, which the bus
+    may determine.
     """
 
     start: Floats
@@ -50,21 +49,21 @@ class _Load:
 
 @dataclass
 class _Bus:
-    """The bus: when it is free, in each lane."""
+    """The bus: the time from which it is free, by lane."""
 
     free: Floats
     landed: dict[int, Floats] = field(default_factory=dict[int, Floats])
 
     def queue(self, at: Floats, seconds: Floats) -> None:
-        """Transfer for so many seconds, from a time on at the earliest; nothing where there is nothing to transfer."""
+        """Queue a transfer of so many seconds that starts no earlier than `at`; zero seconds queue nothing."""
         self.free = np.where(seconds > 0, np.maximum(self.free, at) + seconds, self.free)
 
 
-def timeline(plan: Plan, tflops: float, gb_per_s: float, *, overlap: bool = True) -> Timeline:
+def timeline(plan: CachePlan, tflops: float, gb_per_s: float, *, overlap: bool = True) -> IterationTimeline:
     """
     The timeline of a plan on a machine of so many 10^12 operations and 10^9 bytes a second, in all its lanes.
 
-    `overlap`: a step that fits computes while it loads and writes, as one that streams does.
+    `overlap`: a step that fits computes while it loads and writes, like a streaming one.
     """
     trace, lanes = plan.trace, len(plan.capacity)
     ops = np.array([step.ops for step in trace.iteration.steps], dtype=np.float64)
@@ -72,7 +71,7 @@ def timeline(plan: Plan, tflops: float, gb_per_s: float, *, overlap: bool = True
     issue = prefetches(plan, compute, gb_per_s)
     seconds = trace.size / (gb_per_s * 1e9)
     loads = _loads(issue, seconds, trace.steps)
-    missed = trace.read[:, None] & ~plan.kept
+    missed = trace.read[:, None] & ~plan.cached
     demanded = _by_step(plan, missed & (issue == ON_DEMAND)) / (gb_per_s * 1e9)
     written = _by_step(plan, plan.offload) / (gb_per_s * 1e9)
     shape = (trace.steps, lanes)
@@ -105,11 +104,11 @@ def timeline(plan: Plan, tflops: float, gb_per_s: float, *, overlap: bool = True
             bus.free = free
         bus.queue(now if overlap else end[step], np.where(streaming, 0.0, written[step]))
         now = end[step]
-    return Timeline(start, ready, end, np.maximum(now, bus.free))
+    return IterationTimeline(start, ready, end, np.maximum(now, bus.free))
 
 
 def _loads(issue: Ints, seconds: Floats, steps: int) -> list[list[_Load]]:
-    """The prefetches that are issued at each step, in the order of the slots that they are for."""
+    """The prefetches issued at each step, in the order of their slots."""
     found = [list[_Load]() for _ in range(steps)]
     for slot in np.flatnonzero((issue != ON_DEMAND).any(axis=1)).tolist():
         issued: list[int] = np.unique(issue[slot]).tolist()
@@ -119,8 +118,8 @@ def _loads(issue: Ints, seconds: Floats, steps: int) -> list[list[_Load]]:
     return found
 
 
-def _by_step(plan: Plan, chosen: Bools) -> npt.NDArray[np.float64]:
-    """Bytes of the chosen slots of each step, in each lane."""
+def _by_step(plan: CachePlan, chosen: Bools) -> npt.NDArray[np.float64]:
+    """Bytes of the chosen slots, [step, lane]."""
     trace = plan.trace
     bytes_of = np.where(chosen, trace.size[:, None], 0)
     return np.add.reduceat(bytes_of, trace.first[:-1], axis=0).astype(np.float64)

@@ -1,10 +1,10 @@
 """
-An iteration as a list of accesses, each with the one of the same tensor that follows it.
+An iteration as a list of accesses, each linked to the next of the same tensor.
 
-An access of a step to a tensor is a slot. Slots are numbered by steps, so that a higher one is later; those of a step
-are sorted by the rule for ties in next use: what leaves the cache first comes last. The larger tensor leaves first,
-and of equally large ones that whose name sorts first, the gradient of x being `dx x`, or `dw x` of a weight. (The rule
-of the study's reference data; it decides few bytes, but the same ones every time.)
+An access of a step to a tensor is a slot. Slots are numbered by step, so that a higher one is later; those of a step
+are sorted by the rule for ties in next use, the first to be evicted last. The larger tensor is evicted first, and of
+equally large ones the one whose name sorts first, where the gradient of x is `dx x`, or `dw x` of a weight. (This is
+the rule of the study's reference data; it decides few bytes, but makes them deterministic.)
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ NEVER = -1
 @dataclass(frozen=True)
 class Trace:
     """
-    Accesses of an iteration, one a slot; slots of step i are first[i] to first[i + 1].
+    Accesses of an iteration, one per slot; the slots of step i are first[i] to first[i + 1].
 
-    `tensor` and `size` (bytes), whether it `read`s and `write`s, `next` and `previous`: the slots of the tensor's next
-    and last access, -1 where there is none. The next of a value that is overwritten before it is read is -1. `final`:
-    the value must be in memory at the end. `nearest` lists the slots by step, the smaller first, then by name: the
-    order in which a step that streams keeps what it can; `listed` lists them as the steps do. `footprint` is in bytes,
-    a step each.
+    `tensor` and `size` (bytes) are those of the access, which `read`s, `write`s or both; `next` and `previous` are the
+    slots of the tensor's neighbouring accesses, -1 where there is none. The next of a value that is overwritten before
+    it is read is -1. `final`: the value must be in memory at the end. `nearest` lists the slots by step, the smaller
+    first, then by name: the order in which a streaming step caches tensors; `listed` lists them in the order of the
+    steps' operands. `footprint` is in bytes, by step.
     """
 
     iteration: Iteration
@@ -94,7 +94,7 @@ def trace_of(iteration: Iteration) -> Trace:
 
 
 def _ranks(iteration: Iteration) -> list[int]:
-    """The place of each tensor among those with the same next use: what leaves first comes last."""
+    """The rank of each tensor among those with the same next use: the first to be evicted has the highest."""
     tensors = iteration.tensors
     prefix = {"gradient": "dx ", "weight_gradient": "dw "}
     names = [f"{prefix.get(tensor.kind, '')}{tensor.name}" for tensor in tensors]
@@ -107,7 +107,9 @@ def _ranks(iteration: Iteration) -> list[int]:
 
 
 def _links(iteration: Iteration, tensor: Ints, read: Bools, write: Bools) -> tuple[Ints, Ints, Bools]:
-    """Next and previous access of each slot, and whether its value is the last that must be in memory."""
+    """
+    The next and the previous access of each slot, and whether its value is the one that must be in memory at the end.
+    """
     count = len(tensor)
     following, previous = np.full(count, NEVER, dtype=np.int64), np.full(count, NEVER, dtype=np.int64)
     final = np.zeros(count, dtype=np.bool_)
@@ -116,7 +118,7 @@ def _links(iteration: Iteration, tensor: Ints, read: Bools, write: Bools) -> tup
         own = int(tensor[slot])
         later = seen.get(own, NEVER)
         if later == NEVER:
-            final[slot] = own in iteration.kept
+            final[slot] = own in iteration.live_out
         elif read[later]:
             following[slot], previous[later] = later, slot
         seen[own] = slot

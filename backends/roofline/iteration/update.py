@@ -1,8 +1,8 @@
 """
-The optimizer's steps: one for each tensor of weights, which reads them, gradient and states and writes them and states.
+The optimizer's steps, one per tensor of weights: each reads weights, gradient and states and writes weights and states.
 
-An optimizer whose copies and states have wider elements than the weights (`master_bytes`) keeps a copy of the weights
-of its own: it reads and writes that and writes the weights beside it.
+An optimizer whose states have wider elements than the weights (`master_bytes`) has its own copy of the weights: it
+reads and writes the copy and writes the weights beside it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
 from npuc.backends.roofline.iteration.graph import Weight
-from npuc.backends.roofline.iteration.memory import Memory
-from npuc.backends.roofline.iteration.steps import Conventions, Step
+from npuc.backends.roofline.iteration.memory import TensorNumbers
+from npuc.backends.roofline.iteration.steps import Conventions, IterationStep
 from npuc.compiler.analysis.nest.elements import BYTE, whole_bytes
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import elements as elements_of
@@ -30,8 +30,8 @@ _SAMPLE = 16
 
 
 @dataclass(frozen=True)
-class Optimizer:
-    """An update: its operation, how many states a parameter has, and vector operations an element."""
+class OptimizerCost:
+    """An optimizer's update: its operation, the number of states per parameter, and vector operations per element."""
 
     op: str
     states: int
@@ -39,32 +39,32 @@ class Optimizer:
 
 
 def update_steps(
-    func: FuncOp, memory: Memory, steps: list[Step], conventions: Conventions
-) -> tuple[list[Step], set[int]]:
+    func: FuncOp, memory: TensorNumbers, steps: list[IterationStep], conventions: Conventions
+) -> tuple[list[IterationStep], set[int]]:
     """The steps with those of the optimizer, and the tensors that must be in memory at the end."""
     trained = memory.trained()
     optimizer = optimizer_of(func)
     if conventions.update == "none" or optimizer is None:
         return steps, {memory.gradient_of(number) for number in trained}
-    kept: set[int] = set()
-    updates: dict[int, Step] = {}
+    live_out: set[int] = set()
+    updates: dict[int, IterationStep] = {}
     for number, weights in trained.items():
         update, written = _update(number, weights, memory, optimizer, conventions)
         updates[memory.gradient_of(number)] = update
-        kept |= written
+        live_out |= written
     if conventions.update == "end":
-        return [*steps, *updates.values()], kept
+        return [*steps, *updates.values()], live_out
     last = {number: i for i, step in enumerate(steps) for number in step.writes if number in updates}
-    after: dict[int, list[Step]] = {}
+    after: dict[int, list[IterationStep]] = {}
     for number, i in last.items():
         after.setdefault(i, []).append(updates[number])
-    return [new for i, step in enumerate(steps) for new in (step, *after.get(i, ()))], kept
+    return [new for i, step in enumerate(steps) for new in (step, *after.get(i, ()))], live_out
 
 
 def _update(
-    number: int, weights: list[Weight], memory: Memory, optimizer: Optimizer, conventions: Conventions
-) -> tuple[Step, set[int]]:
-    """The update of a tensor of weights, and what it writes."""
+    number: int, weights: list[Weight], memory: TensorNumbers, optimizer: OptimizerCost, conventions: Conventions
+) -> tuple[IterationStep, set[int]]:
+    """The update of a tensor of weights, and the tensors that it writes."""
     weight, width = memory.tensor(number), weights[0].part.width
     wide = BYTE * conventions.master_bytes if conventions.master_bytes else width
     elements, row = BYTE * weight.bytes // width, BYTE * weight.row_bytes // width
@@ -77,12 +77,12 @@ def _update(
         state = memory.state(f"{weight.name}.state", whole_bytes(elements * states), whole_bytes(row * states))
         reads, writes = [*reads, state], [*writes, state]
     ops = optimizer.ops_per_element * elements
-    step = Step(weight.name, optimizer.op, "update", tuple(reads), tuple(writes), 0, ops, ops, matrix=False)
+    step = IterationStep(weight.name, optimizer.op, "update", tuple(reads), tuple(writes), 0, ops, ops, matrix=False)
     return step, set(writes)
 
 
-def optimizer_of(func: FuncOp) -> Optimizer | None:
-    """The optimizer of a training function: what it names, or the first update that a step has; None without one."""
+def optimizer_of(func: FuncOp) -> OptimizerCost | None:
+    """The optimizer that a training function names, or that of the first update in a step; None without one."""
     spec = func.attributes.get("train.optimizer")
     if isinstance(spec, DictionaryAttr):
         return _named(spec)
@@ -92,12 +92,14 @@ def optimizer_of(func: FuncOp) -> Optimizer | None:
     for op in func.body.block.ops:
         if isinstance(op, TrainOp) and role_of(op) is Role.UPDATE and type(op) in updates:
             steps = get_layer(op).work(op).vector_ops // max(1, elements_of(op.operands[0]))
-            return Optimizer(op.name, sum(value in arguments for value in op.operands), steps)
+            return OptimizerCost(op.name, sum(value in arguments for value in op.operands), steps)
     return None
 
 
-def _named(spec: DictionaryAttr) -> Optimizer | None:
-    """The optimizer that `train.optimizer` names; its operations are those of an update of a small parameter."""
+def _named(spec: DictionaryAttr) -> OptimizerCost | None:
+    """
+    The optimizer that `train.optimizer` names; its operations per element come from an update of a small parameter.
+    """
     kind = spec.data.get("kind")
     rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
     if rule is None:
@@ -109,7 +111,7 @@ def _named(spec: DictionaryAttr) -> Optimizer | None:
     *operands, count = block.args
     counted = (count,) if rule.counts_steps(options) else ()
     op = rule.op(*operands, *counted, results=None, **rule.for_update(options))
-    return Optimizer(op.name, len(states), get_layer(op).work(op).vector_ops // _SAMPLE)
+    return OptimizerCost(op.name, len(states), get_layer(op).work(op).vector_ops // _SAMPLE)
 
 
 def _options(spec: DictionaryAttr) -> Mapping[str, Option]:

@@ -8,7 +8,7 @@ import pytest
 from xdsl.context import Context
 
 from npuc.backends.roofline.iteration.build import iteration_of
-from npuc.backends.roofline.iteration.steps import Conventions, Iteration, Step, least_rows
+from npuc.backends.roofline.iteration.steps import Conventions, Iteration, IterationStep, least_rows
 from npuc.compiler.driver.passes import available_passes, read_pipeline
 from npuc.compiler.layers import get_layer
 from npuc.compiler.transforms.autodiff import AutodiffPass
@@ -39,7 +39,7 @@ def names(iteration: Iteration, tensors: tuple[int, ...]) -> list[str]:
     return sorted(prefix.get(iteration.tensors[t].kind, "") + iteration.tensors[t].name for t in tensors)
 
 
-def step(iteration: Iteration, name: str, phase: str) -> Step:
+def step(iteration: Iteration, name: str, phase: str) -> IterationStep:
     (found,) = [one for one in iteration.steps if one.name == name and one.phase == phase]
     return found
 
@@ -110,7 +110,7 @@ def test_gradients_accumulate_in_place() -> None:
     assert names(iteration, p.reads) == ["dh", "dp", "p"]
     assert "dw" not in names(iteration, step(iteration, "b", "dxdw").reads)
     assert "dw" in names(iteration, step(iteration, "a", "dxdw").reads)
-    assert names(iteration, tuple(iteration.kept)) == ["dw"]
+    assert names(iteration, tuple(iteration.live_out)) == ["dw"]
 
 
 def test_views_are_parts_of_memory() -> None:
@@ -199,7 +199,7 @@ def test_inference_keeps_its_outputs() -> None:
     text = "network n(batch=2) {\n input x: f32[batch, 8]\n y = relu(linear(x, 5))\n output y\n}"
     iteration = of_text(text, THESIS)
     assert {one.phase for one in iteration.steps} == {"forward"}
-    assert names(iteration, tuple(iteration.kept)) == ["y"]
+    assert names(iteration, tuple(iteration.live_out)) == ["y"]
 
 
 def test_a_step_that_has_its_backward() -> None:
@@ -213,12 +213,12 @@ def test_recomputed_layers_run_again() -> None:
     """Before the first backward step that reads what they make; the first results are overwritten."""
     body = f"{CONV} a = relu(h)\n b = tanh(a)\n c = sigmoid(b)\n y = tanh(c){END}"
     iteration = steps_of(body, passes="autodiff,recompute{policy=every-k k=2}")
-    again = [one for one in iteration.steps if one.again]
+    again = [one for one in iteration.steps if one.recomputed]
     assert again
     for one in again:
         index = iteration.steps.index(one)
         assert any(set(one.writes) & set(later.reads) for later in iteration.steps[index + 1 :])
-        assert replace(one, again=False) in iteration.steps[:index]
+        assert replace(one, recomputed=False) in iteration.steps[:index]
 
 
 def test_rows_of_tensors() -> None:

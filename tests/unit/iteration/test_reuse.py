@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from npuc.backends.roofline.iteration.build import iteration_of
-from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, enough, reuse_of, within_steps
-from npuc.backends.roofline.iteration.steps import Conventions, Iteration, Phase, Step, Tensor, TensorKind
+from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, reuse_of, sufficient_capacity, within_steps
+from npuc.backends.roofline.iteration.steps import (
+    Conventions,
+    Iteration,
+    IterationStep,
+    IterationTensor,
+    Phase,
+    TensorKind,
+)
 from npuc.backends.roofline.iteration.trace import trace_of
 from npuc.backends.roofline.reuse import reuse_report
 from npuc.compiler.core.errors import UsageError
@@ -34,12 +41,12 @@ def saved(reuse: Reuse) -> dict[str, tuple[int, int]]:
     return {name: (r, c) for name, r, c in zip(SCOPES, reads, copies, strict=True) if r or c}
 
 
-def tensor(name: str, size: int, kind: TensorKind = "value") -> Tensor:
-    return Tensor(name, size, kind, 1)
+def tensor(name: str, size: int, kind: TensorKind = "value") -> IterationTensor:
+    return IterationTensor(name, size, kind, 1)
 
 
-def step(name: str, reads: tuple[int, ...], writes: tuple[int, ...], phase: Phase = "forward") -> Step:
-    return Step(name, "op", phase, reads, writes, 0, 1, 1, False)
+def step(name: str, reads: tuple[int, ...], writes: tuple[int, ...], phase: Phase = "forward") -> IterationStep:
+    return IterationStep(name, "op", phase, reads, writes, 0, 1, 1, False)
 
 
 def test_a_shortcut_is_a_block() -> None:
@@ -55,7 +62,7 @@ def test_a_shortcut_is_a_block() -> None:
     # without reuse: x twice, a and b out and in, c out
     assert reuse.without == 2 * 1 + 2 * 10 + 2 * 100 + 1000
     # c's step has a, b and c; a crosses b's step, which has x and b
-    assert enough(reuse.intervals, reuse.scope == SCOPES.index("block")) == 1110
+    assert sufficient_capacity(reuse.intervals, reuse.scope == SCOPES.index("block")) == 1110
 
 
 def test_copies_count_with_the_widest_scope() -> None:
