@@ -25,7 +25,7 @@ from npuc.backends.operations import place_of
 from npuc.compiler.analysis.interconnect.collectives import Collective, Cost, collective_cost, messages_cost
 from npuc.compiler.analysis.interconnect.topology import MeshPlacement
 from npuc.compiler.analysis.nest.elements import size_bytes
-from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
+from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
 from npuc.compiler.analysis.sharding.search.planning import PLAN
 from npuc.compiler.layers.base import elements
 from npuc.compiler.report import OpRow, Report, total

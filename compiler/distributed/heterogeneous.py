@@ -1,7 +1,7 @@
 """
 Plans for unlike devices: groups by their rows, and what was found as the report's `parallel` object.
 
-The search is `compiler/analysis/sharding/heterogeneous/unequal_plan.py`; here are its names and its errors.
+The search is `compiler/analysis/sharding/heterogeneous/plan_search.py`; here are its names and its errors.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from npuc.compiler.analysis.sharding.graph.chain import Layer
-from npuc.compiler.analysis.sharding.graph.ways import WAYS
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet, fleet_of
-from npuc.compiler.analysis.sharding.heterogeneous.shared_step import step_of_chain
+from npuc.compiler.analysis.sharding.heterogeneous.plan_search import Pair, Row, moved_in_all, plan_unequal, rows_of
 from npuc.compiler.analysis.sharding.heterogeneous.shares import WHOLE, SharedStep
-from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import Pair, Row, moved_in_all, plan_unequal, rows_of
+from npuc.compiler.analysis.sharding.heterogeneous.workload import step_of_chain
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import Convention, Strategy

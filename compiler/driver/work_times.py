@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.cost.times import TIMES, Times, key_of, times_attr
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
-from npuc.compiler.analysis.sharding.search.goals import patterns_for_time
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_attr
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.search.objectives import patterns_for_time
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.passes import run_pipeline, write_pipeline
@@ -30,7 +30,7 @@ from npuc.compiler.driver.session import Session
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import ParallelizePass
-from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.train.signature import arguments_of, is_differentiated, training_functions
 from npuc.frontends.mlir import make_context

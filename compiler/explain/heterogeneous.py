@@ -3,14 +3,14 @@ A plan of unequal shares for a network on unlike devices.
 
     report = explain_unequal(open_source("samples:vgg_a"), {"devices": 4, "parallel": "accpar"}, hardware)
 
-The search is `compiler/analysis/sharding/heterogeneous/unequal_plan.py`; here are the program and its names.
+The search is `compiler/analysis/sharding/heterogeneous/plan_search.py`; here are the program and its names.
 """
 
 from __future__ import annotations
 
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import fleet_of
-from npuc.compiler.analysis.sharding.heterogeneous.shared_step import step_of_network
-from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import plan_unequal
+from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_unequal
+from npuc.compiler.analysis.sharding.heterogeneous.workload import step_of_network
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection

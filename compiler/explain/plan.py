@@ -3,7 +3,7 @@ How the plan of a program on many devices comes about, layer by layer.
 
     report = explain_plan(open_source("samples:bert_base"), {"devices": 16, "parallel": "hypar"})
 
-The analysis is `compiler/analysis/sharding/search/explained.py`; here are the program, names and errors.
+The analysis is `compiler/analysis/sharding/search/attribution.py`; here are the program, names and errors.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 
 from npuc.backends.base import DEFAULT
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import has_cuts
-from npuc.compiler.analysis.sharding.search.explained import Explainer, MovementPart, Other
+from npuc.compiler.analysis.sharding.search.attribution import Explainer, MovementPart, Other
 from npuc.compiler.analysis.sharding.search.planning import Planned, unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection

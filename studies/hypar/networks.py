@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Term
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph as Nodes
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Term
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph as Nodes
 from npuc.compiler.analysis.sharding.search.planning import Planned, amounts_of, plan_network, terms_of, total_of
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import Convention, Options, Strategy

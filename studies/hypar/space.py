@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.core.options import Convention
 from npuc.studies.hypar.networks import LETTERS, HyparNetwork, gigabytes_of
 from npuc.studies.hypar.settings import OURS

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import FunctionType, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
+from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
 from npuc.compiler.interpreter.collectives import Wire, exchange
 from npuc.compiler.interpreter.devices import spread, together
 from npuc.compiler.layers import get_layer

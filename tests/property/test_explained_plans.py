@@ -7,15 +7,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.graph.ways import WAYS
-from npuc.compiler.analysis.sharding.search.explained import Explainer
-from npuc.compiler.analysis.sharding.search.movement import labels_of
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS
+from npuc.compiler.analysis.sharding.search.attribution import Explainer
+from npuc.compiler.analysis.sharding.search.least_movement import labels_of
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, plan_network, total_of
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.parallelize import network_for
-from tests.spread_networks import whole_networks
+from tests.sharded_networks import whole_networks
 
 MOST_PLANS = 3000
 

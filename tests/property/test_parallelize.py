@@ -16,7 +16,7 @@ from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.frontends.source import text_source
 from tests.networks import integer_data
-from tests.spread_networks import (
+from tests.sharded_networks import (
     ATTENTION,
     BLOCK,
     GATES,

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
 from npuc.compiler.analysis.nest.elements import element_bytes
-from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
-from npuc.compiler.analysis.sharding.search.movement import elements_of
+from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, physical_terms
+from npuc.compiler.analysis.sharding.search.least_movement import elements_of
 from npuc.compiler.analysis.sharding.search.planning import bytes_of
 from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
@@ -28,12 +28,12 @@ from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.parallelize import network_for
-from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.dialects.distributed import DistOp, Mesh
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import text_source
-from tests.spread_networks import (
+from tests.sharded_networks import (
     ATTENTION,
     BLOCK,
     GATES,

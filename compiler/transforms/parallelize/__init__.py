@@ -25,12 +25,12 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import machine_of
-from npuc.compiler.analysis.sharding.cost.times import TIMES, Times, key_of, times_from
-from npuc.compiler.analysis.sharding.graph.flows import Flows, flows_of
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph, network_of
+from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_from
+from npuc.compiler.analysis.sharding.graph.edges import Flows, flows_of
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, network_of
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
-from npuc.compiler.analysis.sharding.search.goals import patterns_for_time
+from npuc.compiler.analysis.sharding.search.objectives import patterns_for_time
 from npuc.compiler.analysis.sharding.search.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
 from npuc.compiler.core.options import (
     CONVENTIONS,
@@ -47,10 +47,10 @@ from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize.divisible import even_ways
-from npuc.compiler.transforms.parallelize.fitting import Request, fitting, room_of
+from npuc.compiler.transforms.parallelize.memory_limit import Request, fitting, room_of
 from npuc.compiler.transforms.parallelize.merge_slices import merge_slices
 from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
-from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions

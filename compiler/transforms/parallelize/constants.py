@@ -17,7 +17,7 @@ from npuc.compiler.analysis.sharding.cost.resharding import Form
 from npuc.compiler.analysis.sharding.graph.tasks import Task
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Combine, Cut, rebuilt
-from npuc.compiler.transforms.parallelize.spread_forms import Segments, sharding_of
+from npuc.compiler.transforms.parallelize.sharded_values import Segments, sharding_of
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import TrainOp

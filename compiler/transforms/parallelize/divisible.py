@@ -7,11 +7,11 @@ from math import gcd
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup, PlanGraph
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
 from npuc.compiler.analysis.sharding.graph.segments import segments_cut
 from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
-from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.layers.base import Cut

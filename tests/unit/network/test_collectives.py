@@ -23,7 +23,7 @@ from npuc.compiler.analysis.interconnect.topology import (
     MeshPlacement,
     NetworkLevel,
 )
-from npuc.compiler.analysis.sharding.cost.device_reads import gathered, reduced, sent, shared
+from npuc.compiler.analysis.sharding.cost.collective_traffic import gathered, reduced, sent, shared
 from npuc.hardware import load_hardware
 from npuc.hardware.network import network_of
 from tests.network_walk import Walk, walk_exchange, walk_gather, walk_messages, walk_scatter

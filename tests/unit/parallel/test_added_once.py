@@ -8,11 +8,11 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
-from npuc.compiler.analysis.sharding.graph.ways import Way
-from npuc.compiler.analysis.sharding.search.movement import moved_by
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, physical_terms
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.search.least_movement import moved_by
 from npuc.compiler.analysis.sharding.search.planning import plan_network
 from npuc.compiler.core.options import Strategy
 from npuc.compiler.distributed.plan import plan_of_program
@@ -23,7 +23,7 @@ from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import elements
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
-from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.dialects.distributed import AllReduceOp, DistOp, Mesh
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.frontends import read_source

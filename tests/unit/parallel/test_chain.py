@@ -18,7 +18,7 @@ from npuc.compiler.analysis.sharding.reference.chain_terms import chain_terms
 from npuc.compiler.analysis.sharding.reference.joint import joint
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
 from npuc.compiler.analysis.sharding.reference.strategies import types_of
-from npuc.compiler.analysis.sharding.search.movement import pattern
+from npuc.compiler.analysis.sharding.search.least_movement import pattern
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, columns, plan_chain, total_of
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from tests.chains import LAYERS, chains, level_amounts

@@ -7,10 +7,10 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import compile_source, plan_parallel
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
-from npuc.compiler.analysis.sharding.search.movement import search_all
+from npuc.compiler.analysis.sharding.search.least_movement import search_all
 from npuc.compiler.analysis.sharding.search.planning import plan_network, terms_of
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.interpreter.execute import the_function

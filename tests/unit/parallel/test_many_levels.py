@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npuc.compiler.analysis.sharding.cost.closed_forms import least_totals, totals
+from npuc.compiler.analysis.sharding.cost.cost_terms import Rate, ReadingRate, SumRate
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate
-from npuc.compiler.analysis.sharding.cost.runs import blocks, counts_of, few_orders, near, of_runs
-from npuc.compiler.analysis.sharding.cost.terms import Rate, ReadingRate, SumRate
-from npuc.compiler.analysis.sharding.cost.totals import least_totals, totals
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
-from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
+from npuc.compiler.analysis.sharding.search.least_movement import elements_of, graph_of, search_all
 from npuc.compiler.analysis.sharding.search.many_levels import relaxation
-from npuc.compiler.analysis.sharding.search.movement import elements_of, graph_of, search_all
 from npuc.compiler.analysis.sharding.search.planning import plan_chain, plan_network, terms_of
+from npuc.compiler.analysis.sharding.search.type_sequences import blocks, counts_of, few_orders, near, of_runs
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_terms
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, plan_network, terms_of, total_of
@@ -18,7 +18,7 @@ from npuc.compiler.interpreter.devices import Traffic
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.transforms.autodiff import AutodiffPass, differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
-from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.dialects.distributed.mesh import Mesh
 from tests.networks import Net, Optimizer, dot_loss, integer_data
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from npuc.backends.communication import exchanges
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.interconnect.topology import KINDS, NetworkLevel
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, form_of, physical_terms
 from npuc.compiler.analysis.sharding.cost.device_memory import KeptTensor, kept_tensors
 from npuc.compiler.analysis.sharding.cost.resharding import parts
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of, physical_terms
-from npuc.compiler.analysis.sharding.cost.times import (
+from npuc.compiler.analysis.sharding.cost.step_time import (
     Times,
     key_of,
     message_seconds,
@@ -22,11 +22,11 @@ from npuc.compiler.analysis.sharding.cost.times import (
     times_from,
     work_seconds,
 )
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
-from npuc.compiler.analysis.sharding.search.goals import fastest, sequences, smallest
-from npuc.compiler.analysis.sharding.search.movement import pattern, ways_of
+from npuc.compiler.analysis.sharding.search.least_movement import pattern, ways_of
+from npuc.compiler.analysis.sharding.search.objectives import fastest, sequences, smallest
 from npuc.compiler.analysis.sharding.search.planning import Goal, plan_network, terms_of
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.options import Options
@@ -34,11 +34,11 @@ from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.parallelize import network_for
-from npuc.compiler.transforms.parallelize.fitting import room_of
+from npuc.compiler.transforms.parallelize.memory_limit import room_of
 from npuc.frontends import read_source
 from npuc.frontends.source import text_source
 from npuc.hardware import Hardware, load_hardware
-from tests.spread_networks import ATTENTION, IMAGES, WORDS, precisions, spread_by
+from tests.sharded_networks import ATTENTION, IMAGES, WORDS, precisions, spread_by
 
 CHAIN = """
 network chain(batch=16) {

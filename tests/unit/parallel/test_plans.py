@@ -13,11 +13,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Term
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Term
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
-from npuc.compiler.analysis.sharding.search.movement import elements_of, graph_of, search_all, search_levels, ways_of
+from npuc.compiler.analysis.sharding.search.least_movement import (
+    elements_of,
+    graph_of,
+    search_all,
+    search_levels,
+    ways_of,
+)
 from npuc.compiler.analysis.sharding.search.planning import Planned, plan_network, terms_of, total_of
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy

@@ -10,11 +10,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.graph.segments import with_segments
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
-from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
@@ -25,12 +25,12 @@ from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass
-from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.distributed.sharding import SHARDING, ShardingAttr
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.frontends.source import text_source
-from tests.spread_networks import bytes_modelled, bytes_moved, modelled, spread_by
+from tests.sharded_networks import bytes_modelled, bytes_moved, modelled, spread_by
 
 TEMPLATE = """
 network net(batch=12) {{

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from npuc.compiler import UsageError, plan_parallel
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer, LayerSizes, Type, between
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.heterogeneous import share_search
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device, fleet_of
+from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_unequal
 from npuc.compiler.analysis.sharding.heterogeneous.share_search import Halves
-from npuc.compiler.analysis.sharding.heterogeneous.shared_step import step_of_chain
 from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, SharedStep, boundaries, left_in
-from npuc.compiler.analysis.sharding.heterogeneous.unequal_plan import plan_unequal
+from npuc.compiler.analysis.sharding.heterogeneous.workload import step_of_chain
 from npuc.compiler.report import Parallel
 
 HALF = Fraction(1, 2)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from npuc.compiler.analysis.interconnect.collectives import Collective
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, ReadingRate, Sizes, SumRate, form_of
 from npuc.compiler.analysis.sharding.cost.resharding import Passage, moves, parts
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, ReadingRate, Sizes, SumRate, form_of
 
 
 @dataclass(frozen=True)

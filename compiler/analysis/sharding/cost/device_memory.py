@@ -16,11 +16,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, form_of
 from npuc.compiler.analysis.sharding.cost.resharding import parts
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.homes import WHOLE, ByWay
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.placement import WHOLE, ByWay
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 from npuc.dialects.train.signature import ArgumentKind
 

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, Term
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, Term
 from npuc.compiler.analysis.sharding.graph.chain import Layer
-from npuc.compiler.analysis.sharding.graph.flows import Flows, is_data
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.graph.edges import Flows, is_data
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
-from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.core.options import Convention
 from npuc.dialects.train.signature import ArgumentKind
 

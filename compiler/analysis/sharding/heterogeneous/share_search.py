@@ -18,8 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from npuc.compiler.analysis.sharding.graph.flows import NUMBER
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.graph.edges import NUMBER
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
 from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, SharedStep, crossing
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table

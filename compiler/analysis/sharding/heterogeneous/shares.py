@@ -28,8 +28,8 @@ from fractions import Fraction
 import numpy as np
 
 from npuc.compiler.analysis.sharding.cost.paper_terms import GIVES, JOIN, TAKES, Part
-from npuc.compiler.analysis.sharding.graph.flows import NUMBER
-from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.edges import NUMBER
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
 from npuc.compiler.analysis.solvers.choices.graph import Table
 
 PARTS: dict[Part, int] = {"batch": 0, "channels": 1, "all": 2}

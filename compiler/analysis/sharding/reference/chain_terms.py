@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from npuc.compiler.analysis.sharding.cost.cost_terms import Rate, ReadingRate, SumRate, Term
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_terms
-from npuc.compiler.analysis.sharding.cost.terms import Rate, ReadingRate, SumRate, Term
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
-from npuc.compiler.analysis.sharding.graph.homes import ByWay
-from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup
+from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup
+from npuc.compiler.analysis.sharding.graph.placement import ByWay
 from npuc.compiler.core.options import Convention
 from npuc.compiler.layers.base import Combine
 

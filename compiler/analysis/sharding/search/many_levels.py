@@ -17,13 +17,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.sharding.cost.runs import blocks, near, shares
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, Sizes, Term
-from npuc.compiler.analysis.sharding.cost.totals import least_totals
-from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.cost.closed_forms import least_totals
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, Sizes, Term
+from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
-from npuc.compiler.analysis.sharding.search.movement import (
+from npuc.compiler.analysis.sharding.search.least_movement import (
     MOST_LEVELS_ON_GRAPHS,
     MovementPlan,
     chosen,
@@ -34,6 +33,7 @@ from npuc.compiler.analysis.sharding.search.movement import (
     search_levels,
     ways_of,
 )
+from npuc.compiler.analysis.sharding.search.type_sequences import blocks, near, shares
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, plus, times
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, Term, physical_terms
-from npuc.compiler.analysis.sharding.cost.times import Times
+from npuc.compiler.analysis.sharding.cost.step_time import Times
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph, charged
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, charged
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.sharding.reference.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
@@ -28,14 +28,14 @@ from npuc.compiler.analysis.sharding.reference.strategies import (
     choices_of_chain,
     rule_of,
 )
-from npuc.compiler.analysis.sharding.search.adding import with_addends
-from npuc.compiler.analysis.sharding.search.goals import fastest, smallest
-from npuc.compiler.analysis.sharding.search.many_levels import MOST_LEVELS, has_many, least, search_joint
-from npuc.compiler.analysis.sharding.search.movement import (
+from npuc.compiler.analysis.sharding.search.least_movement import (
     elements_of,
     search_levels,
     search_within,
 )
+from npuc.compiler.analysis.sharding.search.many_levels import MOST_LEVELS, has_many, least, search_joint
+from npuc.compiler.analysis.sharding.search.objectives import fastest, smallest
+from npuc.compiler.analysis.sharding.search.partial_sums import with_addends
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import STRATEGIES, Convention, PlanObjective, Strategy, is_joint, names_three_types
 

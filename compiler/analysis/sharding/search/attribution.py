@@ -16,14 +16,14 @@ from typing import Literal
 
 import numpy as np
 
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, ReadingRate, Sizes, Term
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, WithinRate
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, ReadingRate, Sizes, Term
-from npuc.compiler.analysis.sharding.graph.flows import Flows, is_data
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.graph.edges import Flows, is_data
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
-from npuc.compiler.analysis.sharding.search.movement import (
+from npuc.compiler.analysis.sharding.search.least_movement import (
     MOST_LEVELS_ON_GRAPHS,
     elements_of,
     graph_of,

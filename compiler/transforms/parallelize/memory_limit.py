@@ -16,8 +16,8 @@ from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.analysis.memory.liveness import is_view, memory_of_tensors, tensors_of
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.search.planning import Goal, Planned, plan_network
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import Convention, Strategy
@@ -25,7 +25,7 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.train.base import TrainOp

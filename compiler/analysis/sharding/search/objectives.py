@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, kept_graph, kept_tensors
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, Term, physical_terms
-from npuc.compiler.analysis.sharding.cost.times import Times, message_seconds, time_graph, work_seconds
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.cost.step_time import Times, message_seconds, time_graph, work_seconds
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
-from npuc.compiler.analysis.sharding.search.movement import (
+from npuc.compiler.analysis.sharding.search.least_movement import (
     choose_within,
     chosen,
     graph_of,

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
 from npuc.compiler.analysis.sharding.heterogeneous.share_search import HALF, Halves, ShareSearch
 from npuc.compiler.analysis.sharding.heterogeneous.shares import (

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Protocol
 
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts, Form, Passage, moved, summed
-from npuc.compiler.analysis.sharding.graph.flows import NUMBER, Flows, Reading
-from npuc.compiler.analysis.sharding.graph.homes import NOWHERE, ByWay
+from npuc.compiler.analysis.sharding.graph.edges import NUMBER, Flows, Reading
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.placement import NOWHERE, ByWay
 from npuc.compiler.analysis.sharding.graph.tasks import Value
-from npuc.compiler.analysis.sharding.graph.ways import Way
 from npuc.compiler.layers.base import Combine
 
 Pattern = tuple[Way, ...]

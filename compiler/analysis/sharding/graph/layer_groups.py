@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.sharding.graph.chain import Kind
-from npuc.compiler.analysis.sharding.graph.hubs import with_hubs
+from npuc.compiler.analysis.sharding.graph.deferred_reductions import Taker, takers_of
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Cuttings, Way, cuttings
+from npuc.compiler.analysis.sharding.graph.reshard_points import with_hubs
 from npuc.compiler.analysis.sharding.graph.segments import with_segments
-from npuc.compiler.analysis.sharding.graph.takers import Taker, takers_of
 from npuc.compiler.analysis.sharding.graph.tasks import Source, TaskGraph
-from npuc.compiler.analysis.sharding.graph.ways import WAYS, Cuttings, Way, cuttings
 from npuc.dialects.train.signature import ArgumentKind
 
 

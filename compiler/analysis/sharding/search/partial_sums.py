@@ -13,10 +13,10 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Sizes, physical_terms
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup, PlanGraph
-from npuc.compiler.analysis.sharding.search.movement import chosen, graph_of, labels_at_bottom
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, physical_terms
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
+from npuc.compiler.analysis.sharding.search.least_movement import chosen, graph_of, labels_at_bottom
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 
 MOST = 64

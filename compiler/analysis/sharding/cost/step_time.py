@@ -29,7 +29,7 @@ from npuc.compiler.analysis.interconnect.collectives import Collective, collecti
 from npuc.compiler.analysis.interconnect.topology import KINDS, Kind, MeshPlacement, NetworkLevel
 from npuc.compiler.analysis.interconnect.topology import Interconnect as DeviceNetwork
 from npuc.compiler.analysis.sharding.cost.collective_steps import steps_of
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, ReadingRate, Sizes, SumRate, Term
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, ReadingRate, Sizes, SumRate, Term
 from npuc.compiler.analysis.sharding.graph.tasks import TaskGraph
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 

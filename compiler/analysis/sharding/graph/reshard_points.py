@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Cuttings, cuttings
 from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
-from npuc.compiler.analysis.sharding.graph.ways import WAYS, Cuttings, cuttings
 from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
 

@@ -14,8 +14,8 @@ from itertools import combinations, pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.sharding.cost.terms import Pattern
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 
 Counts = tuple[int, ...]
 """How many levels have each of a node's ways, in their order."""

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph, charged
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, charged
 from npuc.compiler.analysis.sharding.heterogeneous.shares import Left, SharedStep
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
-from npuc.compiler.analysis.sharding.search.movement import ways_of
+from npuc.compiler.analysis.sharding.search.least_movement import ways_of
 
 PRODUCTS = 3
 """Of a layer with weights: forward, the gradient of its input, the gradient of its weights."""

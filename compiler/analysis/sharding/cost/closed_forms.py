@@ -21,10 +21,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, ReadingRate, SumRate
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, ReadingRate, SumRate
-from npuc.compiler.analysis.sharding.graph.flows import NUMBER
-from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.edges import NUMBER
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
 from npuc.compiler.layers.base import Combine
 
 Numbers = NDArray[np.int64]

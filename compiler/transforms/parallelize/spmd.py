@@ -16,17 +16,17 @@ from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, form_of, levels_where, rate_of
 from npuc.compiler.analysis.sharding.cost.resharding import Form, Passage, moves
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, form_of, levels_where, rate_of
-from npuc.compiler.analysis.sharding.graph.flows import NUMBER, Flows, Sum
-from npuc.compiler.analysis.sharding.graph.homes import Home
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
+from npuc.compiler.analysis.sharding.graph.edges import NUMBER, Flows, Sum
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.placement import Home
 from npuc.compiler.analysis.sharding.graph.tasks import Source, Task
 from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
 from npuc.compiler.transforms.parallelize.constants import Constants, form_of_result, part_of
 from npuc.compiler.transforms.parallelize.divisible import check_divides
-from npuc.compiler.transforms.parallelize.spread_forms import Local, Segments, moving, sharding_of, with_shardings
+from npuc.compiler.transforms.parallelize.sharded_values import Local, Segments, moving, sharding_of, with_shardings
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.distributed.collective import (
     AddendOp,

@@ -23,14 +23,14 @@ from math import prod
 
 import numpy as np
 
+from npuc.compiler.analysis.sharding.cost.closed_forms import MOST_HALVINGS, totals
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, bytes_by_label, kept_tensors, largest
-from npuc.compiler.analysis.sharding.cost.runs import few_orders
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, Rate, Sizes, Term
-from npuc.compiler.analysis.sharding.cost.totals import MOST_HALVINGS, totals
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import LayerGroup, PlanGraph
-from npuc.compiler.analysis.sharding.graph.ways import Way
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
+from npuc.compiler.analysis.sharding.search.type_sequences import few_orders
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Result, Table, plus, times
 from npuc.compiler.analysis.solvers.choices.limited import minimise_within
 from npuc.compiler.analysis.solvers.choices.minimise import minimise

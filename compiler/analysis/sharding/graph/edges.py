@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from npuc.compiler.analysis.sharding.graph.homes import (
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.placement import (
     NOWHERE,
     WHOLE,
     ByWay,
@@ -25,9 +27,7 @@ from npuc.compiler.analysis.sharding.graph.homes import (
     held_in,
     homes_of,
 )
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
 from npuc.compiler.analysis.sharding.graph.tasks import Source
-from npuc.compiler.analysis.sharding.graph.ways import WAYS, Way
 from npuc.compiler.layers.base import Combine
 from npuc.dialects.train.signature import ArgumentKind
 

@@ -9,17 +9,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bytes
-from npuc.compiler.analysis.sharding.cost.device_reads import exchanged
-from npuc.compiler.analysis.sharding.cost.terms import Pattern, physical_terms
-from npuc.compiler.analysis.sharding.graph.flows import Flows
-from npuc.compiler.analysis.sharding.graph.nodes import PlanGraph
-from npuc.compiler.analysis.sharding.search.movement import elements_of
+from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, physical_terms
+from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
+from npuc.compiler.analysis.sharding.search.least_movement import elements_of
 from npuc.compiler.analysis.sharding.search.planning import bytes_of
 from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import network_for
-from npuc.compiler.transforms.parallelize.spread import spread
+from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
 from npuc.dialects.distributed.collective import DistOp
 from npuc.dialects.distributed.mesh import Mesh
