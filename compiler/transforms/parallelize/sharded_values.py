@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import SSAValue
 
-from npuc.compiler.analysis.sharding.cost.resharding import Form, Move
+from npuc.compiler.analysis.sharding.cost.resharding import Layout, ReshardStep
 from npuc.dialects.distributed.collective import (
     AddendOp,
     AllGatherOp,
@@ -29,9 +29,11 @@ Segments: TypeAlias = tuple[tuple[int, ...], ...]
 """The sizes of the segments of each axis; empty where no axis has any."""
 
 
-def sharding_of(form: Form, rank: int, segments: Segments = ()) -> Sharding:
+def sharding_of(layout: Layout, rank: int, segments: Segments = ()) -> Sharding:
     """A form as the sharding of a tensor of that rank, whose axes have those segments."""
-    return Sharding(tuple(tuple(h for h, axis in enumerate(form) if axis == own) for own in range(rank)), (), segments)
+    return Sharding(
+        tuple(tuple(h for h, axis in enumerate(layout) if axis == own) for own in range(rank)), (), segments
+    )
 
 
 @dataclass
@@ -39,38 +41,38 @@ class Local:
     """A value on a device, its form, and the levels at which devices have addends that are summed later."""
 
     value: SSAValue
-    form: Form
+    layout: Layout
     segments: Segments = ()
     addends: tuple[int, ...] = ()
 
     @property
     def sharding(self) -> Sharding:
         """How the value is spread, but for addends."""
-        return sharding_of(self.form, len(tensor_type(self.value).get_shape()), self.segments)
+        return sharding_of(self.layout, len(tensor_type(self.value).get_shape()), self.segments)
 
 
-def moving(move: Move, mesh: Mesh, value: SSAValue, sharding: Sharding) -> DistOp:
+def reshard_op(step: ReshardStep, mesh: Mesh, value: SSAValue, sharding: Sharding) -> DistOp:
     """The operation of a move of a value that is spread so."""
-    over = move.levels
+    over = step.levels
 
     def beside(axis: int) -> tuple[int, ...]:
         return tuple(h for h in sharding.axes[axis] if h not in over)
 
     def along(kind: type[DistOp], axis: int | None) -> DistOp:
         assert axis is not None
-        own: Mapping[str, bool] = {"addends": True} if move.addends else {}
+        own: Mapping[str, bool] = {"addends": True} if step.addends else {}
         listed = _listed(within=beside(axis), segments=sharding.segments_of(axis))
         return on_mesh(kind, mesh, value, axis=axis, over=over, **own, **listed)
 
-    match move.kind:
+    match step.kind:
         case "slice":
-            return along(SliceOp, move.target)
+            return along(SliceOp, step.target)
         case "all_gather":
-            return along(AllGatherOp, move.source)
+            return along(AllGatherOp, step.source)
         case "place":
-            return along(PlaceOp, move.source)
+            return along(PlaceOp, step.source)
         case "all_to_all":
-            old, new = move.source, move.target
+            old, new = step.source, step.target
             assert old is not None
             assert new is not None
             listed = _listed(

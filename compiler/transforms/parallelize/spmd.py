@@ -16,17 +16,17 @@ from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, form_of, levels_where, rate_of
-from npuc.compiler.analysis.sharding.cost.resharding import Form, Passage, moves
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, layout_of, levels_where, rate_of
+from npuc.compiler.analysis.sharding.cost.resharding import Layout, Reshard, reshard_steps
 from npuc.compiler.analysis.sharding.graph.edges import NUMBER, Flows, Sum
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.placement import Home
 from npuc.compiler.analysis.sharding.graph.tasks import Source, Task
 from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
-from npuc.compiler.transforms.parallelize.constants import Constants, form_of_result, part_of
+from npuc.compiler.transforms.parallelize.constants import Constants, layout_of_result, part_of
 from npuc.compiler.transforms.parallelize.divisible import check_divides
-from npuc.compiler.transforms.parallelize.sharded_values import Local, Segments, moving, sharding_of, with_shardings
+from npuc.compiler.transforms.parallelize.sharded_values import Local, Segments, reshard_op, sharding_of, with_shardings
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.distributed.collective import (
     AddendOp,
@@ -88,8 +88,8 @@ class _Spreading:
                 # of a value what makes it stands before the hub, of weights what reads them first behind it
                 beside = made.get(task.operands[0], source)
                 operand = self._fetch(number, 0, beside or last)
-                form = self._form_made(number, task, 0)
-                self.local[task.results[0]] = Local(operand, form, self._segments(task.results[0]))
+                layout = self._produced_layout(number, task, 0)
+                self.local[task.results[0]] = Local(operand, layout, self._segments(task.results[0]))
                 continue
             assert source is not None
             numbers.update(zip(source.results, task.results, strict=True))
@@ -107,17 +107,17 @@ class _Spreading:
     def _pattern(self, node: int | None) -> Pattern:
         return ("whole",) * len(self.mesh.sizes) if node is None else self.plan[node]
 
-    def _home_form(self, home: Home) -> Form:
-        return form_of(home.made, self._pattern(home.node))
+    def _placed_layout(self, home: Home) -> Layout:
+        return layout_of(home.made, self._pattern(home.node))
 
     def _cuts(self, number: int) -> list[Cut | None]:
         """The cut of a task at each level."""
         sharing = self.flows.sharing[number]
         return [sharing.cuts[NUMBER[way]] for way in self._pattern(sharing.node)]
 
-    def _form_made(self, number: int, task: Task, place: int) -> Form:
+    def _produced_layout(self, number: int, task: Task, place: int) -> Layout:
         """The form in which a task makes a result."""
-        return form_of_result(self._cuts(number), place)
+        return layout_of_result(self._cuts(number), place)
 
     def _segments(self, value: int) -> Segments:
         """The segments of a value's axes."""
@@ -130,17 +130,17 @@ class _Spreading:
     def _argument(self, number: int, value: BlockArgument) -> BlockArgument:
         """The argument on a device: cut as its home is; an input as all who read it need it, if these agree."""
         home = self.flows.homes.get(number)
-        form: Form = (None,) * len(self.mesh.sizes)
+        layout: Layout = (None,) * len(self.mesh.sizes)
         readings = [r for r in self.flows.readings if r.value == number]
         if readings and readings[0].maker is None and home is not None and home.node is not None:
-            needed = {form_of(r.needed, self._pattern(r.reader)) for r in readings}
-            form = needed.pop() if len(needed) == 1 else form
+            needed = {layout_of(r.needed, self._pattern(r.reader)) for r in readings}
+            layout = needed.pop() if len(needed) == 1 else layout
         elif home is not None:
-            form = self._home_form(home)
+            layout = self._placed_layout(home)
         type = tensor_type(value)
-        local = sharding_of(form, len(type.get_shape())).local_shape(self.mesh, type.get_shape())
+        local = sharding_of(layout, len(type.get_shape())).local_shape(self.mesh, type.get_shape())
         argument = loose_argument(tensor_of(type.element_type, local), value.location, value.name_hint or "")
-        self.local[number] = Local(argument, form, self._segments(number))
+        self.local[number] = Local(argument, layout, self._segments(number))
         return argument
 
     # ---- operations
@@ -162,14 +162,14 @@ class _Spreading:
                     value if self._addends_of(own) else self._as_addend(op, value, addends)
                     for own, value in zip(task.operands, operands, strict=True)
                 ]
-            forms = [self._form_made(number, task, place) for place in range(len(op.results))]
-            new = self._emit(op, part_of(op, operands, forms, cuts, self.mesh))
+            layouts = [self._produced_layout(number, task, place) for place in range(len(op.results))]
+            new = self._emit(op, part_of(op, operands, layouts, cuts, self.mesh))
         for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
             result.name_hint = op.results[place].name_hint
             later = self._later(value)
             summed = self._summed(op, result, cuts, place, later)
-            form = self._form_made(number, task, place)
-            self.local[value] = Local(summed, form, self._segments(value), (*addends, *later))
+            layout = self._produced_layout(number, task, place)
+            self.local[value] = Local(summed, layout, self._segments(value), (*addends, *later))
 
     def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
         """A dropout of a part; positions along axes that are whole are left out."""
@@ -226,59 +226,61 @@ class _Spreading:
         if index not in self.read:
             reading = self.flows.readings[index]
             maker, reader = self._pattern(reading.maker), self._pattern(reading.reader)
-            way = rate_of(reading).passage(maker, reader)
-            local = self._made(reading.value, way.target)
+            reshard = rate_of(reading).reshard(maker, reader)
+            local = self._made(reading.value, reshard.target)
             # an input may be given in the form that is needed, and addends may be taken as they are
-            way = replace(way, source=local.form, added=tuple(h for h in way.added if h not in local.addends))
-            self.read[index] = self._brought(local, way, source)
+            reshard = replace(
+                reshard, source=local.layout, added=tuple(h for h in reshard.added if h not in local.addends)
+            )
+            self.read[index] = self._resharded(local, reshard, source)
         return self.read[index]
 
-    def _made(self, value: int, form: Form) -> Local:
+    def _made(self, value: int, layout: Layout) -> Local:
         """A value as a device has it; of what is known before the step the part in that form."""
         if value in self.constants:
-            return Local(self.constants.part(value, form), form, self._segments(value))
+            return Local(self.constants.part(value, layout), layout, self._segments(value))
         return self.local[value]
 
-    def _sliced(self, value: SSAValue, form: Form, segments: Segments, source: Operation) -> SSAValue:
+    def _sliced(self, value: SSAValue, layout: Layout, segments: Segments, source: Operation) -> SSAValue:
         """The part in some form of a value that every device has whole."""
-        whole: Form = (None,) * len(form)
-        return self._brought(Local(value, whole, segments), Passage(whole, form), source)
+        whole: Layout = (None,) * len(layout)
+        return self._resharded(Local(value, whole, segments), Reshard(whole, layout), source)
 
-    def _brought(self, local: Local, way: Passage, source: Operation) -> SSAValue:
+    def _resharded(self, local: Local, reshard: Reshard, source: Operation) -> SSAValue:
         """A value in another form."""
         value, sharding = local.value, local.sharding
-        for move in moves(way):
-            value = self._emit(source, moving(move, self.mesh, value, sharding)).out
-            if move.source is not None or move.target is not None:
-                sharding = sharding.without(move.level)
-            if move.target is not None:
-                sharding = sharding.with_cut(move.target, move.level)
+        for step in reshard_steps(reshard):
+            value = self._emit(source, reshard_op(step, self.mesh, value, sharding)).out
+            if step.source is not None or step.target is not None:
+                sharding = sharding.without(step.level)
+            if step.target is not None:
+                sharding = sharding.with_cut(step.target, step.level)
         return value
 
     # ---- the end
 
     def _finish(self, arguments: list[BlockArgument], last: ReturnOp, returned: Sequence[int]) -> None:
         """Return what the function returns: the loss whole, new values as their arguments are kept."""
-        whole: Form = (None,) * len(self.mesh.sizes)
-        wanted: dict[int, Form] = {}
+        whole: Layout = (None,) * len(self.mesh.sizes)
+        wanted: dict[int, Layout] = {}
         for result in results_of(self.func):
             if result.loss:
                 wanted[result.index] = whole
             elif result.updates is not None:
-                wanted[result.index] = self.local[result.updates].form
+                wanted[result.index] = self.local[result.updates].layout
         values: list[SSAValue] = []
-        forms: list[Sharding] = []
+        shardings: list[Sharding] = []
         for index, number in enumerate(returned):
             local = self._made(number, whole)
-            form = wanted.get(index, local.form)
+            layout = wanted.get(index, local.layout)
             source = local.value.owner if isinstance(local.value.owner, Operation) else last
-            values.append(self._brought(local, Passage(local.form, form), source))
-            forms.append(replace(local, form=form).sharding)
-        argument_forms = [self.local[number].sharding for number in range(len(arguments))]
+            values.append(self._resharded(local, Reshard(local.layout, layout), source))
+            shardings.append(replace(local, layout=layout).sharding)
+        argument_shardings = [self.local[number].sharding for number in range(len(arguments))]
         body = gather(arguments, [*self.ops, ReturnOp(*values)])
         self.func.body.detach_block(0)
         self.func.body.add_block(body)
         self.func.function_type = FunctionType.from_lists([a.type for a in arguments], [v.type for v in values])
-        self.func.arg_attrs = with_shardings(self.func.arg_attrs, argument_forms)
-        self.func.res_attrs = with_shardings(self.func.res_attrs, forms)
+        self.func.arg_attrs = with_shardings(self.func.arg_attrs, argument_shardings)
+        self.func.res_attrs = with_shardings(self.func.res_attrs, shardings)
         self.func.attributes[MESH] = MeshAttr(self.mesh)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from npuc.backends.communication import exchanges
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.interconnect.topology import KINDS, NetworkLevel
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, form_of, physical_terms
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, layout_of, physical_terms
 from npuc.compiler.analysis.sharding.cost.device_memory import KeptTensor, kept_tensors
-from npuc.compiler.analysis.sharding.cost.resharding import parts
+from npuc.compiler.analysis.sharding.cost.resharding import part_count
 from npuc.compiler.analysis.sharding.cost.step_time import (
     Times,
     key_of,
@@ -225,10 +225,10 @@ def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: R
     def bytes_of(tensor: KeptTensor, plan: tuple[Pattern, ...]) -> int:
         if tensor.node is None:
             return tensor.size
-        form = form_of(tensor.made, plan[tensor.node])
-        if tensor.there is not None and form_of(tensor.there, plan[tensor.maker or 0]) == form:
+        layout = layout_of(tensor.made, plan[tensor.node])
+        if tensor.there is not None and layout_of(tensor.there, plan[tensor.maker or 0]) == layout:
             return 0
-        return -(-tensor.size // parts(form, sizes))
+        return -(-tensor.size // part_count(layout, sizes))
 
     sums = {plan: sum(bytes_of(tensor, plan) for tensor in kept) for plan in product(*labels)}
     least = min(sums.values())

@@ -1,12 +1,12 @@
 """
 By which collectives devices move what a plan's terms say: the operations of the lowered program, one by one.
 
-    reading   the steps of `moves`, each along one level; if the value has a gradient, their transposes the way back,
+    reading   the steps of a reshard, each along one level; if the value has a gradient, their transposes on the way back,
               and an all-reduce of the addends of work that is cut though it reads all of the value
     sum       an all-reduce over the levels that make addends, and one over those whose mean is taken; none where a
               reader takes addends
 
-What they move is `moved` and `summed`; what they take depends on the network (`times`).
+What they move is `reshard_amounts` and `reduce_amounts`; what they take depends on the network (`times`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from npuc.compiler.analysis.interconnect.collectives import Collective
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, ReadingRate, Sizes, SumRate, form_of
-from npuc.compiler.analysis.sharding.cost.resharding import Passage, moves, parts
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, ReadingRate, Sizes, SumRate, layout_of
+from npuc.compiler.analysis.sharding.cost.resharding import Reshard, part_count, reshard_steps
 
 
 @dataclass(frozen=True)
@@ -36,33 +36,33 @@ class CollectiveStep:
 def steps_of(rate: ReadingRate | SumRate, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[CollectiveStep, ...]:
     """The collectives of a term whose nodes have these patterns."""
     if isinstance(rate, SumRate):
-        cut = parts(form_of(rate.made, patterns[0]), sizes)
+        cut = part_count(layout_of(rate.made, patterns[0]), sizes)
         return tuple(CollectiveStep("all_reduce", levels, cut) for levels in rate.levels(patterns))
-    return _steps(rate.passage(*rate.sides(patterns, sizes)), sizes, back=rate.active)
+    return _steps(rate.reshard(*rate.sides(patterns, sizes)), sizes, back=rate.active)
 
 
 @lru_cache(maxsize=1 << 16)
-def _steps(way: Passage, sizes: Sizes, *, back: bool) -> tuple[CollectiveStep, ...]:
+def _steps(reshard: Reshard, sizes: Sizes, *, back: bool) -> tuple[CollectiveStep, ...]:
     """The way from one form to another, and the gradient's way back if it has one."""
     found: list[CollectiveStep] = []
-    cut = parts(way.source, sizes)
-    for move in moves(way):
-        own = move.levels
-        match move.kind:
+    cut = part_count(reshard.source, sizes)
+    for step in reshard_steps(reshard):
+        own = step.levels
+        match step.kind:
             case "slice":
-                cut *= sizes[move.level]
-                found += [CollectiveStep("all_gather", own, cut, back=True)] if back and not move.addends else []
+                cut *= sizes[step.level]
+                found += [CollectiveStep("all_gather", own, cut, back=True)] if back and not step.addends else []
             case "all_to_all":
                 found.append(CollectiveStep("all_to_all", own, cut))
                 found += [CollectiveStep("all_to_all", own, cut, back=True)] if back else []
             case "all_gather":
                 found.append(CollectiveStep("all_gather", own, cut))
-                cut //= sizes[move.level]
-                found += [CollectiveStep("reduce_scatter", own, cut, back=True)] if back and move.addends else []
+                cut //= sizes[step.level]
+                found += [CollectiveStep("reduce_scatter", own, cut, back=True)] if back and step.addends else []
             case "copy":
                 found += [CollectiveStep("all_reduce", own, cut, back=True)] if back else []
             case "place":
-                cut //= sizes[move.level]
+                cut //= sizes[step.level]
             case "once" | "addend":
                 pass
     return tuple(found)

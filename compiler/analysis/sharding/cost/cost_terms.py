@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from npuc.compiler.analysis.sharding.cost.resharding import Amounts, Form, Passage, moved, summed
+from npuc.compiler.analysis.sharding.cost.resharding import Amounts, Layout, Reshard, reduce_amounts, reshard_amounts
 from npuc.compiler.analysis.sharding.graph.edges import NUMBER, Flows, Reading
 from npuc.compiler.analysis.sharding.graph.partition_types import Way
 from npuc.compiler.analysis.sharding.graph.placement import NOWHERE, ByWay
@@ -64,7 +64,7 @@ class Term:
         return self.elements * moved
 
 
-def form_of(axes: ByWay, pattern: Pattern) -> Form:
+def layout_of(axes: ByWay, pattern: Pattern) -> Layout:
     """The form of a value whose axes by way are known, for a node with that pattern."""
     return tuple(axes[NUMBER[way]] for way in pattern)
 
@@ -99,7 +99,7 @@ class ReadingRate:
 
     def split(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Amounts, Amounts, Amounts]:
         """The same in parts: there, the gradient back, and sums of the gradient's addends."""
-        there, *rest = moved(self.passage(*self.sides(patterns, sizes)), sizes)
+        there, *rest = reshard_amounts(self.reshard(*self.sides(patterns, sizes)), sizes)
         back, sums = rest if self.active else [(0,) * len(sizes)] * 2
         return there, back, sums
 
@@ -108,11 +108,11 @@ class ReadingRate:
         whole: Pattern = ("whole",) * len(sizes)
         return patterns[0] if self.has_maker else whole, patterns[-1] if self.has_reader else whole
 
-    def passage(self, maker: Pattern, reader: Pattern) -> Passage:
+    def reshard(self, maker: Pattern, reader: Pattern) -> Reshard:
         """The way that the value goes."""
-        return Passage(
-            form_of(self.made, maker),
-            form_of(self.needed, reader),
+        return Reshard(
+            layout_of(self.made, maker),
+            layout_of(self.needed, reader),
             levels_where(self.shared, reader) if self.active else (),
             levels_where(self.held, maker) if self.active else (),
             levels_where(self.added, reader),
@@ -122,7 +122,7 @@ class ReadingRate:
 
 @lru_cache(maxsize=1 << 18)
 def _reading(rate: ReadingRate, maker: Pattern, reader: Pattern, sizes: Sizes) -> Amounts:
-    rows = moved(rate.passage(maker, reader), sizes)
+    rows = reshard_amounts(rate.reshard(maker, reader), sizes)
     return tuple(map(sum, zip(*rows, strict=True))) if rate.active else rows[0]
 
 
@@ -146,8 +146,8 @@ class SumRate:
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The patterns are that of the node that makes the addends, and that of the one that may take them."""
         maker, *_ = patterns
-        form = form_of(self.made, maker)
-        rows = [summed(form, levels, sizes) for levels in self.levels(patterns)]
+        layout = layout_of(self.made, maker)
+        rows = [reduce_amounts(layout, levels, sizes) for levels in self.levels(patterns)]
         return tuple(map(sum, zip(*rows, strict=True))) if rows else (0,) * len(sizes)
 
     def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:

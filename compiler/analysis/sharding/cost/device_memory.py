@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, form_of
-from npuc.compiler.analysis.sharding.cost.resharding import parts
+from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, layout_of
+from npuc.compiler.analysis.sharding.cost.resharding import part_count
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.placement import WHOLE, ByWay
@@ -57,10 +57,10 @@ class KeptTensor:
 
     def bytes(self, pattern: Pattern, sizes: tuple[int, ...]) -> int:
         """What a device keeps of it under a pattern of its node, if its maker goes the same ways; rounded up."""
-        form = form_of(self.made, pattern)
-        if self.there is not None and form_of(self.there, pattern) == form:
+        layout = layout_of(self.made, pattern)
+        if self.there is not None and layout_of(self.there, pattern) == layout:
             return 0
-        return -(-self.size // parts(form, sizes))
+        return -(-self.size // part_count(layout, sizes))
 
 
 def kept_tensors(network: PlanGraph, flows: Flows, room: DeviceMemory) -> list[KeptTensor]:
@@ -114,7 +114,7 @@ def kept_graph(
 @lru_cache(maxsize=256)
 def _parts(made: ByWay, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> list[int]:
     """The parts of a tensor under each pattern."""
-    return [parts(form_of(made, own), sizes) for own in patterns]
+    return [part_count(layout_of(made, own), sizes) for own in patterns]
 
 
 @lru_cache(maxsize=256)
@@ -123,11 +123,11 @@ def _alike(
 ) -> npt.NDArray[np.bool_]:
     """Whether a tensor has one form under a maker's pattern and a reader's, [maker's, reader's]."""
     numbers: dict[object, int] = {}
-    forms = [
-        np.array([numbers.setdefault(form_of(axes, own), len(numbers)) for own in patterns])
+    layouts = [
+        np.array([numbers.setdefault(layout_of(axes, own), len(numbers)) for own in patterns])
         for axes, patterns in ((there, makers), (made, readers))
     ]
-    return forms[0][:, None] == forms[1][None, :]
+    return layouts[0][:, None] == layouts[1][None, :]
 
 
 def bytes_by_label(

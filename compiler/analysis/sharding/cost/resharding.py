@@ -25,7 +25,7 @@ from functools import lru_cache
 from math import prod
 from typing import Literal
 
-Form = tuple[int | None, ...]
+Layout = tuple[int | None, ...]
 """The axis that each level cuts."""
 Amounts = tuple[int, ...]
 Levels = tuple[int, ...]
@@ -33,7 +33,7 @@ Kind = Literal["slice", "all_to_all", "all_gather", "copy", "once", "place", "ad
 
 
 @dataclass(frozen=True)
-class Passage:
+class Reshard:
     """
     From one form to another, and which levels are special.
 
@@ -42,8 +42,8 @@ class Passage:
     level shared, the gradient is reduced and scattered.
     """
 
-    source: Form
-    target: Form
+    source: Layout
+    target: Layout
     shared: Levels = ()
     held: Levels = ()
     added: Levels = ()
@@ -51,7 +51,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Move:
+class ReshardStep:
     """
     One step over some levels, one but for `copy`: from one axis (slice: None) to another (gather: None).
 
@@ -72,33 +72,33 @@ class Move:
 
 
 @lru_cache(maxsize=1 << 16)
-def moves(way: Passage) -> tuple[Move, ...]:
+def reshard_steps(reshard: Reshard) -> tuple[ReshardStep, ...]:
     """The steps of a passage."""
-    source, target = way.source, way.target
+    source, target = reshard.source, reshard.target
     levels = range(len(source))
     sliced = [h for h in reversed(levels) if source[h] is None and target[h] is not None]
     swaps = [h for h in levels if source[h] is not None and target[h] is not None and source[h] != target[h]]
     opened = [h for h in levels if source[h] is not None and target[h] is None]
-    scattered = [h for h in opened if way.scattered and h in way.shared]
-    gathered = [h for h in opened if h not in scattered and h not in way.added]
-    copied = tuple(h for h in way.shared if h not in way.held and h not in scattered)
-    once = tuple(h for h in way.held if target[h] is None and h not in way.shared)
-    masked = tuple(h for h in way.added if source[h] is None)
+    scattered = [h for h in opened if reshard.scattered and h in reshard.shared]
+    gathered = [h for h in opened if h not in scattered and h not in reshard.added]
+    copied = tuple(h for h in reshard.shared if h not in reshard.held and h not in scattered)
+    once = tuple(h for h in reshard.held if target[h] is None and h not in reshard.shared)
+    masked = tuple(h for h in reshard.added if source[h] is None)
     return (
-        *(Move("slice", (h,), None, target[h], addends=True) for h in sliced if h in way.held),
-        *(Move("slice", (h,), None, target[h]) for h in sliced if h not in way.held),
-        *(Move("all_to_all", (h,), source[h], target[h]) for h in swaps),
-        *(Move("all_gather", (h,), source[h], None, addends=True) for h in scattered),
-        *(Move("all_gather", (h,), source[h], None) for h in gathered),
-        *((Move("copy", copied),) if copied else ()),
-        *((Move("once", once),) if once else ()),
-        *(Move("place", (h,), source[h], None) for h in opened if h in way.added),
-        *((Move("addend", masked),) if masked else ()),
+        *(ReshardStep("slice", (h,), None, target[h], addends=True) for h in sliced if h in reshard.held),
+        *(ReshardStep("slice", (h,), None, target[h]) for h in sliced if h not in reshard.held),
+        *(ReshardStep("all_to_all", (h,), source[h], target[h]) for h in swaps),
+        *(ReshardStep("all_gather", (h,), source[h], None, addends=True) for h in scattered),
+        *(ReshardStep("all_gather", (h,), source[h], None) for h in gathered),
+        *((ReshardStep("copy", copied),) if copied else ()),
+        *((ReshardStep("once", once),) if once else ()),
+        *(ReshardStep("place", (h,), source[h], None) for h in opened if h in reshard.added),
+        *((ReshardStep("addend", masked),) if masked else ()),
     )
 
 
 @lru_cache(maxsize=1 << 18)
-def moved(way: Passage, sizes: tuple[int, ...]) -> tuple[Amounts, Amounts, Amounts]:
+def reshard_amounts(reshard: Reshard, sizes: tuple[int, ...]) -> tuple[Amounts, Amounts, Amounts]:
     """
     What a passage moves there, what its gradient moves back, and what the sum of the gradient's addends moves.
 
@@ -106,38 +106,38 @@ def moved(way: Passage, sizes: tuple[int, ...]) -> tuple[Amounts, Amounts, Amoun
     """
     there, back, sums = ([0] * len(sizes) for _ in range(3))
     devices = prod(sizes)
-    cut = parts(way.source, sizes)
-    for move in moves(way):
-        match move.kind:
+    cut = part_count(reshard.source, sizes)
+    for step in reshard_steps(reshard):
+        match step.kind:
             case "slice":
-                size = sizes[move.level]
+                size = sizes[step.level]
                 cut *= size
                 # what its gradient gathers are parts of this size
-                back[move.level] += 0 if move.addends else devices * (devices // cut) * (size - 1)
+                back[step.level] += 0 if step.addends else devices * (devices // cut) * (size - 1)
             case "all_to_all":
-                size = sizes[move.level]
+                size = sizes[step.level]
                 each = devices * (devices // cut) * (size - 1) // size
-                there[move.level] += each
-                back[move.level] += each
+                there[step.level] += each
+                back[step.level] += each
             case "all_gather":
-                size = sizes[move.level]
+                size = sizes[step.level]
                 each = devices * (devices // cut) * (size - 1)
-                there[move.level] += each
-                back[move.level] += each if move.addends else 0
+                there[step.level] += each
+                back[step.level] += each if step.addends else 0
                 cut //= size
             case "copy":
-                sums = _reduced(cut, move.levels, sizes)
+                sums = _reduced(cut, step.levels, sizes)
             case "place":
-                cut //= sizes[move.level]
+                cut //= sizes[step.level]
             case "once" | "addend":
                 pass
     return tuple(there), tuple(back), tuple(sums)
 
 
 @lru_cache(maxsize=1 << 16)
-def summed(form: Form, levels: Levels, sizes: tuple[int, ...]) -> Amounts:
+def reduce_amounts(layout: Layout, levels: Levels, sizes: tuple[int, ...]) -> Amounts:
     """What the sum of addends over some levels moves: reduced from the innermost level out, gathered back."""
-    return tuple(_reduced(parts(form, sizes), levels, sizes))
+    return tuple(_reduced(part_count(layout, sizes), levels, sizes))
 
 
 def _reduced(cut: int, levels: Levels, sizes: tuple[int, ...]) -> list[int]:
@@ -149,6 +149,6 @@ def _reduced(cut: int, levels: Levels, sizes: tuple[int, ...]) -> list[int]:
     return found
 
 
-def parts(form: Form, sizes: Sequence[int]) -> int:
+def part_count(layout: Layout, sizes: Sequence[int]) -> int:
     """The number of parts that a tensor in that form is cut into."""
-    return prod(size for axis, size in zip(form, sizes, strict=True) if axis is not None)
+    return prod(size for axis, size in zip(layout, sizes, strict=True) if axis is not None)

@@ -41,13 +41,13 @@ class _Reading:
 
     task: int
     node: int
-    form: tuple[tuple[int | None, bool], ...]
+    layout: tuple[tuple[int | None, bool], ...]
     gradient: bool
 
     @property
     def way(self) -> tuple[object, ...]:
         """What readings have in common that are one movement."""
-        return self.node, self.form
+        return self.node, self.layout
 
 
 def _readings(program: TaskGraph, node_of: Nodes, cut: Cuttings) -> dict[int, list[_Reading]]:
@@ -58,8 +58,8 @@ def _readings(program: TaskGraph, node_of: Nodes, cut: Cuttings) -> dict[int, li
         for place, operand in enumerate(task.operands):
             if node is not None:
                 axes = [None if own is None else task.cuts[own].operands[place] for own in chosen]
-                form = tuple((axis, own is not None) for axis, own in zip(axes, chosen, strict=True))
-                found.setdefault(operand, []).append(_Reading(number, node, form, task.gradients[place]))
+                layout = tuple((axis, own is not None) for axis, own in zip(axes, chosen, strict=True))
+                found.setdefault(operand, []).append(_Reading(number, node, layout, task.gradients[place]))
     return found
 
 
@@ -200,7 +200,7 @@ class _Writer:
 
     def _axes(self, value: int) -> tuple[int, ...]:
         """The axes along which readers cut weights, as they come."""
-        axes = [axis for reading in self.read.get(value, ()) for axis, _ in reading.form]
+        axes = [axis for reading in self.read.get(value, ()) for axis, _ in reading.layout]
         return tuple(dict.fromkeys(axis for axis in axes if axis is not None))
 
 
