@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.sharding.graph.chain import Amount, Layer, LayerSizes, Type, between
+from npuc.compiler.analysis.sharding.graph.chain import Amount, BasicType, Layer, LayerSizes, between
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
 from npuc.compiler.core.options import Convention
 
@@ -35,7 +35,7 @@ def level_amounts(layers: Sequence[Layer], choices: Choices, convention: Convent
 
 
 @st.composite
-def chains(draw: st.DrawFn, types: Sequence[Type], most: int = 4) -> tuple[list[Layer], Choices]:
+def chains(draw: st.DrawFn, types: Sequence[BasicType], most: int = 4) -> tuple[list[Layer], Choices]:
     """Layers of any sizes, which need not fit each other, and types for up to `most` levels."""
     layers = draw(st.lists(LAYERS, min_size=1, max_size=most))
     row = st.tuples(*(st.sampled_from(types) for _ in layers))

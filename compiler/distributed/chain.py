@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from npuc.compiler.analysis.sharding.graph.chain import Kind, Layer
+from npuc.compiler.analysis.sharding.graph.chain import Layer, LayerKind
 from npuc.compiler.analysis.sharding.search.planning import plan_chain, unique_names
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES
@@ -19,7 +19,7 @@ from npuc.compiler.distributed.heterogeneous import plan_unequal_chain
 from npuc.compiler.distributed.plan import plan_report
 from npuc.compiler.report import Parallel
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[LayerKind, ...] = get_args(LayerKind)
 
 
 def plan_parallel(

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from npuc.compiler.analysis.sharding.graph.chain import Layer
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet, fleet_of
 from npuc.compiler.analysis.sharding.heterogeneous.plan_search import Pair, Row, moved_in_all, plan_unequal, rows_of
-from npuc.compiler.analysis.sharding.heterogeneous.shares import WHOLE, SharedStep
+from npuc.compiler.analysis.sharding.heterogeneous.shares import REPLICATED, SharedStep
 from npuc.compiler.analysis.sharding.heterogeneous.workload import step_of_chain
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
@@ -93,13 +93,15 @@ def unequal_plan(step: SharedStep, names: Sequence[str], fleet: Fleet, plan: Pai
 
 
 def _pair(row: Row, names: Sequence[str]) -> ParallelPair:
-    ways, shares = row.pair.choice.ways.tolist(), row.pair.choice.shares.tolist()
+    types, shares = row.pair.choice.types.tolist(), row.pair.choice.shares.tolist()
     return ParallelPair(
         groups=list(row.groups),
         count=row.count,
-        choices={name: WAYS[way] for name, way in zip(names, ways, strict=True)},
+        choices={name: PARTITION_TYPES[type] for name, type in zip(names, types, strict=True)},
         shares={
-            name: str(Fraction(share)) for name, way, share in zip(names, ways, shares, strict=True) if way != WHOLE
+            name: str(Fraction(share))
+            for name, type, share in zip(names, types, shares, strict=True)
+            if type != REPLICATED
         },
         elements=exact_number(row.elements),
         seconds=row.pair.seconds,

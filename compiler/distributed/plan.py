@@ -53,9 +53,9 @@ def _read(plan: DictionaryAttr, sizes: tuple[int, ...] | None) -> Parallel:
     """A plan from its attribute, for a mesh of those sizes."""
 
     words, entries = _texts(plan), plan.data.get("layers")
-    ways = _texts(entries) if isinstance(entries, DictionaryAttr) else {}
+    types = _texts(entries) if isinstance(entries, DictionaryAttr) else {}
     levels = [Fraction(amount) for amount in words.get("elements", "").split()]
-    layers = {name: tuple(text.split()) for name, text in ways.items()}
+    layers = {name: tuple(text.split()) for name, text in types.items()}
     bound = Fraction(words["bound"]) if "bound" in words else None
     moved = Fraction(words["bytes"]) if "bytes" in words else None
     strategy, convention = words.get("strategy", ""), words.get("convention", "")

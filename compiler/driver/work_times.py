@@ -21,7 +21,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
 from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_attr
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.search.objectives import patterns_for_time
+from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.passes import run_pipeline, write_pipeline
@@ -123,7 +123,7 @@ class _Measure:
             undo_autodiff(func, self.plan.name)
         mesh = Mesh(self.plan.sizes)
         network, flows = self.plan.network_to_plan(func)
-        labels = patterns_for_time(network, self.plan.rule, len(mesh.sizes))
+        labels = sequences_for_time(network, self.plan.rule, len(mesh.sizes))
         wanted = [list({key_of(pattern): pattern for pattern in own}.values()) for own in labels]
         _name_by_nodes(func, network)
         homes = {number: home.node for number, home in flows.homes.items()}

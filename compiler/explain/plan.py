@@ -168,10 +168,10 @@ class _Writer:
         if self.three:
             return list(pattern)
         shown = TYPES_SHOWN if self._has_weights(node) else TYPES_SHOWN | {"III": "III"}
-        return [shown.get(way, way) for way in pattern]
+        return [shown.get(type, type) for type in pattern]
 
     def _cuts(self, node: int, pattern: Pattern) -> list[str | None] | None:
-        return [CUTS_SHOWN.get(way) for way in pattern] if self.has_cuts and self._has_weights(node) else None
+        return [CUTS_SHOWN.get(type) for type in pattern] if self.has_cuts and self._has_weights(node) else None
 
     def _has_weights(self, node: int) -> bool:
         return self.explainer.network.nodes[node].kind is not None

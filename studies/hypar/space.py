@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import product
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.core.options import Convention
 from npuc.studies.hypar.networks import LETTERS, HyparNetwork, gigabytes_of
 from npuc.studies.hypar.settings import OURS
 
-WAYS: tuple[Way, ...] = ("I", "II")
+TYPES: tuple[PartitionType, ...] = ("I", "II")
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,18 @@ def choices_of(network: HyparNetwork, convention: Convention, devices: int) -> l
     terms = network.terms(convention)
     own = network.choices(planned)
     found: list[LevelChoice] = []
-    for top in product(WAYS, repeat=len(network.weighted)):
-        for bottom in product(WAYS, repeat=len(network.weighted)):
+    for top in product(TYPES, repeat=len(network.weighted)):
+        for bottom in product(TYPES, repeat=len(network.weighted)):
             patterns = list(planned.patterns)
             for number, first, last in zip(network.weighted, top, bottom, strict=True):
                 patterns[number] = between(planned.patterns[number], first, last)
-            letters = "".join(LETTERS[way] for way in top), "".join(LETTERS[way] for way in bottom)
+            letters = "".join(LETTERS[type] for type in top), "".join(LETTERS[type] for type in bottom)
             chosen = letters == (own[0], own[-1])
             found.append(LevelChoice(*letters, gigabytes_of(terms, patterns, devices), chosen))
     return found
 
 
-def between(pattern: Pattern, first: Way, last: Way) -> Pattern:
+def between(pattern: Pattern, first: PartitionType, last: PartitionType) -> Pattern:
     """A layer's partition types with those of the top and the bottom level replaced."""
     return (first, *pattern[1:-1], last)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES
 from npuc.compiler.analysis.sharding.search.attribution import Explainer
 from npuc.compiler.analysis.sharding.search.least_movement import labels_of
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, plan_network, total_of
@@ -67,8 +67,8 @@ def test_no_other_pattern_costs_less_than_the_next_best(
     def moved(plan: tuple[Pattern, ...]) -> Fraction:
         return total_of(amounts_of(terms, plan, sizes))
 
-    ways = {way for label in labels[node] for way in label}
-    patterns: list[Pattern] = list(product([way for way in WAYS if way in ways], repeat=levels))
+    types = {type for label in labels[node] for type in label}
+    patterns: list[Pattern] = list(product([type for type in PARTITION_TYPES if type in types], repeat=levels))
     others = [pattern for pattern in patterns if pattern != now[node]]
     alone = [moved((*now[:node], other, *now[node + 1 :])) for other in others]
     best = explainer.best_other(node)

@@ -30,7 +30,7 @@ from npuc.compiler.analysis.sharding.graph.edges import Flows, flows_of
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, network_of
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
-from npuc.compiler.analysis.sharding.search.objectives import patterns_for_time
+from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
 from npuc.compiler.analysis.sharding.search.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
 from npuc.compiler.core.options import (
     CONVENTIONS,
@@ -46,7 +46,7 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
-from npuc.compiler.transforms.parallelize.divisible import even_ways
+from npuc.compiler.transforms.parallelize.divisible import divisible_types
 from npuc.compiler.transforms.parallelize.memory_limit import Request, fitting, room_of
 from npuc.compiler.transforms.parallelize.merge_slices import merge_slices
 from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
@@ -162,7 +162,7 @@ class ParallelizePass(ModulePass):
 
     def _check_known(self, network: PlanGraph, times: Times) -> None:
         """Raise `PassFailedException` where the work of a node is not known in one of its ways."""
-        labels = patterns_for_time(network, self.rule, len(self.sizes))
+        labels = sequences_for_time(network, self.rule, len(self.sizes))
         for node, own, work in zip(network.nodes, labels, times.work, strict=True):
             unknown = sorted({key_of(pattern) for pattern in own} - set(work))
             if unknown:
@@ -176,9 +176,9 @@ class ParallelizePass(ModulePass):
         devices = prod(self.sizes)
         network, flows = network_for(func, devices if self.zero else None)
         if is_joint(self.chosen_strategy):
-            return even_ways(func, network, devices), flows
+            return divisible_types(func, network, devices), flows
         cuts = has_cuts(self.strategy, self.convention)
-        return even_ways(func, network, devices, ("II", "III")) if cuts else network, flows
+        return divisible_types(func, network, devices, ("II", "III")) if cuts else network, flows
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -221,13 +221,13 @@ def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> Dictiona
     seconds or bytes. `forward`: it is the plan of a forward pass.
     """
     both = zip(network.nodes, planned.patterns, strict=True)
-    layers = [(node.name, way) for node, way in both if node.kind is not None]
+    layers = [(node.name, type) for node, type in both if node.kind is not None]
     names = unique_names([name for name, _ in layers])
     entries: dict[str, Attribute] = {
         "strategy": StringAttr(planned.strategy),
         "convention": StringAttr(planned.convention),
         "layers": DictionaryAttr(
-            {name: StringAttr(" ".join(way)) for name, (_, way) in zip(names, layers, strict=True)}
+            {name: StringAttr(" ".join(type)) for name, (_, type) in zip(names, layers, strict=True)}
         ),
         "elements": StringAttr(" ".join(map(str, planned.levels))),
         "bytes": StringAttr(str(moved)),

@@ -9,7 +9,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
 from npuc.compiler.analysis.sharding.graph.segments import segments_cut
 from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
 from npuc.compiler.core.errors import CapacityError
@@ -18,7 +18,12 @@ from npuc.compiler.layers.base import Cut
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.train.base import TrainOp
 
-_WHAT: dict[Way, str] = {"I": "its batch", "II": "its input channels", "III": "its output channels", "whole": "nothing"}
+_WHAT: dict[PartitionType, str] = {
+    "I": "its batch",
+    "II": "its input channels",
+    "III": "its output channels",
+    "whole": "nothing",
+}
 
 
 def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[Pattern], mesh: Mesh) -> None:
@@ -35,23 +40,25 @@ def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[Pattern], mes
         )
 
 
-def even_ways(func: FuncOp, network: PlanGraph, devices: int, asked: Collection[Way] = WAYS) -> PlanGraph:
+def divisible_types(
+    func: FuncOp, network: PlanGraph, devices: int, asked: Collection[PartitionType] = PARTITION_TYPES
+) -> PlanGraph:
     """
     The network with those ways of each node alone that go even among so many devices, where there are any; `asked` are
     the ways that have to.
     """
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
-    uneven: set[tuple[int, Way]] = set()
+    uneven: set[tuple[int, PartitionType]] = set()
     for number, task in enumerate(network.program.tasks):
         op, node = None if task.hub else next(ops), network.node_of[number]
-        for way in () if node is None else set(asked).intersection(network.nodes[node].ways):
-            cut = network.cuttings.cut_of[way][number]
+        for type in () if node is None else set(asked).intersection(network.nodes[node].types):
+            cut = network.task_cuts.cut_of[type][number]
             if node is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
-                uneven.add((node, way))
+                uneven.add((node, type))
     nodes: list[LayerGroup] = []
     for number, node in enumerate(network.nodes):
-        ways = tuple(way for way in node.ways if (number, way) not in uneven)
-        nodes.append(replace(node, ways=ways or node.ways))
+        types = tuple(type for type in node.types if (number, type) not in uneven)
+        nodes.append(replace(node, types=types or node.types))
     return replace(network, nodes=tuple(nodes))
 
 
@@ -72,7 +79,7 @@ def _problems(
     func: FuncOp, network: PlanGraph, plan: Sequence[Pattern], mesh: Mesh
 ) -> Iterator[tuple[Operation | BlockArgument, str]]:
     """What does not divide, and where: the first input that has a batch, or operations."""
-    first, axis = next(iter(network.cuttings.batch.items()), (None, 0))
+    first, axis = next(iter(network.task_cuts.batch.items()), (None, 0))
     batch = 1 if first is None else network.program.values[first].shape[axis]
     if first is not None and batch % mesh.devices and any("I" in pattern for pattern in plan):
         yield (
@@ -86,12 +93,12 @@ def _problems(
         op = None if task.hub else next(ops)
         beside = op or beside
         node = network.node_of[number]
-        for way in dict.fromkeys(() if node is None else plan[node]):
-            cut = network.cuttings.cut_of[way][number]
+        for type in dict.fromkeys(() if node is None else plan[node]):
+            cut = network.task_cuts.cut_of[type][number]
             where = op or beside
             if cut is None or where is None or not _length(network.program, task, task.cuts[cut], op) % mesh.devices:
                 continue
-            what = "what several read" if task.hub else _WHAT[way]
+            what = "what several read" if task.hub else _WHAT[type]
             found = _found(network.program, task, task.cuts[cut], op, mesh)
             yield where, f"layer '{task.layer}' splits {what}: {found}"
 

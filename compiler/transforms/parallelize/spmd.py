@@ -18,7 +18,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, layout_of, levels_where, rate_of
 from npuc.compiler.analysis.sharding.cost.resharding import Layout, Reshard, reshard_steps
-from npuc.compiler.analysis.sharding.graph.edges import NUMBER, Flows, Sum
+from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER, Flows, Sum
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.placement import Home
 from npuc.compiler.analysis.sharding.graph.tasks import Source, Task
@@ -113,7 +113,7 @@ class _Spreading:
     def _cuts(self, number: int) -> list[Cut | None]:
         """The cut of a task at each level."""
         sharing = self.flows.sharing[number]
-        return [sharing.cuts[NUMBER[way]] for way in self._pattern(sharing.node)]
+        return [sharing.cuts[TYPE_NUMBER[type]] for type in self._pattern(sharing.node)]
 
     def _produced_layout(self, number: int, task: Task, place: int) -> Layout:
         """The form in which a task makes a result."""
@@ -200,7 +200,7 @@ class _Spreading:
             return ()
         pattern, taker = self._pattern(own.node), self._pattern(own.taker)
         takes = levels_where(own.later, taker)
-        return tuple(h for h in takes if own.adds[NUMBER[pattern[h]]] is not None)
+        return tuple(h for h in takes if own.adds[TYPE_NUMBER[pattern[h]]] is not None)
 
     def _summed(
         self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, later: tuple[int, ...]

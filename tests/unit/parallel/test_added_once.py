@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, physical_terms
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.search.least_movement import moved_by
 from npuc.compiler.analysis.sharding.search.planning import plan_network
 from npuc.compiler.core.options import Strategy
@@ -57,7 +57,14 @@ network blocks(batch=4, layers={layers}) {{
   optimizer sgd(lr=0.01)
 }}
 """
-MEGATRON: dict[str, Way] = {"out": "II", "fc2": "II", "h": "II", "residual1": "II", "add": "II", "add_2": "whole"}
+MEGATRON: dict[str, PartitionType] = {
+    "out": "II",
+    "fc2": "II",
+    "h": "II",
+    "residual1": "II",
+    "add": "II",
+    "add_2": "whole",
+}
 """The way of each node by the end of its name: all others cut their output channels, hubs keep addends."""
 
 
@@ -71,9 +78,9 @@ def megatron(network: PlanGraph, levels: int) -> tuple[Pattern, ...]:
     """Megatron-LM's plan (Shoeybi et al., 2019): columns, then rows; heads over devices."""
     found: list[Pattern] = []
     for number, node in enumerate(network.nodes):
-        way = "II" if network.is_hub(number) else MEGATRON.get(node.name.split(".")[-1], "III")
-        assert way in node.ways, node
-        found.append((way,) * levels)
+        type = "II" if network.is_hub(number) else MEGATRON.get(node.name.split(".")[-1], "III")
+        assert type in node.types, node
+        found.append((type,) * levels)
     return tuple(found)
 
 

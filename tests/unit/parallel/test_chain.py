@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler import UsageError, plan_parallel
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer, Type
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, BasicType, Layer
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_terms
 from npuc.compiler.analysis.sharding.reference.joint import joint
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
-from npuc.compiler.analysis.sharding.reference.strategies import types_of
+from npuc.compiler.analysis.sharding.reference.strategies import chain_types
 from npuc.compiler.analysis.sharding.search.least_movement import pattern
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, columns, plan_chain, total_of
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
@@ -101,7 +101,7 @@ def test_the_sweep_is_the_reference(name: str) -> None:
                 assert shown == entry["hypar_choices"]
 
 
-def every(layers: int, levels: int, types: tuple[Type, ...]) -> Iterator[Choices]:
+def every(layers: int, levels: int, types: tuple[BasicType, ...]) -> Iterator[Choices]:
     """All choices there are."""
     return product(list(product(types, repeat=layers)), repeat=levels)
 
@@ -109,7 +109,7 @@ def every(layers: int, levels: int, types: tuple[Type, ...]) -> Iterator[Choices
 PAPERS: tuple[Convention, ...] = ("table2", "published")
 
 
-@given(chains(TYPES), st.sampled_from(PAPERS))
+@given(chains(BASIC_TYPES), st.sampled_from(PAPERS))
 def test_terms_of_a_chain_are_the_papers_amounts(case: tuple[list[Layer], Choices], convention: Convention) -> None:
     layers, choices = case
     terms, sizes = chain_terms(layers, convention), (2,) * len(choices)
@@ -117,7 +117,7 @@ def test_terms_of_a_chain_are_the_papers_amounts(case: tuple[list[Layer], Choice
     assert list(amounts_of(terms, columns(choices, len(layers)), sizes)) == expected
 
 
-@given(chains(TYPES[:2]))
+@given(chains(BASIC_TYPES[:2]))
 def test_physical_amounts_are_those_of_halves_that_own_parts_of_sums(case: tuple[list[Layer], Choices]) -> None:
     layers, choices = case
     terms, sizes = chain_terms(layers, "physical"), (2,) * len(choices)
@@ -136,7 +136,7 @@ def test_the_joint_optimum_is_that_of_enumeration(layers: list[Layer], levels: i
 def test_the_joint_optimum_of_three_types_is_that_of_enumeration(
     layers: list[Layer], levels: int, convention: Convention
 ) -> None:
-    best = min(cost(layers, choices, convention) for choices in every(len(layers), levels, TYPES))
+    best = min(cost(layers, choices, convention) for choices in every(len(layers), levels, BASIC_TYPES))
     found = plan_chain(layers, "accpar-joint", convention, levels)
     assert found.total == best <= plan_chain(layers, "joint", convention, levels).total
     level_by_level = plan_chain(layers, "accpar", convention, levels)
@@ -149,7 +149,7 @@ def test_level_by_level_each_is_the_best_for_what_those_above_have_left(
 ) -> None:
     plan = plan_chain(layers, strategy, "physical", levels)
     above = [own[:-1] for own in plan.patterns]
-    rows = product(types_of(strategy), repeat=len(layers))
+    rows = product(chain_types(strategy), repeat=len(layers))
     others = [tuple(p + pattern(kind, 1) for p, kind in zip(above, row, strict=True)) for row in rows]
     terms, sizes = chain_terms(layers, "physical"), (2,) * levels
     assert plan.levels == amounts_of(terms, plan.patterns, sizes)

@@ -10,16 +10,22 @@ from hypothesis import strategies as st
 from npuc.compiler.analysis.sharding.cost.closed_forms import least_totals, totals
 from npuc.compiler.analysis.sharding.cost.cost_terms import Rate, ReadingRate, SumRate
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.least_movement import elements_of, graph_of, search_all
 from npuc.compiler.analysis.sharding.search.many_levels import relaxation
 from npuc.compiler.analysis.sharding.search.planning import plan_chain, plan_network, terms_of
-from npuc.compiler.analysis.sharding.search.type_sequences import blocks, counts_of, few_orders, near, of_runs
+from npuc.compiler.analysis.sharding.search.type_sequences import (
+    counts_of,
+    few_orders,
+    neighbours,
+    of_runs,
+    ordered_sequences,
+)
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
@@ -29,21 +35,21 @@ from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends import read_source, read_text
 from tests.chains import LAYERS
 
-AXES = st.tuples(*(st.sampled_from((None, 0, 1)) for _ in WAYS))
-FLAGS = st.tuples(*(st.booleans() for _ in WAYS))
-JOIN: tuple[Way, ...] = ("I", "III", "whole")
+AXES = st.tuples(*(st.sampled_from((None, 0, 1)) for _ in PARTITION_TYPES))
+FLAGS = st.tuples(*(st.booleans() for _ in PARTITION_TYPES))
+JOIN: tuple[PartitionType, ...] = ("I", "III", "whole")
 
 
 @st.composite
-def rates(draw: st.DrawFn) -> tuple[Rate, tuple[Way, ...], tuple[Way, ...]]:
+def rates(draw: st.DrawFn) -> tuple[Rate, tuple[PartitionType, ...], tuple[PartitionType, ...]]:
     """What a boundary may cost, and the ways of its two sides."""
     layers = draw(st.booleans()), draw(st.booleans())
-    before, after = (TYPES if weighted else JOIN for weighted in layers)
+    before, after = (BASIC_TYPES if weighted else JOIN for weighted in layers)
     if draw(st.booleans()):
         return BetweenRate(draw(st.sampled_from(("table2", "published"))), layers), before, after
     if draw(st.booleans()):
-        cut, ways = draw(AXES), draw(st.tuples(*(st.sampled_from((None, *Combine)) for _ in WAYS)))
-        adds = tuple(how if axis is None else None for how, axis in zip(ways, cut, strict=True))
+        cut, hows = draw(AXES), draw(st.tuples(*(st.sampled_from((None, *Combine)) for _ in PARTITION_TYPES)))
+        adds = tuple(how if axis is None else None for how, axis in zip(hows, cut, strict=True))
         return SumRate(cut, adds, draw(FLAGS)), before, after
     needed, flags = draw(AXES), draw(FLAGS)
     shared = tuple(flag and axis is None for flag, axis in zip(flags, needed, strict=True))
@@ -56,7 +62,7 @@ def rates(draw: st.DrawFn) -> tuple[Rate, tuple[Way, ...], tuple[Way, ...]]:
 
 @given(rates(), st.integers(1, 3))
 def test_totals_are_the_sums_of_all_levels_and_the_least_of_all_orders(
-    case: tuple[Rate, tuple[Way, ...], tuple[Way, ...]], levels: int
+    case: tuple[Rate, tuple[PartitionType, ...], tuple[PartitionType, ...]], levels: int
 ) -> None:
     rate, before, after = case
     first, second = list(product(before, repeat=levels)), list(product(after, repeat=levels))
@@ -75,20 +81,22 @@ def test_totals_are_the_sums_of_all_levels_and_the_least_of_all_orders(
 
 @given(st.integers(1, 6), st.integers(1, 4))
 def test_sequences_of_few_runs_are_those_of_all(levels: int, most: int) -> None:
-    every = list(product(TYPES, repeat=levels))
+    every = list(product(BASIC_TYPES, repeat=levels))
     few = [p for p in every if sum(a != b for a, b in pairwise(p)) < most]
-    assert sorted(of_runs(TYPES, levels, most)) == sorted(few)
-    counts = {counts_of(TYPES, pattern) for pattern in every}
-    assert sorted(counts_of(TYPES, pattern) for pattern in blocks(TYPES, levels)) == sorted(counts)
-    assert {counts_of(TYPES, pattern) for pattern in few_orders(TYPES, levels)} == counts
+    assert sorted(of_runs(BASIC_TYPES, levels, most)) == sorted(few)
+    counts = {counts_of(BASIC_TYPES, pattern) for pattern in every}
+    assert sorted(counts_of(BASIC_TYPES, pattern) for pattern in ordered_sequences(BASIC_TYPES, levels)) == sorted(
+        counts
+    )
+    assert {counts_of(BASIC_TYPES, pattern) for pattern in few_orders(BASIC_TYPES, levels)} == counts
 
 
 def test_what_is_near_a_pattern() -> None:
-    pattern: tuple[Way, ...] = ("I", "III", "I", "III")
-    found = near(TYPES, [pattern], 4, 3)
+    pattern: tuple[PartitionType, ...] = ("I", "III", "I", "III")
+    found = neighbours(BASIC_TYPES, [pattern], 4, 3)
     assert found[0] == pattern
-    shares = {counts_of(TYPES, other) for other in found}
-    assert shares == {(2, 0, 2), (1, 1, 2), (1, 0, 3), (2, 1, 1), (3, 0, 1)}
+    compositions = {counts_of(BASIC_TYPES, other) for other in found}
+    assert compositions == {(2, 0, 2), (1, 1, 2), (1, 0, 3), (2, 1, 1), (3, 0, 1)}
     assert ("III", "I", "I", "II") in found
     assert ("I", "II", "I", "III") not in found
 
@@ -115,7 +123,7 @@ def test_plans_of_many_levels_beside_all_sequences(layers: list[Layer], conventi
         assert plan.total <= plan_chain(layers, strategy, convention, levels).total
     if convention == "physical":
         terms, sizes = chain_terms(layers, convention), (2,) * levels
-        every = [list(product(TYPES, repeat=levels)) for _ in layers]
+        every = [list(product(BASIC_TYPES, repeat=levels)) for _ in layers]
         least = elements_of(minimise(graph_of(terms, every, sizes)).cost, sizes)
         assert plan.bound == least <= plan.total
 
@@ -141,11 +149,11 @@ SIZE = st.sampled_from([1, 8, 64, 512, 4096])
 def residual_networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
     """Blocks with residual connections, some of which have a layer of their own."""
     wide, count = draw(SIZE), draw(st.integers(1, 3))
-    blocks = ""
+    ordered_sequences = ""
     for n in range(count):
         skip = draw(st.sampled_from((f"b{n}", f"linear(b{n}, {wide}, bias=false)")))
-        blocks += BLOCK.format(n=n, next=n + 1, width=draw(SIZE), wide=wide, skip=skip)
-    text = NET.format(batch=draw(SIZE), wide=wide, out=draw(SIZE), blocks=blocks, last=count)
+        ordered_sequences += BLOCK.format(n=n, next=n + 1, width=draw(SIZE), wide=wide, skip=skip)
+    text = NET.format(batch=draw(SIZE), wide=wide, out=draw(SIZE), ordered_sequences=ordered_sequences, last=count)
     return network_for(the_function(read_source(text)))
 
 

@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_terms
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, plan_network, terms_of, total_of
 from npuc.compiler.core.options import STRATEGIES, Convention, Strategy
@@ -23,7 +23,7 @@ from npuc.dialects.distributed.mesh import Mesh
 from tests.networks import Net, Optimizer, dot_loss, integer_data
 
 BATCH = 8
-TWO = TYPES[:2]
+TWO = BASIC_TYPES[:2]
 WIDTHS = st.lists(st.sampled_from([8, 16, 24]), min_size=2, max_size=5)
 
 
@@ -53,7 +53,7 @@ def chosen(draw: st.DrawFn, most: int) -> tuple[list[int], tuple[Pattern, ...]]:
     """A chain, and a type for each layer and each of up to `most` levels."""
     widths = draw(WIDTHS)
     levels = draw(st.integers(1, most))
-    row = st.lists(st.sampled_from(TYPES), min_size=levels, max_size=levels)
+    row = st.lists(st.sampled_from(BASIC_TYPES), min_size=levels, max_size=levels)
     return widths, tuple(tuple(draw(row)) for _ in widths[1:])
 
 

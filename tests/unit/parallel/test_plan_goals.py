@@ -25,8 +25,8 @@ from npuc.compiler.analysis.sharding.cost.step_time import (
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
-from npuc.compiler.analysis.sharding.search.least_movement import pattern, ways_of
-from npuc.compiler.analysis.sharding.search.objectives import fastest, sequences, smallest
+from npuc.compiler.analysis.sharding.search.least_movement import candidate_types, pattern
+from npuc.compiler.analysis.sharding.search.objectives import candidate_sequences, fastest, smallest
 from npuc.compiler.analysis.sharding.search.planning import Goal, plan_network, terms_of
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.options import Options
@@ -106,7 +106,7 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
 def random_times(data: st.DataObject, network: PlanGraph, levels: int, rule: Rule) -> Times:
     work: list[dict[str, float]] = []
     for node in network.nodes:
-        keys = {key_of(p) for p in product(ways_of(node, rule), repeat=levels)}
+        keys = {key_of(p) for p in product(candidate_types(node, rule), repeat=levels)}
         work.append({key: float(data.draw(st.integers(0, 40))) * 1e-6 for key in sorted(keys)})
     return Times(data.draw(networks_of((2,) * levels)), None, tuple(work), 1e-6)
 
@@ -126,7 +126,7 @@ def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, rule: Rul
     text = RESIDUAL if levels == 1 else CHAIN
     network, flows = planned_from(text)
     times = random_times(data, network, levels, rule)
-    every = product(*(list(product(ways_of(node, rule), repeat=levels)) for node in network.nodes))
+    every = product(*(list(product(candidate_types(node, rule), repeat=levels)) for node in network.nodes))
     best = min(seconds(network, flows, plan, times, levels) for plan in every)
     found = fastest(network, flows, rule, (2,) * levels, times)
     assert found.cost == pytest.approx(best, rel=1e-9)
@@ -148,7 +148,7 @@ def test_many_levels_are_searched_by_one_change_of_way(data: st.DataObject) -> N
 
 @pytest.mark.parametrize("levels", [1, 2, 4, 6, 10])
 def test_patterns_are_all_sequences_or_those_of_one_change(levels: int) -> None:
-    found = sequences(("I", "III", "whole"), levels)
+    found = candidate_sequences(("I", "III", "whole"), levels)
     assert len(found) == len(set(found))
     few = 3**levels <= 81
     kept = [
@@ -217,7 +217,7 @@ def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: R
     func = the_function(read_source(text, defines={}))
     network, flows = network_for(func)
     room, sizes = room_of(func, 0, 4), (2,) * levels
-    labels = [list(product(ways_of(node, rule), repeat=levels)) for node in network.nodes]
+    labels = [list(product(candidate_types(node, rule), repeat=levels)) for node in network.nodes]
     kept = kept_tensors(network, flows, room)
     terms = terms_of(network, flows, "physical")
     found = smallest(network, flows, terms, rule, sizes, room)

@@ -18,11 +18,11 @@ from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
 from npuc.compiler.analysis.sharding.search.least_movement import (
+    candidate_types,
     elements_of,
     graph_of,
     search_all,
     search_levels,
-    ways_of,
 )
 from npuc.compiler.analysis.sharding.search.planning import Planned, plan_network, terms_of, total_of
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
@@ -69,7 +69,7 @@ def planned_from(text: str, **defines: int) -> tuple[PlanGraph, Flows]:
 
 def choices(plan: Planned) -> list[list[str]]:
     """The choices of a chain, level by level."""
-    return [[NAMES[way] for way in row] for row in zip(*plan.patterns, strict=True)]
+    return [[NAMES[type] for type in row] for row in zip(*plan.patterns, strict=True)]
 
 
 @pytest.mark.parametrize("convention", PAPERS)
@@ -99,7 +99,7 @@ def test_sweeps_of_samples_are_the_reference(name: str) -> None:
             plan = plan_network(network, flows, STRATEGY_OF[key], "published", entry["levels"])
             assert plan.total == entry[f"{key}_elements"]
             if key == "hypar":
-                assert ["".join(way[0] for way in row) for row in choices(plan)] == entry["hypar_choices"]
+                assert ["".join(type[0] for type in row) for row in choices(plan)] == entry["hypar_choices"]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -158,7 +158,7 @@ def networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
 
 def every(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
     """All sequences of ways of each node."""
-    return [list(product(ways_of(node, rule), repeat=levels)) for node in network.nodes]
+    return [list(product(candidate_types(node, rule), repeat=levels)) for node in network.nodes]
 
 
 def cost(terms: list[Term], plan: tuple[Pattern, ...], levels: int) -> Fraction:
@@ -188,7 +188,7 @@ def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
     """As where a batch does not divide."""
     network, flows = net
     nodes = [
-        replace(node, ways=data.draw(st.sampled_from([node.ways, node.ways[1:], node.ways[:2]])))
+        replace(node, types=data.draw(st.sampled_from([node.types, node.types[1:], node.types[:2]])))
         for node in network.nodes
     ]
     network = replace(network, nodes=tuple(nodes))

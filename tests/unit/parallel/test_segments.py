@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.graph.segments import with_segments
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.core.errors import CapacityError
@@ -148,8 +148,8 @@ def test_any_plan_of_gates_and_heads_is_right_or_refused(
 
 def by_batch(network: PlanGraph) -> list[Pattern]:
     """Every node by its batch, or whole."""
-    ways: list[Way] = ["I" if "I" in node.ways else "whole" for node in network.nodes]
-    return [(way,) for way in ways]
+    types: list[PartitionType] = ["I" if "I" in node.types else "whole" for node in network.nodes]
+    return [(type,) for type in types]
 
 
 @pytest.mark.parametrize("devices", [2, 3, 4])
@@ -159,18 +159,20 @@ def test_each_way_that_is_offered_can_be_taken(name: str, devices: int) -> None:
     given, _ = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(
         the_function(program_of(name))
     )
-    offered: list[tuple[int, Way]] = [(number, way) for number, node in enumerate(given.nodes) for way in node.ways]
-    for chosen, way in offered:
+    offered: list[tuple[int, PartitionType]] = [
+        (number, type) for number, node in enumerate(given.nodes) for type in node.types
+    ]
+    for chosen, type in offered:
         module = program_of(name)
         func = the_function(module)
         network, flows = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(func)
         plan = by_batch(network)
-        plan[chosen] = (way,)
+        plan[chosen] = (type,)
         spread(func, network, flows, plan, Mesh((devices,)))
         module.verify()
         differentiate(func)
         module.verify()
-        assert bytes_moved(module) == bytes_modelled(network, flows, tuple(plan), (devices,)), (chosen, way)
+        assert bytes_moved(module) == bytes_modelled(network, flows, tuple(plan), (devices,)), (chosen, type)
 
 
 def test_a_plan_that_cuts_across_gates_is_refused() -> None:

@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from npuc.compiler import UsageError, plan_parallel
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer, LayerSizes, Type, between
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, BasicType, Layer, LayerSizes, between
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.heterogeneous import share_search
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device, fleet_of
 from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_unequal
@@ -27,7 +27,7 @@ Interval = tuple[Fraction, Fraction]
 Box = tuple[Interval, Interval]
 Group = tuple[int, int]
 """Operations and bytes a second of one device of a group."""
-Pick = Callable[[int, int], tuple[Sequence[Type], Sequence[Fraction]]]
+Pick = Callable[[int, int], tuple[Sequence[BasicType], Sequence[Fraction]]]
 """Types and shares of the pair at a level that begins with a group."""
 
 
@@ -47,11 +47,11 @@ def missing(has: Box, needs: Box) -> Fraction:
     return need - common
 
 
-GIVES: dict[Way, str] = {"I": "batch", "II": "all", "III": "channels"}
-TAKES: dict[Way, str] = {"I": "batch", "II": "channels", "III": "all"}
+GIVES: dict[PartitionType, str] = {"I": "batch", "II": "all", "III": "channels"}
+TAKES: dict[PartitionType, str] = {"I": "batch", "II": "channels", "III": "all"}
 
 
-def crossed(before: Type, after: Type, a: Fraction, b: Fraction, side: int) -> Fraction:
+def crossed(before: BasicType, after: BasicType, a: Fraction, b: Fraction, side: int) -> Fraction:
     """What a side reads of a value of one element and of its error."""
     gives, takes = box(GIVES[before], a, side), box(TAKES[after], b, side)
     return missing(gives, takes) + missing(takes, gives)
@@ -66,10 +66,10 @@ class Own:
     output: Fraction
     work: Fraction
 
-    def within(self, kind: Type) -> Fraction:
+    def within(self, kind: BasicType) -> Fraction:
         return {"I": self.weight, "II": self.output, "III": self.input}[kind]
 
-    def part(self, kind: Type, share: Fraction) -> "Own":
+    def part(self, kind: BasicType, share: Fraction) -> "Own":
         return Own(
             self.input * (1 if kind == "III" else share),
             self.weight * (1 if kind == "I" else share),
@@ -123,8 +123,8 @@ def devices_of(groups: Sequence[Group]) -> list[Device]:
     return [Device(Fraction(speed), Fraction(bandwidth)) for speed, bandwidth in groups]
 
 
-def chosen(types: Sequence[Type], shares: Sequence[Fraction]) -> Choice:
-    return Choice(np.array([TYPES.index(kind) for kind in types]), np.array(shares, np.object_))
+def chosen(types: Sequence[BasicType], shares: Sequence[Fraction]) -> Choice:
+    return Choice(np.array([BASIC_TYPES.index(kind) for kind in types]), np.array(shares, np.object_))
 
 
 def pair_of(layers: Sequence[Layer]) -> tuple[SharedStep, Left]:
@@ -132,9 +132,9 @@ def pair_of(layers: Sequence[Layer]) -> tuple[SharedStep, Left]:
     return step, step.whole
 
 
-@given(st.sampled_from(TYPES), st.sampled_from(TYPES), SHARE, SHARE, LAYER, LAYER)
+@given(st.sampled_from(BASIC_TYPES), st.sampled_from(BASIC_TYPES), SHARE, SHARE, LAYER, LAYER)
 def test_a_side_reads_what_it_needs_and_does_not_have(
-    before: Type, after: Type, a: Fraction, b: Fraction, first: Layer, second: Layer
+    before: BasicType, after: BasicType, a: Fraction, b: Fraction, first: Layer, second: Layer
 ) -> None:
     step, left = pair_of([first, second])
     read = boundaries(step, left, chosen([before, after], [a, b]))
@@ -142,15 +142,15 @@ def test_a_side_reads_what_it_needs_and_does_not_have(
         assert read[side].tolist() == [second.input * crossed(before, after, a, b, side)]
 
 
-@given(st.sampled_from(TYPES), st.sampled_from(TYPES), LAYER, LAYER)
-def test_equal_shares_are_those_of_halves(before: Type, after: Type, first: Layer, second: Layer) -> None:
+@given(st.sampled_from(BASIC_TYPES), st.sampled_from(BASIC_TYPES), LAYER, LAYER)
+def test_equal_shares_are_those_of_halves(before: BasicType, after: BasicType, first: Layer, second: Layer) -> None:
     step, left = pair_of([first, second])
     choice = chosen([before, after], [HALF, HALF])
     expected = between(before, after, Fraction(second.input), "table2")
     assert [read.tolist() for read in boundaries(step, left, choice)] == [[expected], [expected]]
     for side in (0, 1):
         rest = left_in(step, left, choice, side)
-        types: list[Type] = [before, after]
+        types: list[BasicType] = [before, after]
         for n, layer in enumerate((first, second)):
             sizes = LayerSizes.of(layer).split(types[n])
             assert rest.within[:, n].tolist() == [sizes.weight, sizes.output, sizes.input, 0]
@@ -158,8 +158,8 @@ def test_equal_shares_are_those_of_halves(before: Type, after: Type, first: Laye
         assert rest.entering.tolist() == [LayerSizes.of(second).split(after).input]
 
 
-@given(st.sampled_from(TYPES), SHARE, LAYER)
-def test_sides_have_their_shares_of_what_is_cut(kind: Type, share: Fraction, layer: Layer) -> None:
+@given(st.sampled_from(BASIC_TYPES), SHARE, LAYER)
+def test_sides_have_their_shares_of_what_is_cut(kind: BasicType, share: Fraction, layer: Layer) -> None:
     step, left = pair_of([layer])
     choice = chosen([kind], [share])
     for side, part in ((0, share), (1, 1 - share)):
@@ -178,35 +178,38 @@ def test_a_pair_takes_the_least_time_of_all_choices(
         patch.setattr(share_search, "GRID", grid)
         found = plan_unequal(step_of_chain(chain, macs, 4, 2), fleet_of(devices_of([first, second]), 2)).best
     usual = {HALF, Fraction(first[0], first[0] + second[0]), *(Fraction(k, grid) for k in range(1, grid))}
-    labels: list[list[tuple[Type, Fraction]]] = []
+    labels: list[list[tuple[BasicType, Fraction]]] = []
     for own in owns(chain, macs):
         labels.append([])
-        for kind in TYPES:
+        for kind in BASIC_TYPES:
             moved = 4 * own.within(kind) * (Fraction(1, second[1]) - Fraction(1, first[1]))
             alone = own.work / first[0], own.work / second[0]
             balanced = ((alone[1] + moved) / (alone[0] + alone[1])).limit_denominator(1000)
-            own_labels: list[tuple[Type, Fraction]] = [(kind, share) for share in {*usual, balanced} if 0 < share < 1]
+            own_labels: list[tuple[BasicType, Fraction]] = [
+                (kind, share) for share in {*usual, balanced} if 0 < share < 1
+            ]
             labels[-1] += own_labels
 
-    def seconds(first_layer: int, ways: Sequence[tuple[Type, Fraction]]) -> list[Fraction]:
-        types: list[Type] = [kind for kind, _ in ways]
-        choice = types, [share for _, share in ways]
-        some = owns(chain, macs)[first_layer : first_layer + len(ways)]
+    def seconds(first_layer: int, options: Sequence[tuple[BasicType, Fraction]]) -> list[Fraction]:
+        types: list[BasicType] = [kind for kind, _ in options]
+        choice = types, [share for _, share in options]
+        some = owns(chain, macs)[first_layer : first_layer + len(options)]
         return walk(some, [first, second], 1, lambda _, __: choice)[0]
 
-    nodes = [{way: float(seconds(n, [way])[0]) for way in own} for n, own in enumerate(labels)]
+    nodes = [{option: float(seconds(n, [option])[0]) for option in own} for n, own in enumerate(labels)]
     between = [
-        {ways: float(seconds(n, ways)[2]) for ways in product(*labels[n : n + 2])} for n in range(len(chain) - 1)
+        {options: float(seconds(n, options)[2]) for options in product(*labels[n : n + 2])}
+        for n in range(len(chain) - 1)
     ]
     least = min(
-        sum(own[way] for own, way in zip(nodes, ways, strict=True))
-        + sum(own[ways[n], ways[n + 1]] for n, own in enumerate(between))
-        for ways in product(*labels)
+        sum(own[option] for own, option in zip(nodes, options, strict=True))
+        + sum(own[options[n], options[n + 1]] for n, own in enumerate(between))
+        for options in product(*labels)
     )
     assert found.step_seconds == pytest.approx(least, rel=1e-9)
 
 
-JOINED: dict[Way, str] = {"I": "batch", "III": "channels", "whole": "all"}
+JOINED: dict[PartitionType, str] = {"I": "batch", "III": "channels", "whole": "all"}
 EDGES = ((0, 1), (1, 2), (1, 3), (2, 3))
 """A layer, a hub, a layer on one of two branches, their join."""
 
@@ -225,23 +228,25 @@ def test_joins_have_shares_too(layers: tuple[Layer, Layer], macs: list[int], fir
     )
     entering = [layers[0].output, inputs[2], layers[0].output, layers[1].output]
     is_layer = [True, False, True, False]
-    ways: list[tuple[Way, ...]] = [TYPES, ("I", "III", "whole"), TYPES, ("I", "whole")]
+    types: list[tuple[PartitionType, ...]] = [BASIC_TYPES, ("I", "III", "whole"), BASIC_TYPES, ("I", "whole")]
     makers, readers = zip(*EDGES, strict=True)
-    step = SharedStep(ways, is_layer, makers, readers, Left.of([weights, outputs, inputs], macs, entering), 4)
+    step = SharedStep(types, is_layer, makers, readers, Left.of([weights, outputs, inputs], macs, entering), 4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(share_search, "GRID", 1)
         patch.setattr(share_search, "balanced_shares", none_balanced)
         found = plan_unequal(step, fleet_of(devices_of([first, second]), 2)).best
     shares = {HALF, Fraction(first[0], first[0] + second[0])}
-    labels: list[list[tuple[Way, Fraction]]] = [[(way, share) for way in own for share in shares] for own in ways]
+    labels: list[list[tuple[PartitionType, Fraction]]] = [
+        [(type, share) for type in own for share in shares] for own in types
+    ]
 
-    def alone(node: int, way: Way, share: Fraction) -> float:
-        read = {"I": weights, "II": outputs, "III": inputs, "whole": [0] * 4}[way][node]
-        parts = (1, 1) if way == "whole" else (share, 1 - share)
+    def alone(node: int, type: PartitionType, share: Fraction) -> float:
+        read = {"I": weights, "II": outputs, "III": inputs, "whole": [0] * 4}[type][node]
+        parts = (1, 1) if type == "whole" else (share, 1 - share)
         sides = zip(parts, (first, second), strict=True)
         return float(max(part * macs[node] / speed + Fraction(4 * read, width) for part, (speed, width) in sides))
 
-    def crossing(edge: int, before: tuple[Way, Fraction], after: tuple[Way, Fraction]) -> float:
+    def crossing(edge: int, before: tuple[PartitionType, Fraction], after: tuple[PartitionType, Fraction]) -> float:
         maker, reader = EDGES[edge]
         gives = (GIVES if is_layer[maker] else JOINED)[before[0]]
         takes = (TAKES if is_layer[reader] else JOINED)[after[0]]
@@ -321,7 +326,7 @@ def test_a_plan_is_what_it_says_and_no_slower_than_equal_shares(
         for pair in level.pairs:
             assert max(pair.side_seconds) <= pair.seconds * (1 + 1e-9)
     same = seconds(pick_of(plan, halves=True))
-    types: list[Type] = ["I"] * len(own)
+    types: list[BasicType] = ["I"] * len(own)
     batch = seconds(lambda _, __: (types, [HALF] * len(own)))
     assert plan.seconds <= min(same, batch) * (1 + 1e-9)
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, ReadingRate, SumRate
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate
-from npuc.compiler.analysis.sharding.graph.edges import NUMBER
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
 from npuc.compiler.layers.base import Combine
 
 Numbers = NDArray[np.int64]
@@ -52,19 +52,21 @@ def totals(rate: Rate, before: Sequence[Pattern], after: Sequence[Pattern]) -> N
     def count(cells: Cells) -> Numbers:
         # products of ones: exact as floats, which are multiplied faster
         rows = cells[maker].reshape(len(before), -1).astype(np.float64)
-        ways = (reader[:, :, None] == np.arange(len(WAYS))).reshape(len(after), -1)
-        return (rows @ ways.T.astype(np.float64)).astype(np.int64)
+        one_hot = (reader[:, :, None] == np.arange(len(PARTITION_TYPES))).reshape(len(after), -1)
+        return (rows @ one_hot.T.astype(np.float64)).astype(np.int64)
 
     return _closed(rate, count, levels)
 
 
-def least_totals(rate: Rate, before: Sequence[Way], after: Sequence[Way], counts: Numbers) -> Numbers:
+def least_totals(
+    rate: Rate, before: Sequence[PartitionType], after: Sequence[PartitionType], counts: Numbers
+) -> Numbers:
     """
     The least that one element moves in all, of all orders of levels of which so many have which two ways.
 
     `counts` is [case, maker's way, reader's way], the ways numbered as in `before` and `after`. Units as `totals`.
     """
-    places = np.ix_([NUMBER[way] for way in before], [NUMBER[way] for way in after])
+    places = np.ix_([TYPE_NUMBER[type] for type in before], [TYPE_NUMBER[type] for type in after])
     levels = int(counts[0].sum())
 
     def count(cells: Cells) -> Numbers:
@@ -81,7 +83,7 @@ def least_totals(rate: Rate, before: Sequence[Way], after: Sequence[Way], counts
 
 
 def _numbers(patterns: Sequence[Pattern]) -> NDArray[np.intp]:
-    return np.array([[NUMBER[way] for way in pattern] for pattern in patterns], np.intp)
+    return np.array([[TYPE_NUMBER[type] for type in pattern] for pattern in patterns], np.intp)
 
 
 def _power(exponent: Numbers) -> Numbers:
@@ -90,7 +92,9 @@ def _power(exponent: Numbers) -> Numbers:
 
 def _paper_cells(rate: BetweenRate) -> tuple[Cells, Cells, Numbers]:
     """Where a boundary is charged, where its reader takes all, and how many halves of it go forward."""
-    cells = [[(*rate.cell(made, read), rate.halves(made, read)) for read in WAYS] for made in WAYS]
+    cells = [
+        [(*rate.cell(made, read), rate.halves(made, read)) for read in PARTITION_TYPES] for made in PARTITION_TYPES
+    ]
     both: Numbers = np.array(cells, np.int64)
     return both[:, :, 0].astype(np.bool_), both[:, :, 1].astype(np.bool_), both[:, :, 2]
 
@@ -100,12 +104,12 @@ def _closed(rate: Rate, count: Callable[[Cells], Numbers], levels: int) -> Numbe
     if isinstance(rate, SumRate):
         return _sum(rate, count, levels)
     assert isinstance(rate, ReadingRate)
-    everywhere = (len(WAYS), len(WAYS))
+    everywhere = (len(PARTITION_TYPES), len(PARTITION_TYPES))
     cut = _by_maker([axis is not None for axis in rate.made])
     needs = _by_reader([axis is not None for axis in rate.needed])
-    shared = _by_reader(list(rate.shared) if rate.active else [False] * len(WAYS))
+    shared = _by_reader(list(rate.shared) if rate.active else [False] * len(PARTITION_TYPES))
     added = _by_reader(list(rate.added))
-    held = _by_maker(list(rate.held) if rate.active else [False] * len(WAYS))
+    held = _by_maker(list(rate.held) if rate.active else [False] * len(PARTITION_TYPES))
     same: Cells = np.array([[made == needed for needed in rate.needed] for made in rate.made])
     scattered = cut & ~needs & shared if rate.scattered else np.zeros(everywhere, np.bool_)
     # the exponent of a part's size times the devices, step by step
@@ -133,9 +137,9 @@ def _sum(rate: SumRate, count: Callable[[Cells], Numbers], levels: int) -> Numbe
     return found
 
 
-def _by_maker(ways: Sequence[bool]) -> Cells:
-    return np.array([[own] * len(WAYS) for own in ways], np.bool_)
+def _by_maker(flags: Sequence[bool]) -> Cells:
+    return np.array([[own] * len(PARTITION_TYPES) for own in flags], np.bool_)
 
 
-def _by_reader(ways: Sequence[bool]) -> Cells:
-    return np.array([list(ways)] * len(WAYS), np.bool_)
+def _by_reader(flags: Sequence[bool]) -> Cells:
+    return np.array([list(flags)] * len(PARTITION_TYPES), np.bool_)

@@ -1,12 +1,13 @@
 """
-By which collectives devices move what a plan's terms say: the operations of the lowered program, one by one.
+The collectives by which devices move the data of a plan's cost terms: the operations of the lowered program.
 
-    reading   the steps of a reshard, each along one level; if the value has a gradient, their transposes on the way back,
-              and an all-reduce of the addends of work that is cut though it reads all of the value
-    sum       an all-reduce over the levels that make addends, and one over those whose mean is taken; none where a
-              reader takes addends
+    edge        the steps of its reshard, each along one level; where the value has a gradient, their transposes on the
+                way back, and an all-reduce of the partial sums of the gradient
+    reduction   an all-reduce over the levels with partial sums, and one over those whose mean is taken; none where the
+                reduction is deferred to the consumer
 
-What they move is `reshard_amounts` and `reduce_amounts`; what they take depends on the network (`times`).
+`reshard_amounts` and `reduce_amounts` have the elements that they move; their time depends on the network
+(`step_time`).
 """
 
 from __future__ import annotations

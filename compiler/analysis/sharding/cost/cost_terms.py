@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import Protocol
 
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts, Layout, Reshard, reduce_amounts, reshard_amounts
-from npuc.compiler.analysis.sharding.graph.edges import NUMBER, Flows, Reading
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
-from npuc.compiler.analysis.sharding.graph.placement import NOWHERE, ByWay
+from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER, Flows, Reading
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
+from npuc.compiler.analysis.sharding.graph.placement import NO_TYPES, AxisByType
 from npuc.compiler.analysis.sharding.graph.tasks import Value
 from npuc.compiler.layers.base import Combine
 
-Pattern = tuple[Way, ...]
+Pattern = tuple[PartitionType, ...]
 """The way of a node at each level, from the top."""
 Sizes = tuple[int, ...]
 
@@ -64,9 +64,9 @@ class Term:
         return self.elements * moved
 
 
-def layout_of(axes: ByWay, pattern: Pattern) -> Layout:
+def layout_of(axes: AxisByType, pattern: Pattern) -> Layout:
     """The form of a value whose axes by way are known, for a node with that pattern."""
-    return tuple(axes[NUMBER[way]] for way in pattern)
+    return tuple(axes[TYPE_NUMBER[type]] for type in pattern)
 
 
 @dataclass(frozen=True)
@@ -78,15 +78,15 @@ class ReadingRate:
     value as addends. A side that is no node has the value whole at every level.
     """
 
-    made: ByWay
-    needed: ByWay
+    made: AxisByType
+    needed: AxisByType
     shared: tuple[bool, ...]
     active: bool
     has_maker: bool
     has_reader: bool
     scattered: bool = False
-    held: tuple[bool, ...] = NOWHERE
-    added: tuple[bool, ...] = NOWHERE
+    held: tuple[bool, ...] = NO_TYPES
+    added: tuple[bool, ...] = NO_TYPES
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The patterns are the maker's and the reader's; one pattern if both are the same node, or one is none."""
@@ -126,9 +126,9 @@ def _reading(rate: ReadingRate, maker: Pattern, reader: Pattern, sizes: Sizes) -
     return tuple(map(sum, zip(*rows, strict=True))) if rate.active else rows[0]
 
 
-def levels_where(ways: tuple[bool, ...], pattern: Pattern) -> tuple[int, ...]:
+def levels_where(types: tuple[bool, ...], pattern: Pattern) -> tuple[int, ...]:
     """The levels at which a pattern has one of some ways."""
-    return tuple(h for h, way in enumerate(pattern) if ways[NUMBER[way]])
+    return tuple(h for h, type in enumerate(pattern) if types[TYPE_NUMBER[type]])
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,9 @@ class SumRate:
     A second pattern is that of a node that takes addends in the ways `later`: there nothing is summed yet.
     """
 
-    made: ByWay
+    made: AxisByType
     adds: tuple[Combine | None, ...]
-    later: tuple[bool, ...] = NOWHERE
+    later: tuple[bool, ...] = NO_TYPES
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """The patterns are that of the node that makes the addends, and that of the one that may take them."""
@@ -159,7 +159,7 @@ class SumRate:
         maker, *taker = patterns
         later = levels_where(self.later, taker[0]) if taker else ()
         found = [
-            tuple(h for h, way in enumerate(maker) if self.adds[NUMBER[way]] is how and h not in later)
+            tuple(h for h, type in enumerate(maker) if self.adds[TYPE_NUMBER[type]] is how and h not in later)
             for how in Combine
         ]
         return [levels for levels in found if levels]

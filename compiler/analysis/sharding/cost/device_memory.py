@@ -20,7 +20,7 @@ from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, layout_of
 from npuc.compiler.analysis.sharding.cost.resharding import part_count
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.placement import WHOLE, ByWay
+from npuc.compiler.analysis.sharding.graph.placement import UNSHARDED, AxisByType
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 from npuc.dialects.train.signature import ArgumentKind
 
@@ -51,8 +51,8 @@ class KeptTensor:
     value: int
     size: int
     node: int | None
-    made: ByWay
-    there: ByWay | None = None
+    made: AxisByType
+    there: AxisByType | None = None
     maker: int | None = None
 
     def bytes(self, pattern: Pattern, sizes: tuple[int, ...]) -> int:
@@ -70,7 +70,7 @@ def kept_tensors(network: PlanGraph, flows: Flows, room: DeviceMemory) -> list[K
         if value.argument is ArgumentKind.PARAM:
             home = flows.homes.get(number)
             copies = 1 + room.states if value.active else 1
-            node, made = (None, WHOLE) if home is None else (home.node, home.made)
+            node, made = (None, UNSHARDED) if home is None else (home.node, home.made)
             found.append(KeptTensor(number, copies * value.bytes(room.float_bytes), node, made))
     for number, task in enumerate(network.program.tasks):
         for place, result in enumerate(task.results):
@@ -112,14 +112,14 @@ def kept_graph(
 
 
 @lru_cache(maxsize=256)
-def _parts(made: ByWay, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> list[int]:
+def _parts(made: AxisByType, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> list[int]:
     """The parts of a tensor under each pattern."""
     return [part_count(layout_of(made, own), sizes) for own in patterns]
 
 
 @lru_cache(maxsize=256)
 def _alike(
-    there: ByWay, makers: tuple[Pattern, ...], made: ByWay, readers: tuple[Pattern, ...]
+    there: AxisByType, makers: tuple[Pattern, ...], made: AxisByType, readers: tuple[Pattern, ...]
 ) -> npt.NDArray[np.bool_]:
     """Whether a tensor has one form under a maker's pattern and a reader's, [maker's, reader's]."""
     numbers: dict[object, int] = {}

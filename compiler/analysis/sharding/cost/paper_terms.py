@@ -25,37 +25,37 @@ from npuc.compiler.analysis.sharding.cost.resharding import Amounts
 from npuc.compiler.analysis.sharding.graph.chain import Layer
 from npuc.compiler.analysis.sharding.graph.edges import Flows, is_data
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
 from npuc.compiler.core.options import Convention
 from npuc.dialects.train.signature import ArgumentKind
 
 Part = Literal["batch", "channels", "all"]
-TAKES: dict[Way, Part] = {"I": "batch", "II": "channels", "III": "all", "whole": "all"}
-GIVES: dict[Way, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
+TAKES: dict[PartitionType, Part] = {"I": "batch", "II": "channels", "III": "all", "whole": "all"}
+GIVES: dict[PartitionType, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
 # no join has way II, but tables have a place for every way
-JOIN: dict[Way, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
+JOIN: dict[PartitionType, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
 
 
 @dataclass(frozen=True)
 class WithinRate:
     """What a layer moves by itself at the levels where it has a certain way: as much again for each of them above."""
 
-    way: Way
+    type: PartitionType
 
     def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """A level's size s takes s - 1 times what there is of the tensor in all groups above."""
         (pattern,) = patterns
         found: list[int] = []
         groups = 1
-        for way, size in zip(pattern, sizes, strict=True):
-            found.append(2 * prod(sizes) * groups * (size - 1) if way == self.way else 0)
-            groups *= size if way == self.way else 1
+        for type, size in zip(pattern, sizes, strict=True):
+            found.append(2 * prod(sizes) * groups * (size - 1) if type == self.type else 0)
+            groups *= size if type == self.type else 1
         return tuple(found)
 
     def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         """All of it, but of the output."""
-        return (0,) * len(sizes) if self.way == "II" else self.amounts(patterns, sizes)
+        return (0,) * len(sizes) if self.type == "II" else self.amounts(patterns, sizes)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class BetweenRate:
             groups *= size if whole else 1
         return tuple(found)
 
-    def cell(self, made: Way, read: Way) -> tuple[bool, bool]:
+    def cell(self, made: PartitionType, read: PartitionType) -> tuple[bool, bool]:
         """Whether a level with these ways is charged, and whether the reader takes all there."""
         gives = (GIVES if self.layers[0] else JOIN)[made]
         takes = (TAKES if self.layers[1] else JOIN)[read]
@@ -104,9 +104,9 @@ class BetweenRate:
 
         What all hand on is not moved forward, what all take has its gradient whole: else it is half of each.
         """
-        return tuple(amount * self.halves(*ways) // 2 for *ways, amount in zip(*patterns, amounts, strict=True))
+        return tuple(amount * self.halves(*types) // 2 for *types, amount in zip(*patterns, amounts, strict=True))
 
-    def halves(self, made: Way, read: Way) -> int:
+    def halves(self, made: PartitionType, read: PartitionType) -> int:
         """How many halves of what is charged at a level with these ways go forward."""
         gives = (GIVES if self.layers[0] else JOIN)[made]
         takes = (TAKES if self.layers[1] else JOIN)[read]
@@ -134,18 +134,18 @@ def _weighted(network: PlanGraph, node: int) -> tuple[Task, int]:
     for number in own.tasks:
         for result in tasks[number].results:
             # neither losses nor statistics of a batch are handed on
-            if result in network.cuttings.batch:
+            if result in network.task_cuts.batch:
                 handed = result
     return weighted, handed
 
 
-def layer_terms(node: int, layer: Layer, values: Mapping[Way, int] | None = None) -> list[Term]:
+def layer_terms(node: int, layer: Layer, values: Mapping[PartitionType, int] | None = None) -> list[Term]:
     """
     What a layer moves by itself, in each of its ways: of the sums for which there is a tensor in `values`, by number.
     """
-    own: dict[Way, int] = {"I": layer.weight, "II": layer.output, "III": layer.input}
+    own: dict[PartitionType, int] = {"I": layer.weight, "II": layer.output, "III": layer.input}
     known = dict.fromkeys(own, -1) if values is None else values
-    return [Term(known[way], size, (node,), WithinRate(way), "within") for way, size in own.items() if way in known]
+    return [Term(known[type], size, (node,), WithinRate(type), "within") for type, size in own.items() if type in known]
 
 
 def paper_terms(network: PlanGraph, flows: Flows, convention: Convention) -> list[Term]:
@@ -169,7 +169,7 @@ def paper_terms(network: PlanGraph, flows: Flows, convention: Convention) -> lis
     return found
 
 
-def _summed(network: PlanGraph, node: int, behind: frozenset[int]) -> dict[Way, int]:
+def _summed(network: PlanGraph, node: int, behind: frozenset[int]) -> dict[PartitionType, int]:
     """
     The tensor whose addends a layer makes in each of its ways: its weights, if they have a gradient, its output, and
     its input, if that has one. The papers' first layer is like all others: a network's input has a gradient, too, where
@@ -179,7 +179,7 @@ def _summed(network: PlanGraph, node: int, behind: frozenset[int]) -> dict[Way, 
     assert weighted.weight is not None
     weight, data = weighted.operands[weighted.weight], weighted.operands[1 - weighted.weight]
     values = network.program.values
-    found: dict[Way, int] = {"II": handed}
+    found: dict[PartitionType, int] = {"II": handed}
     if values[weight].active:
         found["I"] = weight
     if values[data].active or (values[weight].active and data not in behind):

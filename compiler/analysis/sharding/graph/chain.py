@@ -24,9 +24,9 @@ from typing import Literal
 
 from npuc.compiler.core.options import Convention
 
-Kind = Literal["conv", "fc"]
-Type = Literal["I", "II", "III"]
-TYPES: tuple[Type, ...] = ("I", "II", "III")
+LayerKind = Literal["conv", "fc"]
+BasicType = Literal["I", "II", "III"]
+BASIC_TYPES: tuple[BasicType, ...] = ("I", "II", "III")
 Amount = Fraction
 
 
@@ -35,7 +35,7 @@ class Layer:
     """A weighted layer: its name, its kind, and the elements of its input, weights and output, whole batch."""
 
     name: str
-    kind: Kind
+    kind: LayerKind
     input: int
     weight: int
     output: int
@@ -54,7 +54,7 @@ class LayerSizes:
         """The whole tensors."""
         return LayerSizes(Amount(layer.input), Amount(layer.weight), Amount(layer.output))
 
-    def split(self, kind: Type) -> LayerSizes:
+    def split(self, kind: BasicType) -> LayerSizes:
         """What one half has of them."""
         return LayerSizes(
             self.input / (1 if kind == "III" else 2),
@@ -62,15 +62,15 @@ class LayerSizes:
             self.output / (1 if kind == "II" else 2),
         )
 
-    def within(self, kind: Type) -> Amount:
+    def within(self, kind: BasicType) -> Amount:
         """What a layer of that type moves by itself."""
         return {"I": self.weight, "II": self.output, "III": self.input}[kind]
 
 
-FREE: dict[Convention, frozenset[tuple[Type, Type]]] = {
+FREE: dict[Convention, frozenset[tuple[BasicType, BasicType]]] = {
     "table2": frozenset({("I", "I"), ("II", "III"), ("III", "II")}),
     # all but batch to channels, and channels to batch
-    "published": frozenset(product(TYPES, TYPES)) - {("I", "II"), ("III", "I")},
+    "published": frozenset(product(BASIC_TYPES, BASIC_TYPES)) - {("I", "II"), ("III", "I")},
 }
 """
 The boundaries at which each half has what it needs, by the papers. Under `physical` what a boundary moves depends on
@@ -78,6 +78,6 @@ the levels above (`chain_terms`).
 """
 
 
-def between(before: Type, after: Type, entering: Amount, convention: Convention) -> Amount:
+def between(before: BasicType, after: BasicType, entering: Amount, convention: Convention) -> Amount:
     """What a boundary between two types moves, `entering` the consumer's input."""
     return Amount(0) if (before, after) in FREE[convention] else entering / 2

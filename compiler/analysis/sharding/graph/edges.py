@@ -14,16 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
 from npuc.compiler.analysis.sharding.graph.placement import (
-    NOWHERE,
-    WHOLE,
-    ByWay,
+    NO_TYPES,
+    UNSHARDED,
+    AxisByType,
     Home,
     Homes,
     Needs,
     Sharing,
-    Ways,
+    TypeFlags,
     held_in,
     homes_of,
 )
@@ -31,7 +31,7 @@ from npuc.compiler.analysis.sharding.graph.tasks import Source
 from npuc.compiler.layers.base import Combine
 from npuc.dialects.train.signature import ArgumentKind
 
-NUMBER: Mapping[Way, int] = {way: number for number, way in enumerate(WAYS)}
+TYPE_NUMBER: Mapping[PartitionType, int] = {type: number for number, type in enumerate(PARTITION_TYPES)}
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class Reading:
     elements: int
     active: bool
     maker: int | None
-    made: ByWay
+    made: AxisByType
     reader: int | None
-    needed: ByWay
-    shared: Ways
+    needed: AxisByType
+    shared: TypeFlags
     scattered: bool = False
-    held: Ways = NOWHERE
-    added: Ways = NOWHERE
+    held: TypeFlags = NO_TYPES
+    added: TypeFlags = NO_TYPES
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Sum:
     value: int
     elements: int
     node: int
-    made: ByWay
+    made: AxisByType
     adds: tuple[Combine | None, ...]
     taker: int | None = None
-    later: Ways = NOWHERE
+    later: TypeFlags = NO_TYPES
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class _Builder:
         own = network.program.values[value]
         if own.argument is ArgumentKind.INPUT:
             # inputs are given in any form
-            maker, made = None, WHOLE
+            maker, made = None, UNSHARDED
         kept = argument is ArgumentKind.PARAM and maker == node and made != needs.axes
         reading = Reading(
             value,
@@ -148,7 +148,7 @@ class _Builder:
             needs.axes,
             needs.shared,
             scattered=kept or hub,
-            held=NOWHERE if argument is not None or maker == node else held_in(network, maker),
+            held=NO_TYPES if argument is not None or maker == node else held_in(network, maker),
             added=needs.added,
         )
         return self.readings.setdefault(reading, len(self.readings))

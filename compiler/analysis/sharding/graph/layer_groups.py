@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from npuc.compiler.analysis.sharding.graph.chain import Kind
+from npuc.compiler.analysis.sharding.graph.chain import LayerKind
 from npuc.compiler.analysis.sharding.graph.deferred_reductions import Taker, takers_of
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Cuttings, Way, cuttings
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType, TaskCuts, task_cuts
 from npuc.compiler.analysis.sharding.graph.reshard_points import with_hubs
 from npuc.compiler.analysis.sharding.graph.segments import with_segments
 from npuc.compiler.analysis.sharding.graph.tasks import Source, TaskGraph
@@ -32,11 +32,11 @@ class LayerGroup:
     """
 
     name: str
-    kind: Kind | None
+    kind: LayerKind | None
     tasks: tuple[int, ...]
-    ways: tuple[Way, ...]
+    types: tuple[PartitionType, ...]
     weights: bool = False
-    held: tuple[Way, ...] = ()
+    held: tuple[PartitionType, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PlanGraph:
     """
 
     program: TaskGraph
-    cuttings: Cuttings
+    task_cuts: TaskCuts
     nodes: tuple[LayerGroup, ...]
     node_of: tuple[int | None, ...]
     maker: tuple[int | None, ...]
@@ -76,7 +76,7 @@ def network_of(program: TaskGraph) -> PlanGraph:
         for result in task.results:
             maker[result] = number
     takers = takers_of(program, node_of, tasks, maker)
-    cut = cuttings(program, {taker.task for taker in takers.values()})
+    cut = task_cuts(program, {taker.task for taker in takers.values()})
     batched = _of_batch(program, cut)
     nodes = tuple(_node(program, cut, tuple(own), takers, batched) for own in tasks)
     return PlanGraph(program, cut, nodes, tuple(node_of), tuple(maker), takers)
@@ -115,7 +115,7 @@ def _join_readers(program: TaskGraph, node_of: list[int | None]) -> None:
     Put what the batch cuts of work without data into the node that reads it, if only one does: the product of an
     initial state and weights.
     """
-    by_batch = cuttings(program).cut_of["I"]
+    by_batch = task_cuts(program).cut_of["I"]
     readers: dict[int, set[int | None]] = {}
     for number in range(len(program.tasks) - 1, -1, -1):
         task = program.tasks[number]
@@ -127,7 +127,7 @@ def _join_readers(program: TaskGraph, node_of: list[int | None]) -> None:
             readers.setdefault(operand, set()).add(node_of[number])
 
 
-def _of_batch(program: TaskGraph, cut: Cuttings) -> set[int]:
+def _of_batch(program: TaskGraph, cut: TaskCuts) -> set[int]:
     """The values that depend on an input with a batch."""
     found = {number for number in cut.batch if program.values[number].argument is ArgumentKind.INPUT}
     for task in program.tasks:
@@ -137,23 +137,23 @@ def _of_batch(program: TaskGraph, cut: Cuttings) -> set[int]:
 
 
 def _node(
-    program: TaskGraph, cut: Cuttings, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
+    program: TaskGraph, cut: TaskCuts, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
 ) -> LayerGroup:
     first = program.tasks[tasks[0]]
     weighted = next((program.tasks[number] for number in tasks if program.tasks[number].kind is not None), None)
     operands = {operand for number in tasks for operand in program.tasks[number].operands}
     alike = not operands & batched and not first.hub
-    held: tuple[Way, ...] = ("II",) if first.hub else ("I",) if alike else ()
+    held: tuple[PartitionType, ...] = ("II",) if first.hub else ("I",) if alike else ()
     if weighted is not None:
-        return LayerGroup(weighted.layer, weighted.kind, tasks, WAYS[:3], held=held)
+        return LayerGroup(weighted.layer, weighted.kind, tasks, PARTITION_TYPES[:3], held=held)
     hubs = [number for number in tasks if program.tasks[number].hub]
     channels = any(cut.cut_of["III"][number] is not None for number in (hubs or tasks[:1]))
     weights = first.hub and program.values[first.operands[0]].source is not Source.DATA
     active = first.hub and any(first.gradients)
     taken = any(taker.task == tasks[0] for taker in takers.values())
-    can: dict[Way, bool] = {"I": not weights, "III": channels, "whole": True, "II": active or taken}
+    can: dict[PartitionType, bool] = {"I": not weights, "III": channels, "whole": True, "II": active or taken}
     name = f"{first.layer} (for all readers)" if first.hub else first.layer
-    return LayerGroup(name, None, tasks, tuple(way for way, own in can.items() if own), weights, held)
+    return LayerGroup(name, None, tasks, tuple(type for type, own in can.items() if own), weights, held)
 
 
 def charged(network: PlanGraph, *, by_batch: bool) -> PlanGraph:
@@ -163,9 +163,9 @@ def charged(network: PlanGraph, *, by_batch: bool) -> PlanGraph:
     Weights are whole; with `by_batch` (all data parallel) their gradient is one sum.
     """
 
-    def known(node: LayerGroup) -> tuple[Way, ...]:
+    def known(node: LayerGroup) -> tuple[PartitionType, ...]:
         if node.weights:
             return ("II",) if by_batch else ("whole",)
-        return node.ways if node.kind is not None else tuple(way for way in node.ways if way != "II")
+        return node.types if node.kind is not None else tuple(type for type in node.types if type != "II")
 
-    return replace(network, nodes=tuple(replace(node, ways=known(node)) for node in network.nodes))
+    return replace(network, nodes=tuple(replace(node, types=known(node)) for node in network.nodes))

@@ -28,32 +28,32 @@ from npuc.compiler.analysis.sharding.graph.tasks import Source, Task, TaskGraph
 from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
 
-Way = Literal["I", "II", "III", "whole"]
-WAYS: tuple[Way, ...] = ("I", "II", "III", "whole")
+PartitionType = Literal["I", "II", "III", "whole"]
+PARTITION_TYPES: tuple[PartitionType, ...] = ("I", "II", "III", "whole")
 Axes = Mapping[int, int]
 """The axis of each value that has such an axis."""
 
 
 @dataclass(frozen=True)
-class Cuttings:
+class TaskCuts:
     """
     For each way the number of the cut with which each task is done; None: as a whole.
 
     `batch` and `channels` are the axes of values that count them.
     """
 
-    cut_of: Mapping[Way, tuple[int | None, ...]]
+    cut_of: Mapping[PartitionType, tuple[int | None, ...]]
     batch: Axes
     channels: Axes
 
 
-def cuttings(program: TaskGraph, takers: Collection[int] = ()) -> Cuttings:
+def task_cuts(program: TaskGraph, takers: Collection[int] = ()) -> TaskCuts:
     """The cuts of all tasks; `takers` are those, by number, that take addends in way II."""
     batch = _batch_axes(program)
     batch |= _constant_axes(program, batch)
     channels: dict[int, int] = {}
     behind: dict[int, int] = {}
-    found: dict[Way, list[int | None]] = {way: [] for way in WAYS}
+    found: dict[PartitionType, list[int | None]] = {type: [] for type in PARTITION_TYPES}
     read_by = _hub_channels(program)
     for number, task in enumerate(program.tasks):
         by_batch = _follow(task, batch)
@@ -71,7 +71,7 @@ def cuttings(program: TaskGraph, takers: Collection[int] = ()) -> Cuttings:
             found["III"].append(_output_cut(task))
             _mark(task, found["II"][-1], behind)
             _mark(task, found["III"][-1], channels)
-    return Cuttings({way: tuple(numbers) for way, numbers in found.items()}, batch, channels)
+    return TaskCuts({type: tuple(numbers) for type, numbers in found.items()}, batch, channels)
 
 
 def _hub_channels(program: TaskGraph) -> dict[int, int]:

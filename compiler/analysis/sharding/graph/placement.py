@@ -19,16 +19,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES
 from npuc.compiler.layers.base import Combine, Cut
 from npuc.dialects.train.signature import ArgumentKind
 
-ByWay = tuple[int | None, ...]
-"""For each of `WAYS` the axis that it cuts; None: whole."""
-Ways = tuple[bool, ...]
-"""For each of `WAYS` whether something holds."""
-WHOLE: ByWay = (None,) * len(WAYS)
-NOWHERE: Ways = (False,) * len(WAYS)
+AxisByType = tuple[int | None, ...]
+"""For each of `PARTITION_TYPES` the axis that it cuts; None: whole."""
+TypeFlags = tuple[bool, ...]
+"""For each of `PARTITION_TYPES` whether something holds."""
+UNSHARDED: AxisByType = (None,) * len(PARTITION_TYPES)
+NO_TYPES: TypeFlags = (False,) * len(PARTITION_TYPES)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Home:
     """The form in which an argument is given and kept: that of one of the nodes that read it (None: whole)."""
 
     node: int | None
-    made: ByWay
+    made: AxisByType
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Sharing:
     node: int | None
     cuts: tuple[Cut | None, ...]
 
-    def needed(self, place: int) -> ByWay:
+    def needed(self, place: int) -> AxisByType:
         """The axes by way along which it needs an operand cut."""
         return tuple(None if cut is None else cut.operands[place] for cut in self.cuts)
 
@@ -54,7 +54,7 @@ class Sharing:
         """What a result is by way: cut along an axis, addends, or whole."""
         return tuple(None if cut is None else cut.results[place] for cut in self.cuts)
 
-    def made(self, place: int) -> ByWay:
+    def made(self, place: int) -> AxisByType:
         """The axes by way that a result is cut along."""
         return tuple(axis if isinstance(axis, int) else None for axis in self.results(place))
 
@@ -66,9 +66,9 @@ class Needs:
     in which it takes addends.
     """
 
-    axes: ByWay
-    shared: Ways
-    added: Ways
+    axes: AxisByType
+    shared: TypeFlags
+    added: TypeFlags
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Homes:
     sharing: tuple[Sharing, ...]
     origins: Mapping[int, int]
 
-    def made(self, value: int) -> tuple[int | None, ByWay]:
+    def made(self, value: int) -> tuple[int | None, AxisByType]:
         """The node that makes a value, or keeps it, and the axes by way."""
         return _made(self.network, self.homes, self.sharing, value)
 
@@ -101,24 +101,24 @@ def homes_of(network: PlanGraph, *, cut_parameters: bool, scatter_over: int | No
     return _Keeper(network, cut_parameters, scatter_over).homes_of()
 
 
-def held_in(network: PlanGraph, node: int | None) -> Ways:
+def held_in(network: PlanGraph, node: int | None) -> TypeFlags:
     """The ways of a node in which the gradients of its results are kept as addends."""
-    return NOWHERE if node is None else tuple(way in network.nodes[node].held for way in WAYS)
+    return NO_TYPES if node is None else tuple(type in network.nodes[node].held for type in PARTITION_TYPES)
 
 
 def _sharing(network: PlanGraph, number: int) -> Sharing:
     """How a task is shared as a part of its node."""
-    task, cut_of = network.program.tasks[number], network.cuttings.cut_of
-    chosen = [cut_of[way][number] for way in WAYS]
+    task, cut_of = network.program.tasks[number], network.task_cuts.cut_of
+    chosen = [cut_of[type][number] for type in PARTITION_TYPES]
     return Sharing(network.node_of[number], tuple(None if cut is None else task.cuts[cut] for cut in chosen))
 
 
 def _made(
     network: PlanGraph, homes: Mapping[int, Home], sharing: Sequence[Sharing], value: int
-) -> tuple[int | None, ByWay]:
+) -> tuple[int | None, AxisByType]:
     maker = network.maker[value]
     if maker is None:
-        home = homes.get(value, Home(None, WHOLE))
+        home = homes.get(value, Home(None, UNSHARDED))
         return home.node, home.made
     place = network.program.tasks[maker].results.index(value)
     return sharing[maker].node, sharing[maker].made(place)
@@ -180,17 +180,17 @@ class _Keeper:
             return
         is_param = own.argument is ArgumentKind.PARAM
         if node is None or (is_param and not self.cut_parameters):
-            self.homes[argument] = Home(None, WHOLE)
+            self.homes[argument] = Home(None, UNSHARDED)
             return
-        needs, way = _needs(self.network, self.sharing, task, place), self._way_to(value)
-        before = {self._axis_behind(way, axis): axis for axis in range(len(own.shape))}
+        needs, path = _needs(self.network, self.sharing, task, place), self._path_to(value)
+        before = {self._axis_behind(path, axis): axis for axis in range(len(own.shape))}
         made = tuple(None if axis is None else before.get(axis) for axis in needs.axes)
-        axis = self._scatter_axis(argument, way) if is_param else None
+        axis = self._scatter_axis(argument, path) if is_param else None
         if axis is not None:
             made = tuple(axis if shared else one for one, shared in zip(made, needs.shared, strict=True))
         self.homes[argument] = Home(node, made)
 
-    def _way_to(self, value: int) -> list[int]:
+    def _path_to(self, value: int) -> list[int]:
         """The tasks that make a value of an argument alone."""
         found: list[int] = []
         while value in self.origins:
@@ -200,7 +200,7 @@ class _Keeper:
             (value,) = self.network.program.tasks[maker].operands
         return found[::-1]
 
-    def _scatter_axis(self, argument: int, way: Sequence[int]) -> int | None:
+    def _scatter_axis(self, argument: int, path: Sequence[int]) -> int | None:
         """
         The first axis of a parameter that divides among all devices, each of its segments by itself, also behind the
         tasks on the way, if parameters are to be kept in parts.
@@ -211,14 +211,14 @@ class _Keeper:
             return None
         for axis, size in enumerate(own.shape):
             even = all(part % devices == 0 for part in program.segments.get((argument, axis), (size,)))
-            if even and self._axis_behind(way, axis) is not None:
+            if even and self._axis_behind(path, axis) is not None:
                 return axis
         return None
 
-    def _axis_behind(self, way: Sequence[int], axis: int) -> int | None:
+    def _axis_behind(self, path: Sequence[int], axis: int) -> int | None:
         """What an axis of an argument is behind some tasks; None where it does not go on."""
         found: int | None = axis
-        for number in way:
+        for number in path:
             cut = self._cut_along(number, found)
             found = cut.results[0] if cut is not None and isinstance(cut.results[0], int) else None
         return found

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Cuttings, cuttings
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, TaskCuts, task_cuts
 from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
 from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
@@ -27,7 +27,7 @@ def with_hubs(program: TaskGraph, node_of: Nodes) -> tuple[TaskGraph, list[int |
 
     Work on weights that have a hub, and on nothing else that has a gradient, belongs to the hub's node.
     """
-    read = _readings(program, node_of, cuttings(program))
+    read = _readings(program, node_of, task_cuts(program))
     weights = _hubs_of_weights(program, node_of, read)
     return _Writer(program, node_of, read, weights).write()
 
@@ -45,16 +45,16 @@ class _Reading:
     gradient: bool
 
     @property
-    def way(self) -> tuple[object, ...]:
+    def key(self) -> tuple[object, ...]:
         """What readings have in common that are one movement."""
         return self.node, self.layout
 
 
-def _readings(program: TaskGraph, node_of: Nodes, cut: Cuttings) -> dict[int, list[_Reading]]:
+def _readings(program: TaskGraph, node_of: Nodes, cut: TaskCuts) -> dict[int, list[_Reading]]:
     """The readings of each value by tasks of nodes."""
     found: dict[int, list[_Reading]] = {}
     for number, (task, node) in enumerate(zip(program.tasks, node_of, strict=True)):
-        chosen = [cut.cut_of[way][number] for way in WAYS]
+        chosen = [cut.cut_of[type][number] for type in PARTITION_TYPES]
         for place, operand in enumerate(task.operands):
             if node is not None:
                 axes = [None if own is None else task.cuts[own].operands[place] for own in chosen]
@@ -91,10 +91,10 @@ def _hubs_of_weights(program: TaskGraph, node_of: Nodes, read: dict[int, list[_R
 
     def is_simple(value: int) -> bool:
         """Whether one reading has a gradient of a value, or of what has all of its elements in another form."""
-        ways = {reading.way for reading in read.get(value, ()) if reading.gradient}
+        types = {reading.key for reading in read.get(value, ()) if reading.gradient}
         further = below.get(value, [])
-        if ways or len(further) != 1:
-            return len(ways) + len(further) <= 1
+        if types or len(further) != 1:
+            return len(types) + len(further) <= 1
         (result, *more) = further[0].results
         same = program.values[result].elements == program.values[value].elements
         return not more and same and is_simple(result)
@@ -157,7 +157,7 @@ class _Writer:
                 if node is None and owner is not None:
                     self.made_in[result] = owner
                 others = [reading for reading in self.read.get(result, ()) if reading.node != node]
-                if node is not None and len({reading.way for reading in others}) > 1:
+                if node is not None and len({reading.key for reading in others}) > 1:
                     active = any(reading.gradient for reading in others)
                     self._hub(task.layer, result, node, self._new_node(), active=active)
         program = replace(

@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bytes
-from npuc.compiler.analysis.sharding.graph.chain import Kind as LayerKind
+from npuc.compiler.analysis.sharding.graph.chain import LayerKind
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Combine, Cut, Kind
 from npuc.dialects.provenance import Role, layer_of, role_of

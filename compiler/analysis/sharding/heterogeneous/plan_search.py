@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
 from npuc.compiler.analysis.sharding.heterogeneous.share_search import HALF, Halves, ShareSearch
 from npuc.compiler.analysis.sharding.heterogeneous.shares import (
@@ -33,7 +33,7 @@ from npuc.compiler.analysis.sharding.heterogeneous.shares import (
 )
 from npuc.compiler.analysis.solvers.choices.graph import Table
 
-BATCH: Way = "I"
+BATCH: PartitionType = "I"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def plan_unequal(step: SharedStep, fleet: Fleet) -> UnequalPlans:
     return UnequalPlans(min([*shared, equal], key=_length), equal, of_data)
 
 
-def _searching(step: SharedStep, *, shares: bool, only: Way | None = None) -> Chooser:
+def _searching(step: SharedStep, *, shares: bool, only: PartitionType | None = None) -> Chooser:
     """The best for each pair."""
     search = ShareSearch(step, shares=shares, only=only)
     return lambda halves, left, _: search.choose(halves, left)
@@ -115,7 +115,7 @@ def _length(pair: Pair) -> float:
 def _with_halves(halves: Halves, left: Left, like: Pair | None) -> Choice:
     """The types of a plan, in equal shares."""
     assert like is not None, "a plan is followed as far as it goes"
-    return Choice(like.choice.ways, np.array([HALF] * len(like.choice.ways), np.object_))
+    return Choice(like.choice.types, np.array([HALF] * len(like.choice.types), np.object_))
 
 
 class _Grower:
@@ -138,7 +138,7 @@ class _Grower:
     def _made(self, fleet: Fleet, left: Left, like: Pair | None) -> Pair:
         halves = Halves(self.step, fleet)
         choice = self.choose(halves, left, like)
-        rounded = Choice(choice.ways, choice.shares.astype(np.float64))
+        rounded = Choice(choice.types, choice.shares.astype(np.float64))
         own, read = addends(left, rounded), boundaries(self.step, left, rounded)
         found: list[tuple[Table, Table, Table, Table]] = []
         within: list[Pair | None] = []

@@ -18,8 +18,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from npuc.compiler.analysis.sharding.graph.edges import NUMBER
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
 from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, SharedStep, crossing
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
@@ -62,15 +62,15 @@ class _Labels:
 class ShareSearch:
     """Chooses for a pair the types and shares of least time."""
 
-    def __init__(self, step: SharedStep, *, shares: bool, only: Way | None = None):
+    def __init__(self, step: SharedStep, *, shares: bool, only: PartitionType | None = None):
         self.step = step
         self.shares = shares
-        self.ways: list[tuple[Way, ...]] = [
-            (only,) if only is not None and is_layer else ways
-            for ways, is_layer in zip(step.ways, step.is_layer, strict=True)
+        self.types: list[tuple[PartitionType, ...]] = [
+            (only,) if only is not None and is_layer else types
+            for types, is_layer in zip(step.types, step.is_layer, strict=True)
         ]
-        self._labels: dict[tuple[tuple[Way, Shares], ...], _Labels] = {}
-        beside: list[set[int]] = [set() for _ in step.ways]
+        self._labels: dict[tuple[tuple[PartitionType, Shares], ...], _Labels] = {}
+        beside: list[set[int]] = [set() for _ in step.types]
         for maker, reader in zip(step.makers, step.readers, strict=True):
             beside[maker].add(reader)
             beside[reader].add(maker)
@@ -79,12 +79,12 @@ class ShareSearch:
     def choose(self, halves: Halves, left: Left) -> Choice:
         """The best choice for what is left; of equally good ones halves and the first type."""
         labels, order = self._labels_of(halves, left)
-        sizes = [len(own.floats.ways) for own in labels]
+        sizes = [len(own.floats.types) for own in labels]
         graph = Choices(sizes, _of_nodes(halves, left, labels), _of_boundaries(halves, left, labels))
         result = minimise_in(order, graph, max_table=MAX_TABLE)
         chosen = list(zip(labels, result.choice, strict=True))
         return Choice(
-            np.array([own.exact.ways[label] for own, label in chosen], np.intp),
+            np.array([own.exact.types[label] for own, label in chosen], np.intp),
             np.array([own.exact.shares[label] for own, label in chosen], np.object_),
         )
 
@@ -101,8 +101,10 @@ class ShareSearch:
         ratio = first / (first + second)
         balanced, usual = balanced_shares(halves, left), (HALF, ratio, *(Fraction(k, GRID) for k in range(1, GRID)))
         labels: list[_Labels] = []
-        for node, ways in enumerate(self.ways):
-            own: list[tuple[Way, Shares]] = [(way, (*usual, *balanced[NUMBER[way]][node])) for way in ways]
+        for node, types in enumerate(self.types):
+            own: list[tuple[PartitionType, Shares]] = [
+                (type, (*usual, *balanced[TYPE_NUMBER[type]][node])) for type in types
+            ]
             labels.append(self._label_set(tuple(own)))
         order = self._order(labels)
         if sum(order.tables) <= MOST_WORK:
@@ -111,23 +113,23 @@ class ShareSearch:
         return labels, self._order(labels)
 
     def _of_one_share(self, share: Fraction) -> list[_Labels]:
-        return [self._label_set(tuple((way, (share,)) for way in ways)) for ways in self.ways]
+        return [self._label_set(tuple((type, (share,)) for type in types)) for types in self.types]
 
     def _order(self, labels: Sequence[_Labels]) -> Order:
-        return best_order([len(own.floats.ways) for own in labels], self._neighbours, MAX_TABLE)
+        return best_order([len(own.floats.types) for own in labels], self._neighbours, MAX_TABLE)
 
-    def _label_set(self, ways: tuple[tuple[Way, Shares], ...]) -> _Labels:
+    def _label_set(self, types: tuple[tuple[PartitionType, Shares], ...]) -> _Labels:
         """The labels for the shares that a node's ways may have; what each device does whole has none."""
-        if ways not in self._labels:
+        if types not in self._labels:
             codes: list[int] = []
             shares: list[Fraction] = []
-            for way, own in ways:
-                distinct = [HALF] if way == "whole" else list(dict.fromkeys(own))
-                codes += [NUMBER[way]] * len(distinct)
+            for type, own in types:
+                distinct = [HALF] if type == "whole" else list(dict.fromkeys(own))
+                codes += [TYPE_NUMBER[type]] * len(distinct)
                 shares += distinct
             exact = Choice(np.array(codes, np.intp), np.array(shares, np.object_))
-            self._labels[ways] = _Labels(exact, Choice(exact.ways, exact.shares.astype(np.float64)))
-        return self._labels[ways]
+            self._labels[types] = _Labels(exact, Choice(exact.types, exact.shares.astype(np.float64)))
+        return self._labels[types]
 
 
 def _of_nodes(halves: Halves, left: Left, labels: Sequence[_Labels]) -> list[Table]:
@@ -136,7 +138,7 @@ def _of_nodes(halves: Halves, left: Left, labels: Sequence[_Labels]) -> list[Tab
         alike.setdefault(own, []).append(node)
     found: list[Table] = [np.zeros(0)] * len(labels)
     for own, nodes in alike.items():
-        read = left.within[own.floats.ways][:, nodes]
+        read = left.within[own.floats.types][:, nodes]
         sides: list[Table] = []
         for side in (0, 1):
             computing, moving = halves.seconds(side, own.floats.part(side)[:, None] * left.work[nodes], read)
@@ -155,7 +157,7 @@ def _of_boundaries(halves: Halves, left: Left, labels: Sequence[_Labels]) -> dic
         key = labels[maker], labels[reader], step.is_layer[maker], step.is_layer[reader]
         if key not in rates:
             before, after = key[0].floats, key[1].floats
-            upright = Choice(before.ways[:, None], before.shares[:, None])
+            upright = Choice(before.types[:, None], before.shares[:, None])
             read = crossing(upright, after, *key[2:])
             sides = [halves.seconds(side, read[side], read[side])[1] for side in (0, 1)]
             rates[key] = np.maximum(sides[0], sides[1])

@@ -28,17 +28,17 @@ from fractions import Fraction
 import numpy as np
 
 from npuc.compiler.analysis.sharding.cost.paper_terms import GIVES, JOIN, TAKES, Part
-from npuc.compiler.analysis.sharding.graph.edges import NUMBER
-from npuc.compiler.analysis.sharding.graph.partition_types import WAYS, Way
+from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER
+from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
 from npuc.compiler.analysis.solvers.choices.graph import Table
 
 PARTS: dict[Part, int] = {"batch": 0, "channels": 1, "all": 2}
-ALL, WHOLE, III = PARTS["all"], NUMBER["whole"], NUMBER["III"]
+ALL, REPLICATED, III = PARTS["all"], TYPE_NUMBER["whole"], TYPE_NUMBER["III"]
 
 
-def _numbers(parts: dict[Way, Part]) -> Table:
+def _numbers(parts: dict[PartitionType, Part]) -> Table:
     """The number of the part by that of the way."""
-    return np.array([PARTS[parts[way]] for way in WAYS])
+    return np.array([PARTS[parts[type]] for type in PARTITION_TYPES])
 
 
 _GIVEN, _TAKEN = (np.array([_numbers(JOIN), _numbers(layer)]) for layer in (GIVES, TAKES))
@@ -60,7 +60,7 @@ class SharedStep:
     `is_layer` says which nodes are layers with weights, `whole` is the work and the tensors of all devices together.
     """
 
-    ways: Sequence[tuple[Way, ...]]
+    types: Sequence[tuple[PartitionType, ...]]
     is_layer: Sequence[bool]
     makers: Sequence[int]
     readers: Sequence[int]
@@ -103,22 +103,22 @@ class Left:
 class Choice:
     """A way, by number, and the share of side 0 for each node, or for each label of one; `whole` has no share."""
 
-    ways: Table
+    types: Table
     shares: Table
 
     def part(self, side: int) -> Table:
         """How much of the work is that side's."""
         own = self.shares if side == 0 else 1 - self.shares
-        return np.where(self.ways == WHOLE, 1, own)
+        return np.where(self.types == REPLICATED, 1, own)
 
     def parts(self, is_layer: Table | bool) -> tuple[Table, Table]:
         """What each takes of the values that it reads, and gives of those that it makes: numbers of `PARTS`."""
         row = np.asarray(is_layer).astype(np.intp)
-        return _TAKEN[row, self.ways], _GIVEN[row, self.ways]
+        return _TAKEN[row, self.types], _GIVEN[row, self.types]
 
     def at(self, nodes: Sequence[int]) -> Choice:
         """The choice of some nodes."""
-        return Choice(self.ways[nodes], self.shares[nodes])
+        return Choice(self.types[nodes], self.shares[nodes])
 
 
 def lacks(has: Table, needs: Table, a: Table, b: Table) -> tuple[Table, Table]:
@@ -152,14 +152,14 @@ def boundaries(step: SharedStep, left: Left, choice: Choice) -> tuple[Table, Tab
 
 def addends(left: Left, choice: Choice) -> Table:
     """The elements of the other's addends that each side reads for each node."""
-    return left.within[choice.ways, np.arange(len(choice.ways))]
+    return left.within[choice.types, np.arange(len(choice.types))]
 
 
 def left_in(step: SharedStep, left: Left, choice: Choice, side: int) -> Left:
     """What is left of a group in one of its sides."""
     part = choice.part(side)
     within = left.within.copy()
-    within[:3] = np.where(_CUTS[:, choice.ways], within[:3] * part, within[:3])
+    within[:3] = np.where(_CUTS[:, choice.types], within[:3] * part, within[:3])
     taken, _ = choice.parts(np.array(step.is_layer, np.bool_))
     readers = list(step.readers)
     entering = np.where(taken[readers] == ALL, left.entering, left.entering * part[readers])

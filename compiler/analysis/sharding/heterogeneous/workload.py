@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, charged
 from npuc.compiler.analysis.sharding.heterogeneous.shares import Left, SharedStep
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
-from npuc.compiler.analysis.sharding.search.least_movement import ways_of
+from npuc.compiler.analysis.sharding.search.least_movement import candidate_types
 
 PRODUCTS = 3
 """Of a layer with weights: forward, the gradient of its input, the gradient of its weights."""
@@ -26,7 +26,7 @@ def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: i
     work = [PRODUCTS * ops_per_mac * own for own in macs]
     count = len(layers)
     return SharedStep(
-        [TYPES] * count,
+        [BASIC_TYPES] * count,
         [True] * count,
         range(count - 1),
         range(1, count),
@@ -48,7 +48,7 @@ def step_of_network(network: PlanGraph, flows: Flows, float_bytes: int | None, o
     floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
     element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=1)
     return SharedStep(
-        [ways_of(node, rule_of("accpar", "table2")) for node in network.nodes],
+        [candidate_types(node, rule_of("accpar", "table2")) for node in network.nodes],
         [layer is not None for layer in layers],
         [term.nodes[0] for term in between],
         [term.nodes[1] for term in between],

@@ -12,21 +12,21 @@ from collections.abc import Sequence
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Rate, ReadingRate, SumRate, Term
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_terms
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup
-from npuc.compiler.analysis.sharding.graph.placement import ByWay
+from npuc.compiler.analysis.sharding.graph.placement import AxisByType
 from npuc.compiler.core.options import Convention
 from npuc.compiler.layers.base import Combine
 
 BATCH, CHANNELS = 0, 1
 # for each of WAYS (I, II, III, whole): the axis that it cuts
-WEIGHTS: ByWay = (None, 0, 1, None)
-TAKEN: ByWay = (BATCH, CHANNELS, None, None)
-HANDED_ON: ByWay = (BATCH, None, CHANNELS, None)
+WEIGHTS: AxisByType = (None, 0, 1, None)
+TAKEN: AxisByType = (BATCH, CHANNELS, None, None)
+HANDED_ON: AxisByType = (BATCH, None, CHANNELS, None)
 
 
-def _among(way: int) -> tuple[bool, ...]:
-    return tuple(number == way for number in range(len(WEIGHTS)))
+def _among(type: int) -> tuple[bool, ...]:
+    return tuple(number == type for number in range(len(WEIGHTS)))
 
 
 OWN = ReadingRate(WEIGHTS, WEIGHTS, _among(0), active=True, has_maker=True, has_reader=True)
@@ -39,7 +39,7 @@ OUTPUT = SumRate(HANDED_ON, (None, Combine.SUM, None, None))
 
 def chain_nodes(chain: Sequence[Layer]) -> list[LayerGroup]:
     """A node for each layer, which may have any type."""
-    return [LayerGroup(layer.name, layer.kind, (), TYPES) for layer in chain]
+    return [LayerGroup(layer.name, layer.kind, (), BASIC_TYPES) for layer in chain]
 
 
 def chain_terms(chain: Sequence[Layer], convention: Convention) -> list[Term]:

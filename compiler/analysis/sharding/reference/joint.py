@@ -24,7 +24,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.sharding.graph.chain import FREE, TYPES, Layer, Type
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, FREE, BasicType, Layer
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
 from npuc.compiler.core.options import Convention
 
@@ -34,7 +34,7 @@ MOST_LEVELS_OF_THREE = 8
 """3^8 sequences of a layer: with more, long chains would take minutes and gigabytes."""
 
 
-def joint(layers: Sequence[Layer], levels: int, types: Sequence[Type], convention: Convention) -> Choices:
+def joint(layers: Sequence[Layer], levels: int, types: Sequence[BasicType], convention: Convention) -> Choices:
     """Types for all layers and levels that move least. Where there are three, `convention` is one of the papers'."""
     if len(types) > 2:
         return _three(layers, levels, convention)
@@ -43,7 +43,7 @@ def joint(layers: Sequence[Layer], levels: int, types: Sequence[Type], conventio
     return tuple(tuple("II" if h >= levels - m else "I" for m in counts) for h in range(levels))
 
 
-def _counts(layers: Sequence[Layer], levels: int, types: Sequence[Type], convention: Convention) -> list[int]:
+def _counts(layers: Sequence[Layer], levels: int, types: Sequence[BasicType], convention: Convention) -> list[int]:
     """The number of levels of type II of each layer; of equally good ones the smallest, last layer first."""
     known: Numbers = np.arange(levels + 1) if len(types) == 2 else np.array([0 if types[0] == "I" else levels])
     wide = _is_wide(layers, levels)
@@ -56,9 +56,9 @@ def _counts(layers: Sequence[Layer], levels: int, types: Sequence[Type], convent
     back: list[NDArray[np.intp]] = []
     for number, layer in enumerate(layers):
         if number:
-            ways = cost[:, None] + layer.input * charged
-            back.append(ways.argmin(axis=0))
-            cost = ways.min(axis=0)
+            paths = cost[:, None] + layer.input * charged
+            back.append(paths.argmin(axis=0))
+            cost = paths.min(axis=0)
         # Twice the elements, so that halves are whole.
         cost = cost + 2 * (layer.weight * weights + layer.output * outputs)
     chosen = [int(cost.argmin())]
@@ -80,7 +80,7 @@ def _numbers(array: Numbers, wide: bool) -> Numbers:
 def _three(layers: Sequence[Layer], levels: int, convention: Convention) -> Choices:
     """The shortest path over sequences of types: index digit h, most significant first, is the type at level h."""
     wide, digits = _is_wide(layers, levels), _digits(levels)
-    charged: Numbers = np.array([[(p, q) not in FREE[convention] for q in TYPES] for p in TYPES], np.int64)
+    charged: Numbers = np.array([[(p, q) not in FREE[convention] for q in BASIC_TYPES] for p in BASIC_TYPES], np.int64)
     charged = _numbers(charged, wide)
     own = [_numbers(_powers(digits == number) - 1, wide) for number in range(3)]
     cost = _numbers(np.zeros(int(3**levels), np.int64), wide)
@@ -95,7 +95,7 @@ def _three(layers: Sequence[Layer], levels: int, convention: Convention) -> Choi
     for choice in reversed(passed):
         chosen.append(_before(chosen[-1], choice, levels))
     chosen.reverse()
-    return tuple(tuple(TYPES[int(digits[h, sequence])] for sequence in chosen) for h in range(levels))
+    return tuple(tuple(BASIC_TYPES[int(digits[h, sequence])] for sequence in chosen) for h in range(levels))
 
 
 def _digits(count: int) -> NDArray[np.int64]:
@@ -124,9 +124,9 @@ def _boundary(cost: Numbers, charged: Numbers, levels: int) -> tuple[Numbers, li
     for h in range(levels):
         front = table.reshape(3**h, 3, -1)
         times = _numbers(_powers(_digits(h) == 2), cost.dtype == np.object_)
-        ways = front[:, :, None, :] + times[:, None, None, None] * charged[None, :, :, None]
-        choice.append(ways.argmin(axis=1).astype(np.int8).reshape(-1))
-        table = ways.min(axis=1)
+        paths = front[:, :, None, :] + times[:, None, None, None] * charged[None, :, :, None]
+        choice.append(paths.argmin(axis=1).astype(np.int8).reshape(-1))
+        table = paths.min(axis=1)
     return table.reshape(-1), choice
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Kind, Layer, Type
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, BasicType, Layer, LayerKind
 from npuc.compiler.analysis.sharding.reference.joint import joint
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices, greedy
 from npuc.compiler.core.options import Convention, Strategy, is_joint, names_three_types
@@ -28,9 +28,9 @@ class Rule:
     whether all levels are chosen together. `types` are all that the strategy knows.
     """
 
-    types: tuple[Type, ...]
-    conv: tuple[Type, ...]
-    fc: tuple[Type, ...]
+    types: tuple[BasicType, ...]
+    conv: tuple[BasicType, ...]
+    fc: tuple[BasicType, ...]
     joint: bool = False
 
     @property
@@ -43,15 +43,15 @@ class Rule:
         """Whether all layers split the batch."""
         return self.conv == self.fc == ("I",)
 
-    def of_kind(self, kind: Kind) -> tuple[Type, ...]:
+    def of_kind(self, kind: LayerKind) -> tuple[BasicType, ...]:
         """The types that a layer of a kind chooses from."""
         return self.conv if kind == "conv" else self.fc
 
     def without_outputs(self) -> Rule:
         """The same without splits along the output."""
 
-        def of(types: tuple[Type, ...]) -> tuple[Type, ...]:
-            return tuple(own for own in TYPES[:2] if own in types)
+        def of(types: tuple[BasicType, ...]) -> tuple[BasicType, ...]:
+            return tuple(own for own in BASIC_TYPES[:2] if own in types)
 
         return Rule(of(self.types), of(self.conv), of(self.fc), self.joint)
 
@@ -62,7 +62,7 @@ class Rule:
 
 def rule_of(strategy: Strategy, convention: Convention) -> Rule:
     """What a strategy searches for a network under a convention."""
-    types = TYPES if names_three_types(strategy) or convention == "physical" else TYPES[:2]
+    types = BASIC_TYPES if names_three_types(strategy) or convention == "physical" else BASIC_TYPES[:2]
     match strategy:
         case "dp":
             return Rule(types, types[:1], types[:1])
@@ -79,12 +79,12 @@ def has_cuts(strategy: str, convention: str, objective: str = "bytes") -> bool:
     return (convention == "physical" or objective == "time") and strategy in ("mp", "owt", "hypar", "joint")
 
 
-def types_of(strategy: Strategy) -> tuple[Type, ...]:
+def chain_types(strategy: Strategy) -> tuple[BasicType, ...]:
     """The types that a strategy chooses from for a chain."""
-    return TYPES if names_three_types(strategy) else TYPES[:2]
+    return BASIC_TYPES if names_three_types(strategy) else BASIC_TYPES[:2]
 
 
-def fixed_type(strategy: Strategy, kind: Kind) -> Type | None:
+def fixed_type(strategy: Strategy, kind: LayerKind) -> BasicType | None:
     """The type that dp, mp or owt give a layer of a chain; None where a strategy chooses."""
     match strategy:
         case "dp":
@@ -99,13 +99,13 @@ def fixed_type(strategy: Strategy, kind: Kind) -> Type | None:
 
 def choices_of_chain(chain: Sequence[Layer], levels: int, strategy: Strategy, convention: Convention) -> Choices:
     """The types of a chain's layers, level by level."""
-    fixed: list[Type] = [kind for layer in chain if (kind := fixed_type(strategy, layer.kind)) is not None]
+    fixed: list[BasicType] = [kind for layer in chain if (kind := fixed_type(strategy, layer.kind)) is not None]
     if len(fixed) == len(chain):
         return (tuple(fixed),) * levels
     search = joint if is_joint(strategy) else greedy
-    return search(chain, levels, types_of(strategy), convention)
+    return search(chain, levels, chain_types(strategy), convention)
 
 
 def best_of_chain(chain: Sequence[Layer], levels: int, strategy: Strategy, convention: Convention) -> Choices:
     """The types of least movement of those that a strategy chooses from."""
-    return joint(chain, levels, types_of(strategy), convention)
+    return joint(chain, levels, chain_types(strategy), convention)

@@ -21,15 +21,15 @@ from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, Within
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts
 from npuc.compiler.analysis.sharding.graph.edges import Flows, is_data
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.least_movement import (
     MOST_LEVELS_ON_GRAPHS,
+    candidate_types,
+    canonical_sequences,
     elements_of,
     graph_of,
-    labels_at_bottom,
     labels_of,
-    ways_of,
 )
 from npuc.compiler.analysis.sharding.search.planning import Planned, bytes_of, terms_of
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, plus, times
@@ -41,7 +41,7 @@ What = Literal["weight_gradients", "outputs", "input_gradients", "weights", "for
 Sums of weights' gradients, of outputs and of inputs' gradients; weights, values and gradients that change their form.
 """
 GRADIENTS: tuple[What, ...] = ("weight_gradients", "input_gradients", "gradient")
-SUMS: dict[Way, What] = {"I": "weight_gradients", "II": "outputs", "III": "input_gradients"}
+SUMS: dict[PartitionType, What] = {"I": "weight_gradients", "II": "outputs", "III": "input_gradients"}
 MOST_PATTERNS = 1 << 10
 """Of one layer so many patterns are compared with all else as planned, else those of the search."""
 
@@ -101,7 +101,7 @@ class Explainer:
         for term in self.terms:
             for node in term.nodes:
                 self._touching[node].append(term)
-        self._rows: dict[tuple[Side, tuple[Way, ...], Pattern], Table] = {}
+        self._rows: dict[tuple[Side, tuple[PartitionType, ...], Pattern], Table] = {}
         self._others: dict[Hashable, tuple[int, Pattern] | None] = {}
 
     def parts(self, node: int) -> list[MovementPart]:
@@ -152,7 +152,7 @@ class Explainer:
         rate = term.rate
         whole = rate.amounts(patterns, self.sizes)
         if isinstance(rate, WithinRate):
-            return [(SUMS[rate.way], whole)]
+            return [(SUMS[rate.type], whole)]
         if isinstance(rate, BetweenRate):
             forward = rate.forward(patterns, whole) if rate.active else whole
             return [("forward", forward), ("gradient", _minus(whole, forward))]
@@ -165,12 +165,12 @@ class Explainer:
 
     def best_other(self, node: int) -> Other | None:
         """The best other pattern of a node with all else as planned; None where it has no other."""
-        now, ways = self.planned.patterns[node], ways_of(self.network.nodes[node], self.free)
+        now, types = self.planned.patterns[node], candidate_types(self.network.nodes[node], self.free)
         sides = tuple((self._side(term, node), term.elements) for term in self._touching[node])
         # many nodes of a network are alike
-        key = now, ways, sides
+        key = now, types, sides
         if key not in self._others:
-            self._others[key] = self._best_alone(now, ways, sides)
+            self._others[key] = self._best_alone(now, types, sides)
         if (best := self._others[key]) is None:
             return None
         more, pattern = best
@@ -186,13 +186,13 @@ class Explainer:
         return Side(term.rate, place, other)
 
     def _best_alone(
-        self, now: Pattern, ways: tuple[Way, ...], sides: Sequence[tuple[Side, int]]
+        self, now: Pattern, types: tuple[PartitionType, ...], sides: Sequence[tuple[Side, int]]
     ) -> tuple[int, Pattern] | None:
         """How much more is moved, in the units of `moves`, with the best of the patterns that are not the present."""
-        patterns = self._patterns(ways)
+        patterns = self._patterns(types)
         costs: Table = np.zeros(len(patterns) + 1, np.int64)
         for side, elements in sides:
-            costs = plus(costs, times(self._row(side, ways, now), elements))
+            costs = plus(costs, times(self._row(side, types, now), elements))
         *others, present = costs.tolist()
         found = [(cost, n) for n, (cost, pattern) in enumerate(zip(others, patterns, strict=True)) if pattern != now]
         if not found:
@@ -200,20 +200,20 @@ class Explainer:
         cost, number = min(found)
         return cost - present, patterns[number]
 
-    def _row(self, side: Side, ways: tuple[Way, ...], now: Pattern) -> Table:
+    def _row(self, side: Side, types: tuple[PartitionType, ...], now: Pattern) -> Table:
         """What one element moves in all, by the patterns of a node, the present one last."""
-        key = side, ways, now
+        key = side, types, now
         if key not in self._rows:
             rest = () if side.other is None else (side.other,)
-            patterns = [*self._patterns(ways), now]
+            patterns = [*self._patterns(types), now]
             pairs = [(own, *rest) if side.place == 0 else (*rest, own) for own in patterns]
             self._rows[key] = np.array([sum(side.rate.amounts(pair, self.sizes)) for pair in pairs])
         return self._rows[key]
 
-    def _patterns(self, ways: Sequence[Way]) -> list[Pattern]:
-        if len(ways) ** len(self.sizes) > MOST_PATTERNS:
-            return labels_at_bottom(ways, len(self.sizes))
-        return list(product(ways, repeat=len(self.sizes)))
+    def _patterns(self, types: Sequence[PartitionType]) -> list[Pattern]:
+        if len(types) ** len(self.sizes) > MOST_PATTERNS:
+            return canonical_sequences(types, len(self.sizes))
+        return list(product(types, repeat=len(self.sizes)))
 
     def is_narrow(self) -> bool:
         """Whether `best_adapted` is exact, and as quick to say of every node as the plan was to find."""

@@ -28,7 +28,7 @@ from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, Sizes
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, bytes_by_label, kept_tensors, largest
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
 from npuc.compiler.analysis.sharding.search.type_sequences import few_orders
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Result, Table, plus, times
@@ -38,7 +38,7 @@ from npuc.compiler.core.errors import CapacityError, UsageError
 
 MOST_LEVELS_ON_GRAPHS = 5
 """With three ways a node has 3^5 labels at 5 levels: more make tables too large to search (`many_levels`)."""
-FROM_TOP: tuple[Way, ...] = ("I", "whole", "II", "III")
+FROM_TOP: tuple[PartitionType, ...] = ("I", "whole", "II", "III")
 """In which order the levels of a node's ways stand, the top first, where their order is free."""
 MIB = 1 << 20
 SHOWN = 4
@@ -54,26 +54,26 @@ class MovementPlan:
     bound: Fraction
 
 
-def ways_of(node: LayerGroup, rule: Rule) -> tuple[Way, ...]:
+def candidate_types(node: LayerGroup, rule: Rule) -> tuple[PartitionType, ...]:
     """The ways that a node chooses from: those that a rule's types are, for a layer with weights."""
     if node.kind is None:
         # all data parallel: joins and what several read as well, and weights whole with one sum of their gradient
-        wanted: Way = "II" if node.weights else "I"
-        return (wanted,) if rule.by_batch and wanted in node.ways else node.ways
+        wanted: PartitionType = "II" if node.weights else "I"
+        return (wanted,) if rule.by_batch and wanted in node.types else node.types
     types = rule.of_kind(node.kind)
     if len(types) == 1:
         return types
-    return tuple(way for way in types if way in node.ways) or (node.ways if "I" in types else types[:1])
+    return tuple(type for type in types if type in node.types) or (node.types if "I" in types else types[:1])
 
 
-def labels_at_bottom(ways: Sequence[Way], levels: int) -> list[Pattern]:
+def canonical_sequences(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
     """Patterns with the batch cut above, the value whole below that, and the channels cut at the bottom."""
-    return list(combinations_with_replacement([way for way in FROM_TOP if way in ways], levels))
+    return list(combinations_with_replacement([type for type in FROM_TOP if type in types], levels))
 
 
-def pattern(way: Way, levels: int) -> Pattern:
+def pattern(type: PartitionType, levels: int) -> Pattern:
     """One way at so many levels."""
-    return (way,) * levels
+    return (type,) * levels
 
 
 def labels_of(nodes: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[list[Pattern]]:
@@ -88,18 +88,18 @@ def labels_of(nodes: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[lis
             f"found {levels} levels, not all of 2 parts, expected at most {MOST_LEVELS_ON_GRAPHS}",
             hint="neighbouring levels as one",
         )
-    choices = [ways_of(node, rule) for node in nodes]
+    choices = [candidate_types(node, rule) for node in nodes]
     # where only some nodes can cut the batch, the order of levels counts, too
-    by_batch = {"I" in ways for ways in choices if rule.joint}
+    by_batch = {"I" in types for types in choices if rule.joint}
     ordered = mixed or rule.has_outputs or (len(by_batch) > 1 and levels <= MOST_LEVELS_ON_GRAPHS)
     found: list[list[Pattern]] = []
-    for ways in choices:
+    for types in choices:
         if rule.has_outputs and levels > MOST_LEVELS_ON_GRAPHS:
-            found.append(few_orders([way for way in FROM_TOP if way in ways], levels))
+            found.append(few_orders([type for type in FROM_TOP if type in types], levels))
         elif ordered:
-            found.append([tuple(sequence) for sequence in product(ways, repeat=levels)])
+            found.append([tuple(sequence) for sequence in product(types, repeat=levels)])
         else:
-            found.append(labels_at_bottom(ways, levels))
+            found.append(canonical_sequences(types, levels))
     return found
 
 
@@ -193,10 +193,10 @@ def search_levels(
     nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> MovementPlan:
     """The published search: each level the best for what those above have left."""
-    ways = [ways_of(node, rule) for node in nodes]
+    types = [candidate_types(node, rule) for node in nodes]
     patterns: list[Pattern] = [()] * len(nodes)
     for level in range(1, len(sizes) + 1):
-        labels = [[above + pattern(way, 1) for way in own] for above, own in zip(patterns, ways, strict=True)]
+        labels = [[above + pattern(type, 1) for type in own] for above, own in zip(patterns, types, strict=True)]
         result = minimise(graph_of(terms, labels, sizes[:level]), solve_exactly=exact)
         patterns = list(chosen(labels, result.choice))
     total = moved_by(terms, patterns, sizes)

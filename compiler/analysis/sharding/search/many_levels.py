@@ -20,20 +20,20 @@ from numpy.typing import NDArray
 from npuc.compiler.analysis.sharding.cost.closed_forms import least_totals
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, Sizes, Term
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
 from npuc.compiler.analysis.sharding.search.least_movement import (
     MOST_LEVELS_ON_GRAPHS,
     MovementPlan,
+    candidate_types,
     chosen,
     elements_of,
     graph_of,
     moved_by,
     search_all,
     search_levels,
-    ways_of,
 )
-from npuc.compiler.analysis.sharding.search.type_sequences import blocks, near, shares
+from npuc.compiler.analysis.sharding.search.type_sequences import compositions, neighbours, ordered_sequences
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, plus, times
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 
@@ -73,11 +73,11 @@ def search_joint(
     elements, best = min((moved_by(terms, plan, sizes), plan) for plan in known)
     if len(sizes) > MOST_LEVELS:
         return MovementPlan(best, elements, Fraction(0))
-    ways = [ways_of(node, rule) for node in nodes]
+    types = [candidate_types(node, rule) for node in nodes]
     bound = relaxation(nodes, terms, rule, sizes, exact=exact)
     around = [bound.patterns, *known]
     for _ in range(ROUNDS):
-        labels = [near(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(ways)]
+        labels = [neighbours(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(types)]
         result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
         if elements_of(result.cost, sizes) >= elements:
             break
@@ -105,15 +105,15 @@ def relaxation(
 
     `elements` are what the relaxation has, not what these patterns move.
     """
-    ways = [ways_of(node, rule) for node in nodes]
-    labels = [blocks(own, len(sizes)) for own in ways]
+    types = [candidate_types(node, rule) for node in nodes]
+    labels = [ordered_sequences(own, len(sizes)) for own in types]
     alone = graph_of([term for term in terms if len(term.nodes) == 1], labels, sizes)
     between: dict[tuple[int, int], list[tuple[Rate, int]]] = {}
     for term in terms:
         if len(term.nodes) == 2:
             first, second = term.nodes
             between.setdefault((first, second), []).append((term.rate, term.elements))
-    pairs = {(i, j): _pair(tuple(own), ways[i], ways[j], len(sizes)) for (i, j), own in between.items()}
+    pairs = {(i, j): _pair(tuple(own), types[i], types[j], len(sizes)) for (i, j), own in between.items()}
     result = minimise(Choices(alone.sizes, alone.unary, pairs), solve_exactly=exact)
     found = elements_of(result.bound, sizes)
     return MovementPlan(chosen(labels, result.choice), found, found)
@@ -124,10 +124,10 @@ def _cases(before: int, after: int, levels: int) -> tuple[NDArray[np.int64], NDA
     """
     All numbers of levels with each two ways, [case, before, after], those of equal sums of rows and columns together.
 
-    With them the first case of each such group, and the numbers of the groups among all pairs of `blocks`.
+    With them the first case of each such group, and the numbers of the groups among all pairs of `ordered_sequences`.
     """
-    counts = shares(levels, before * after).reshape(-1, before, after)
-    group = _rank(counts.sum(axis=2), levels) * len(shares(levels, after)) + _rank(counts.sum(axis=1), levels)
+    counts = compositions(levels, before * after).reshape(-1, before, after)
+    group = _rank(counts.sum(axis=2), levels) * len(compositions(levels, after)) + _rank(counts.sum(axis=1), levels)
     order = np.argsort(group, kind="stable")
     numbers, starts = np.unique(group[order], return_index=True)
     return counts[order], starts, numbers
@@ -137,21 +137,28 @@ def _rank(rows: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
     """The number of each row among all shares of the levels."""
     parts = rows.shape[1]
     digits: NDArray[np.int64] = np.array([(levels + 1) ** place for place in range(parts)], np.int64)
-    keys: NDArray[np.int64] = shares(levels, parts) @ digits
+    keys: NDArray[np.int64] = compositions(levels, parts) @ digits
     order = np.argsort(keys)
     return order[np.searchsorted(keys, rows @ digits, sorter=order)]
 
 
-def _pair(terms: tuple[tuple[Rate, int], ...], before: tuple[Way, ...], after: tuple[Way, ...], levels: int) -> Table:
+def _pair(
+    terms: tuple[tuple[Rate, int], ...],
+    before: tuple[PartitionType, ...],
+    after: tuple[PartitionType, ...],
+    levels: int,
+) -> Table:
     """The least that the terms between two nodes move, by their numbers of levels of each way."""
     counts, starts, _ = _cases(len(before), len(after), levels)
     cost: Table = np.zeros(len(counts), np.int64)
     for rate, elements in terms:
         cost = plus(cost, times(_least(rate, before, after, levels), elements))
-    sides = len(shares(levels, len(before))), len(shares(levels, len(after)))
+    sides = len(compositions(levels, len(before))), len(compositions(levels, len(after)))
     return np.minimum.reduceat(cost, starts).reshape(sides)
 
 
 @lru_cache(maxsize=64)
-def _least(rate: Rate, before: tuple[Way, ...], after: tuple[Way, ...], levels: int) -> NDArray[np.int64]:
+def _least(
+    rate: Rate, before: tuple[PartitionType, ...], after: tuple[PartitionType, ...], levels: int
+) -> NDArray[np.int64]:
     return least_totals(rate, before, after, _cases(len(before), len(after), levels)[0])

@@ -20,15 +20,15 @@ from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, kep
 from npuc.compiler.analysis.sharding.cost.step_time import Times, message_seconds, time_graph, work_seconds
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
 from npuc.compiler.analysis.sharding.search.least_movement import (
+    candidate_types,
     choose_within,
     chosen,
     graph_of,
     labels_of,
     pattern,
-    ways_of,
 )
 from npuc.compiler.analysis.solvers.choices.graph import Choices, plus, times
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
@@ -46,21 +46,21 @@ class Best:
     bound: float
 
 
-def sequences(ways: Sequence[Way], levels: int) -> list[Pattern]:
+def candidate_sequences(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
     """All sequences of ways where these are few, else those of one way and those of one above another."""
-    if len(ways) ** levels <= MOST_SEQUENCES:
-        return [tuple(sequence) for sequence in product(ways, repeat=levels)]
+    if len(types) ** levels <= MOST_SEQUENCES:
+        return [tuple(sequence) for sequence in product(types, repeat=levels)]
     twos = [
         pattern(upper, above) + pattern(lower, levels - above)
-        for upper, lower in permutations(ways, 2)
+        for upper, lower in permutations(types, 2)
         for above in range(1, levels)
     ]
-    return [pattern(way, levels) for way in ways] + twos
+    return [pattern(type, levels) for type in types] + twos
 
 
-def patterns_for_time(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
+def sequences_for_time(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
     """The patterns of each node that a search for the shortest step chooses from."""
-    return [sequences(ways_of(node, rule), levels) for node in network.nodes]
+    return [candidate_sequences(candidate_types(node, rule), levels) for node in network.nodes]
 
 
 def fastest(
@@ -78,7 +78,7 @@ def fastest(
 
     Raises `CapacityError` where parameters alone take more, or where the network has no place for the devices.
     """
-    labels, terms = patterns_for_time(network, rule, len(sizes)), physical_terms(flows)
+    labels, terms = sequences_for_time(network, rule, len(sizes)), physical_terms(flows)
     graph = time_graph(network.program, terms, labels, times, sizes)
     if room is None:
         found = minimise(graph, solve_exactly=exact)

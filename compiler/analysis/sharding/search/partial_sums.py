@@ -16,7 +16,7 @@ from math import prod
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, physical_terms
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
-from npuc.compiler.analysis.sharding.search.least_movement import chosen, graph_of, labels_at_bottom
+from npuc.compiler.analysis.sharding.search.least_movement import canonical_sequences, chosen, graph_of
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 
 MOST = 64
@@ -35,29 +35,29 @@ def with_addends(network: PlanGraph, flows: Flows, patterns: Sequence[Pattern], 
 
 def _even(network: PlanGraph, node: LayerGroup, devices: int) -> LayerGroup:
     """A hub of weights without the cut that does not go even."""
-    if not node.weights or "III" not in node.ways:
+    if not node.weights or "III" not in node.types:
         return node
     for number in node.tasks:
-        task, cut = network.program.tasks[number], network.cuttings.cut_of["III"][number]
+        task, cut = network.program.tasks[number], network.task_cuts.cut_of["III"][number]
         for value, axis in zip(task.operands, task.cuts[cut].operands if cut is not None else (), strict=False):
             if axis is not None and network.program.values[value].shape[axis] % devices:
-                return replace(node, ways=tuple(way for way in node.ways if way != "III"))
+                return replace(node, types=tuple(type for type in node.types if type != "III"))
     return node
 
 
 def _variants(node: LayerGroup, pattern: Pattern) -> list[Pattern]:
     """The patterns that cost the same by the papers' conventions, the planned one first."""
-    if node.kind is not None or "II" not in node.ways or "II" in pattern:
+    if node.kind is not None or "II" not in node.types or "II" in pattern:
         return [pattern]
     if node.weights:
-        few = len(node.ways) ** len(pattern) <= MOST
-        every = list(product(node.ways, repeat=len(pattern))) if few else labels_at_bottom(node.ways, len(pattern))
+        few = len(node.types) ** len(pattern) <= MOST
+        every = list(product(node.types, repeat=len(pattern))) if few else canonical_sequences(node.types, len(pattern))
         return list(dict.fromkeys((pattern, *every)))
-    whole = [h for h, way in enumerate(pattern) if way == "whole"]
+    whole = [h for h, type in enumerate(pattern) if type == "whole"]
     if 2 ** len(whole) <= MOST:
         sets = [
             [h for h, own in zip(whole, take, strict=True) if own] for take in product((False, True), repeat=len(whole))
         ]
     else:
         sets = [whole[len(whole) - count :] for count in range(len(whole) + 1)]
-    return [tuple("II" if h in own else way for h, way in enumerate(pattern)) for own in sets]
+    return [tuple("II" if h in own else type for h, type in enumerate(pattern)) for own in sets]

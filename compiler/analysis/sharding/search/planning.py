@@ -16,7 +16,7 @@ from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, Term
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory
 from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
 from npuc.compiler.analysis.sharding.cost.step_time import Times
-from npuc.compiler.analysis.sharding.graph.chain import TYPES, Layer
+from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, charged
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
@@ -247,10 +247,10 @@ def chain_of(network: PlanGraph, terms: Sequence[Term]) -> list[Layer] | None:
     layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
     chain = [layer for layer in layers if layer is not None]
     boundaries = [term.nodes for term in terms if len(term.nodes) == 2]
-    has_all = len(terms) == len(TYPES) * len(chain) + len(boundaries)
+    has_all = len(terms) == len(BASIC_TYPES) * len(chain) + len(boundaries)
     if not has_all or any(isinstance(term.rate, BetweenRate) and not term.rate.active for term in terms):
         return None
-    if any(set(node.ways) < set(TYPES) for node in network.nodes):
+    if any(set(node.types) < set(BASIC_TYPES) for node in network.nodes):
         return None
     if len(chain) < len(layers) or boundaries != [(n, n + 1) for n in range(len(layers) - 1)]:
         return None

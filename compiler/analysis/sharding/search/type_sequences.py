@@ -15,53 +15,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
-from npuc.compiler.analysis.sharding.graph.partition_types import Way
+from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 
 Counts = tuple[int, ...]
 """How many levels have each of a node's ways, in their order."""
 
 
 @lru_cache(maxsize=64)
-def shares(levels: int, parts: int) -> NDArray[np.int64]:
+def compositions(levels: int, parts: int) -> NDArray[np.int64]:
     """All ways to share so many levels among so many parts, one a row."""
     bars = list(combinations(range(levels + parts - 1), parts - 1))
     ends: NDArray[np.int64] = np.array(bars, np.int64).reshape(len(bars), parts - 1)
     return np.diff(ends, axis=1, prepend=-1, append=levels + parts - 1) - 1
 
 
-def block(ways: Sequence[Way], counts: Sequence[int]) -> Pattern:
+def ordered_sequence(types: Sequence[PartitionType], counts: Sequence[int]) -> Pattern:
     """The ways in order, each at so many levels."""
-    return tuple(way for way, count in zip(ways, counts, strict=True) for _ in range(count))
+    return tuple(type for type, count in zip(types, counts, strict=True) for _ in range(count))
 
 
-def blocks(ways: Sequence[Way], levels: int) -> list[Pattern]:
+def ordered_sequences(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
     """One sequence for each sharing of the levels among the ways."""
-    return [block(ways, counts) for counts in shares(levels, len(ways)).tolist()]
+    return [ordered_sequence(types, counts) for counts in compositions(levels, len(types)).tolist()]
 
 
 @lru_cache(maxsize=64)
-def of_runs(ways: tuple[Way, ...], levels: int, most: int) -> tuple[Pattern, ...]:
+def of_runs(types: tuple[PartitionType, ...], levels: int, most: int) -> tuple[Pattern, ...]:
     """All sequences of at most so many runs of one way, fewest runs first."""
     found: dict[Pattern, None] = {}
     for runs in range(1, most + 1):
-        for order in product(ways, repeat=runs):
+        for order in product(types, repeat=runs):
             if all(a != b for a, b in pairwise(order)):
-                for counts in shares(levels - runs, runs).tolist() if levels >= runs else ():
-                    found[block(order, [count + 1 for count in counts])] = None
+                for counts in compositions(levels - runs, runs).tolist() if levels >= runs else ():
+                    found[ordered_sequence(order, [count + 1 for count in counts])] = None
     return tuple(found)
 
 
-def few_orders(ways: Sequence[Way], levels: int) -> list[Pattern]:
+def few_orders(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
     """Sequences with any numbers of levels of each way: in the order of the ways, and all that have two runs."""
-    return list(dict.fromkeys((*blocks(ways, levels), *of_runs(tuple(ways), levels, 2))))
+    return list(dict.fromkeys((*ordered_sequences(types, levels), *of_runs(tuple(types), levels, 2))))
 
 
-def counts_of(ways: Sequence[Way], pattern: Pattern) -> Counts:
+def counts_of(types: Sequence[PartitionType], pattern: Pattern) -> Counts:
     """How many levels of a pattern have each of the ways."""
-    return tuple(pattern.count(way) for way in ways)
+    return tuple(pattern.count(type) for type in types)
 
 
-def near(ways: tuple[Way, ...], around: Iterable[Pattern], levels: int, runs: int) -> list[Pattern]:
+def neighbours(types: tuple[PartitionType, ...], around: Iterable[Pattern], levels: int, runs: int) -> list[Pattern]:
     """
     The patterns given, and all of at most so many runs that have as many levels of each way as one of them.
 
@@ -70,9 +70,9 @@ def near(ways: tuple[Way, ...], around: Iterable[Pattern], levels: int, runs: in
     around = list(dict.fromkeys(around))
     wanted: set[Counts] = set()
     for pattern in around:
-        own = counts_of(ways, pattern)
+        own = counts_of(types, pattern)
         wanted.add(own)
-        for less, more in product(range(len(ways)), repeat=2):
+        for less, more in product(range(len(types)), repeat=2):
             if less != more and own[less]:
                 wanted.add(tuple(n - (k == less) + (k == more) for k, n in enumerate(own)))
-    return list(dict.fromkeys((*around, *(p for p in of_runs(ways, levels, runs) if counts_of(ways, p) in wanted))))
+    return list(dict.fromkeys((*around, *(p for p in of_runs(types, levels, runs) if counts_of(types, p) in wanted))))
