@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from npuc.backends.cycle.facts import ArrayFacts, RegisterFedFacts, ReloadFacts, WeightReuseFacts
-from npuc.backends.cycle.limits import edge_waits, knows_edge
+from npuc.backends.cycle.limits import edge_waits, has_edge_waits
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.stationary import kept
+from npuc.compiler.analysis.machine.stationary import stationary_reuse
 from npuc.compiler.analysis.nest.cores import CorePart
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
@@ -65,11 +65,13 @@ def core_facts(
         core_compute_cycles=work,
         core_read_bytes=[*read],
         core_write_bytes=[*written],
-        core_edge_cycles=[edge_waits(one, machine.array) for one in works] if knows_edge(machine.array) else None,
+        core_edge_cycles=[edge_waits(one, machine.array) for one in works] if has_edge_waits(machine.array) else None,
     )
 
 
 def weight_groups(nest: Nest, schedule: Schedule, machine: Machine, work: Compute) -> int:
     """How many groups of instructions with the same weights follow each other on a register-fed array."""
     array = machine.array
-    return work.folds - sum(kept(nest, schedule, array, statement, True).tiles for statement in nest.statements)
+    return work.folds - sum(
+        stationary_reuse(nest, schedule, array, statement, count_all=True).tiles for statement in nest.statements
+    )

@@ -17,7 +17,7 @@ from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.priced import STREAMED, priced_operations
 from npuc.backends.cycle.resident_values import stays_of, with_stay
-from npuc.backends.cycle.stationary import held_tiles
+from npuc.backends.cycle.stationary import contractions_reusing_tiles
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.operations import place_of
 from npuc.compiler.analysis.machine.facts import Machine, machine_from
@@ -130,7 +130,7 @@ def _marked(row: OpRow) -> OpRow:
 def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
     """The rows of npuc's own model."""
     groups = fused_groups(ops, machine)
-    held, shares, stays = held_tiles(ops, machine), pool_shares(ops, machine), stays_of(ops, machine)
+    held, shares, stays = contractions_reusing_tiles(ops, machine), pool_shares(ops, machine), stays_of(ops, machine)
     waiting: list[OpRow] = []
 
     def kind_of(op: Operation) -> Hashable:
@@ -176,7 +176,7 @@ def _kind(op: Operation) -> Hashable:
 def cycle_machine(hardware: Hardware) -> Machine:
     """The machine that a hardware description means to this backend. Raises `UsageError` for what it does not cover."""
     machine = machine_from(machine_target(hardware, backend="cycle"))
-    if machine.policy == "lru" and machine.array.carries:
+    if machine.policy == "lru" and machine.array.skips_reloads:
         raise UsageError(
             "memory.policy = 'lru' does not know arrays that keep a tile between operations "
             f"({'array.overlap' if machine.array.stages is not None else 'array.dataflow in-place'})",

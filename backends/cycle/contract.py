@@ -19,9 +19,9 @@ from npuc.backends.cycle.facts import (
     TransposeFacts,
 )
 from npuc.backends.cycle.limits import (
+    cycles_lower_bound_of,
     edge_facts,
     is_edge_bound,
-    least_cycles_of,
     limit_of,
 )
 from npuc.backends.cycle.pool import Share
@@ -100,7 +100,7 @@ def nest_cost(
             tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
     read = sum(t.read_bytes for t in tensors.values())
     written = sum(t.write_bytes for t in tensors.values())
-    works = [compute(part.nest, part.schedule, machine.array, held) for part in cores]
+    works = [compute(part.nest, part.schedule, machine.array, tile_loaded=held) for part in cores]
     outs = {t.name for t in nest.outs}
     accessed = {
         name: whole_bytes(sum(work.accesses[name] for work in works) * bits)
@@ -187,7 +187,7 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
     if share is not None:
         certified = certified.relieved(share.found)
     own = max(0, certified.bound - (0 if share is None else share.early))
-    bound = least_cycles_of((nest,), own, machine)
+    bound = cycles_lower_bound_of((nest,), own, machine)
     return OpRow(
         index=index,
         **identity_of(op),

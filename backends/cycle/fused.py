@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from npuc.backends.cycle.certificates import certificate_facts, certificate_of
 from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.facts import ArrayFacts, StreamFacts
-from npuc.backends.cycle.limits import is_edge_bound, least_cycles_of, limit_of
+from npuc.backends.cycle.limits import cycles_lower_bound_of, is_edge_bound, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import core_traffic
@@ -109,7 +109,7 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
         moved = spm_read + _whole(channel.spm_write_bytes)
         energy = machine.energy.joules(contract.nest.macs, moved, read + written)
     compute = _whole(row.compute_cycles)
-    least = least_cycles_of((contract.nest,), bound, machine)
+    least = cycles_lower_bound_of((contract.nest,), bound, machine)
     edge = 0 if edges is None else edges.edge_cycles
     streamed = compute - array.fill_drain_cycles - edge
     limit = limit_of(timing.cycles, compute, transfer)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from npuc.backends.cycle.certificates import certificate_facts
 from npuc.backends.cycle.contract import schedule_row
 from npuc.backends.cycle.facts import ArrayFacts, InterleavedFacts
-from npuc.backends.cycle.limits import edge_facts, is_edge_bound, least_cycles_of, limit_of
+from npuc.backends.cycle.limits import cycles_lower_bound_of, edge_facts, is_edge_bound, limit_of
 from npuc.backends.cycle.pool import walks_of
 from npuc.backends.operations import identity_of, sizes_of
 from npuc.compiler.analysis.lru import walk_pool
@@ -90,7 +90,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     moved_bytes = moved.read + moved.written
     values = number_values([contract.operands for contract in op.contracts])
     certified = joint_certificate(together.nests, values, machine.bounding_spm, widths, moved_bytes)
-    bound = least_cycles_of(together.nests, certified.bound, machine)
+    bound = cycles_lower_bound_of(together.nests, certified.bound, machine)
     filling = sum(
         one.overhead + one.folds * machine.array.fold_overhead + one.reloads * machine.array.reload for one in work
     )

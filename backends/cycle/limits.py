@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.compute import Compute, least_busy_cycles
+from npuc.compiler.analysis.machine.compute import Compute, busy_cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import EdgeFacts, TransferFacts
@@ -40,13 +40,13 @@ def limit_of(cycles: int, compute: int, transfer: int) -> str:
     return "compute" if compute >= transfer else "dram"
 
 
-def least_cycles_of(nests: Sequence[Nest], least_bytes: int, machine: Machine) -> int:
+def cycles_lower_bound_of(nests: Sequence[Nest], least_bytes: int, machine: Machine) -> int:
     """
     What no schedules of products are below, in cycles: the least bytes on the channel, all MACs on all elements, and
     what the busiest array takes for whole folds or for what crosses its edge.
     """
     macs = sum(nest.macs for nest in nests)
-    array = least_busy_cycles(nests, machine.array, machine.cores)
+    array = busy_cycles_lower_bound(nests, machine.array, machine.cores)
     return max(machine.transfer_cycles(least_bytes), -(-macs // machine.elements), array)
 
 
@@ -55,12 +55,12 @@ def edge_facts(works: Sequence[Compute], busiest: Compute, array: Array) -> Edge
     Groups of folds on one stationary tile, of all cores, and the cycles in which those of the busiest wait for the edge
     of its array; None for an array that does not know them.
     """
-    if not knows_edge(array):
+    if not has_edge_waits(array):
         return None
     return EdgeFacts(groups=sum(work.groups for work in works), edge_cycles=edge_waits(busiest, array))
 
 
-def knows_edge(array: Array) -> bool:
+def has_edge_waits(array: Array) -> bool:
     """Whether folds of an array may wait for what crosses its edge."""
     return array.fill == "overlap" and array.overlap is None
 

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.stationary import Product, holds_one_tile, members, placement, product_of
+from npuc.compiler.analysis.machine.stationary import Product, has_one_stationary_tile, members, placement, product_of
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import repeat_of
 
 
-def held_tiles(ops: Sequence[Operation], machine: Machine) -> frozenset[Operation]:
+def contractions_reusing_tiles(ops: Sequence[Operation], machine: Machine) -> frozenset[Operation]:
     """The contractions of a program, in its order, that find their tile in the array."""
     found: set[Operation] = set()
     if machine.array.dataflow != "in-place" or machine.transpose == "explicit":
@@ -43,7 +43,7 @@ def _follows(before: ContractOp, op: ContractOp, machine: Machine) -> bool:
     if repeat_of(before) > 1 or repeat_of(op) > 1:
         return False
     array, first, second = machine.array, _product(before.nest), _product(op.nest)
-    if not all(holds_one_tile(one.nest, one.schedule, array) for one in (before, op)):
+    if not all(has_one_stationary_tile(one.nest, one.schedule, array) for one in (before, op)):
         return False
     weights = _value(before, "W")
     if (first, second) == ("forward", "dx"):

@@ -8,7 +8,7 @@ from typing import Protocol
 import pytest
 
 from npuc.compiler.analysis.machine.array import Array, Dataflow
-from npuc.compiler.analysis.machine.compute import compute, least_cycles
+from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.timing.operations import leaves
 from npuc.compiler.analysis.timing.tiles import tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -45,7 +45,7 @@ def test_closed_form_and_sequence_are_the_walk(seed: int, draw: Draw, explicit_w
         assert work.groups == len(groups), context
         assert work.edge == sum(group_waits(groups, array)), context
         assert work.cycles == sum(expected) + work.overhead, context
-        assert work.cycles >= least_cycles((nest,), array), context
+        assert work.cycles >= cycles_lower_bound((nest,), array), context
         sequence = tile_sequence(nest, schedule, array, of_bytes(nest, 1))
         assert [leaf.cycles for leaf, _ in leaves(sequence.root, 0)] == expected, context
         assert sequence.root.cycles == sum(expected), context

@@ -57,7 +57,7 @@ def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
         for t, (extents, at) in enumerate(zip(moves.tiles, moves.places, strict=True)):
             tile = {dim: place for dim, place in at.items() if dim not in streamed}
             alone = single_fold(nest, statement, array, extents)
-            if alone and before == tile and array.carries:
+            if alone and before == tile and array.skips_reloads:
                 found[t][number] = -1
             else:
                 group, blocks = t, 0

@@ -17,12 +17,12 @@ The rules, which are those of the published prototype that `study igo` reproduce
   of `analysis/timing/double_buffer.py`, which does not drain between walks.
 
 Walks may add to one sum, of plain dimensions and in the same tiles; it is finished by the last of them. Where tiles of
-a sum overlap (a gradient under windows), those that share elements with a tile that comes are written
-first, and it reads what earlier ones left. The walk takes two to four microseconds a tile operation: `Walk.operations`
-says how many there are. The time excludes what an array pays once an operation of the program (`Array.op_overhead`).
-Groups of folds wait for the array's edge as they do without a pool (`analysis/machine/edge.py`): each walk that runs
-alone is a sequence of its own, those that run in turn are one. Arrays that keep tiles by another rule (`Array.carries`)
-are priced as if they did not.
+a sum overlap (a gradient under windows), those that share elements with a tile that comes are written first, and it
+reads what earlier ones left. The walk takes two to four microseconds a tile operation: `Walk.operations` says how many
+there are. The time excludes what an array pays once an operation of the program (`Array.op_overhead`). Groups of folds
+wait for the array's edge as they do without a pool (`analysis/machine/edge.py`): each walk that runs alone is a
+sequence of its own, those that run in turn are one. Arrays that keep tiles by another rule (`Array.skips_reloads`) are
+priced as if they did not.
 """
 
 from collections import OrderedDict, deque

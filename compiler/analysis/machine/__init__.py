@@ -1,4 +1,4 @@
-"""A machine as schedules and costs see it, and what its array does with tiles."""
+"""The machine model of schedules and cost models, and the timing of its array."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ __all__ = ["Machine", "machine_from"]
 
 
 def __getattr__(name: str) -> object:
-    """`facts` needs IR, which hardware files can do without."""
+    """Import `facts` on first use: it needs IR, which readers of hardware files do without."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.facts"), name)

@@ -1,20 +1,20 @@
 """
 A systolic array: cycles and SPM accesses of a matrix product in closed form.
 
-A product Y[M, N] = X[M, K] W[K, N] is cut in *folds* of the array's size; two dimensions lie on rows and columns,
-the third streams through (T steps):
+A product Y[M, N] = X[M, K] W[K, N] is divided into *folds* of the array's size: two dimensions are mapped to rows and
+columns, the third streams through in T steps:
 
     dataflow   rows   columns   streamed T   cycles of a fold P
     os         M      N         K            T + R + C - 2   (drain "hidden"), 2R + C + T - 2 ("full")
     ws         K      N         M            2R + C + T - 2
     is         K      M         N            2R + C + T - 2
-    in-place   N      K         M            T + R + C - 2, and R for a change of what stays
+    in-place   N      K         M            T + R + C - 2, and R to replace the stationary tile
 
-The first three are SCALE-Sim 3.0.0's cycles; in-place stands here for the forward product, `stationary.py` has all of
-them. With `fill = "per-fold"` every fold pays its P, partly filled ones too. With `fill = "overlap"` fill and drain of
-a fold run beside its neighbours: P - T once an operation, and each fold the longer of its own stream and of what
-crosses the array's edge beside it (`edge.py`). What a change of the tile takes that stays in an in-place array is never
-hidden. All sizes may be numpy arrays.
+The first three are the cycles of SCALE-Sim 3.0.0; the row `in-place` shows the forward product, `stationary.py` all
+three products. With `fill = "per-fold"` every fold takes its P cycles, even if partly filled. With `fill = "overlap"`
+fill and drain of a fold overlap with its neighbours: P - T is paid once per operation, and each fold takes the longer
+of its own stream and of the transfers across the array's edge beside it (`edge.py`). An in-place array never hides the
+replacement of its stationary tile. All sizes may be numpy arrays.
 """
 
 from dataclasses import dataclass
@@ -42,11 +42,11 @@ PLACES: dict[Dataflow, tuple[Group, Group, Group]] = {
 @dataclass(frozen=True)
 class Array:
     """
-    `rows` x `cols` processing elements, each one multiply-accumulate a cycle.
+    `rows` x `cols` processing elements of one multiply-accumulate per cycle each.
 
-    `edge_elements` are what a port of the edge, one a column, takes or gives in a cycle; None: as many as come. They
-    count with `fill = "overlap"` alone. With `overlap` the array is fed by registers, with instructions of `tile_m`
-    rows (`overlap.py`); its dataflow is `ws`, and `fill`, `drain` and `edge_elements` have no meaning.
+    `edge_elements` is the number of elements per cycle of an edge port, of which each column has one; None: unlimited.
+    It matters with `fill = "overlap"` only. With `overlap` the array is fed from registers, by instructions of `tile_m`
+    rows (`overlap.py`); its dataflow is `ws`, and `fill`, `drain` and `edge_elements` are ignored.
     """
 
     rows: int
@@ -60,29 +60,31 @@ class Array:
 
     @cached_property
     def stages(self) -> Stages | None:
-        """The stages of the instructions of a register-fed array."""
+        """The stages of an instruction of a register-fed array; None for others."""
         return None if self.overlap is None else stages(self.overlap, self.rows, self.cols, self.tile_m)
 
     @property
-    def keeps(self) -> bool:
-        """Whether it saves time or accesses to find the stationary tile in the elements."""
-        return self.grouped or self.carries
+    def reuses_stationary(self) -> bool:
+        """Whether reusing the stationary tile of the operation before saves time or accesses."""
+        return self.grouped or self.skips_reloads
 
     @property
     def grouped(self) -> bool:
-        """Whether folds that follow each other on one stationary tile are a group, and groups overlap (`edge.py`)."""
+        """Whether consecutive folds on one stationary tile form a group, and groups overlap (`edge.py`)."""
         return self.fill == "overlap" and self.overlap is None and self.dataflow != "in-place"
 
     @property
-    def carries(self) -> bool:
-        """Whether tiles stay in the elements by another rule: of in-place arrays, of register-fed ones that gain."""
+    def skips_reloads(self) -> bool:
+        """
+        Whether reuse of a stationary tile skips a reload: in-place arrays, and register-fed ones whose loads take time.
+        """
         if self.stages is not None:
             return self.stages.reload > 0 or self.stages.hidden > 0
         return self.dataflow == "in-place"
 
     @property
     def most_shift(self) -> int:
-        """What crosses the edge for a fold that uses all rows, in cycles of each port."""
+        """Cycles in which the stationary tile or the sums of a fold on all rows cross the edge."""
         return self.shift(self.rows) if self.grouped else 0
 
     @overload
@@ -90,11 +92,11 @@ class Array:
     @overload
     def shift(self, rows: Numbers) -> Numbers: ...
     def shift(self, rows: int | Numbers) -> int | Numbers:
-        """The cycles in which so many rows of operands or sums cross the edge: ceil(rows / edge_elements)."""
+        """Cycles in which `rows` rows of operands or sums cross the edge: ceil(rows / edge_elements)."""
         return 0 * rows if self.edge_elements is None else -(-rows // self.edge_elements)
 
     def wait(self, blocks: int) -> int:
-        """The cycles that follow so many instructions of the same weights until the next weights are there."""
+        """Cycles between the end of `blocks` instructions on the same weights and the arrival of the next weights."""
         return 0 if self.stages is None else self.stages.wait(blocks)
 
     @overload
@@ -102,7 +104,7 @@ class Array:
     @overload
     def stream(self, size: Numbers) -> Numbers: ...
     def stream(self, size: int | Numbers) -> int | Numbers:
-        """The cycles of one fold that streams so many steps, without what its stationary tile takes."""
+        """Cycles of a fold that streams `size` steps, without the load of its stationary tile."""
         if self.stages is None:
             return size + self.fold_overhead
         return -(-size // self.tile_m) * self.stages.block
@@ -114,7 +116,7 @@ class Array:
 
     @property
     def places(self) -> tuple[Group, Group, Group]:
-        """Which of m, n, k lie on rows and on columns, and which is streamed."""
+        """Which of m, n, k is mapped to rows, which to columns, and which is streamed."""
         return PLACES[self.dataflow]
 
     @property
@@ -126,22 +128,22 @@ class Array:
 
     @property
     def filling(self) -> int:
-        """The part of the latency before a fold's first full step: weights coming in (`ws`, `is`), or operands."""
+        """The fill: the latency before a fold's first full step, while weights (`ws`, `is`) or operands come in."""
         return self.rows if self.dataflow in ("ws", "is") else self.rows + self.cols - 2
 
     @property
     def draining(self) -> int:
-        """The part of the latency after a fold's last full step."""
+        """The drain: the latency after a fold's last full step."""
         return self.latency - self.filling
 
     @property
     def fold_overhead(self) -> int:
-        """What every fold pays beyond the streamed steps."""
+        """Cycles that every fold takes beyond its streamed steps."""
         return self.latency if self.fill == "per-fold" and self.stages is None else 0
 
     @property
     def reload(self) -> int:
-        """What a change of the tile that stays in the elements takes by itself: a weight has one register a cell."""
+        """Cycles to replace the stationary tile that nothing hides: a processing element has one weight register."""
         if self.stages is not None:
             return self.stages.reload
         if self.dataflow != "in-place":
@@ -150,7 +152,7 @@ class Array:
 
     @property
     def op_overhead(self) -> int:
-        """What an operation pays once, whatever its number of folds."""
+        """Cycles that an operation pays once, whatever its number of folds."""
         if self.stages is not None:
             return self.stages.once
         return self.latency if self.fill == "overlap" else 0
@@ -169,6 +171,8 @@ class Array:
     @overload
     def cycles(self, m: Numbers, n: Numbers, k: Numbers) -> Numbers: ...
     def cycles(self, m: int | Numbers, n: int | Numbers, k: int | Numbers) -> int | Numbers:
-        """The cycles that the folds of one product stream (and fill and drain, per fold), whatever crosses the edge."""
+        """
+        Cycles in which the folds of one product stream (per-fold: also fill and drain), without waits for the edge.
+        """
         rows, cols, streamed = ({"m": m, "n": n, "k": k}[place] for place in self.places)
         return -(-rows // self.rows) * -(-cols // self.cols) * self.stream(streamed)

@@ -1,11 +1,10 @@
 """
-The array's work of a scheduled nest, in closed form.
+Compute cycles and SPM accesses of a scheduled nest, in closed form.
 
-A tile operation runs its statements one after another, each as the GEMM its view says, once for every element of
-its batch dimensions. Cycles and accesses of a tile are products of one factor for each of M, N, K and batch, and
-every dimension is in one of these groups, so that the sum over all tiles is the product of four sums. Tile operations
-that find their stationary tile in the elements (`stationary.py`) are counted by themselves, and so are the waits of
-folds for what crosses the array's edge (`edge.py`).
+A tile operation runs its statements one after another, each as the GEMM of its view, once per element of its batch
+dimensions. Cycles and accesses of a tile are products of one factor for each of M, N, K and batch, and every dimension
+belongs to one of these groups, so that the sum over all tiles is a product of four sums. Reuse of stationary tiles
+(`stationary.py`) and waits of folds for the array's edge (`edge.py`) are counted separately.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +13,8 @@ from functools import lru_cache
 from math import prod
 
 from npuc.compiler.analysis.machine.array import Array, Group
-from npuc.compiler.analysis.machine.edge import edge_cycles, least_crossing, tile_edge_cycles, tile_groups
-from npuc.compiler.analysis.machine.stationary import kept, members, placement, streamed_dims
+from npuc.compiler.analysis.machine.edge import crossing_lower_bound, edge_cycles, tile_edge_cycles, tile_groups
+from npuc.compiler.analysis.machine.stationary import members, placement, stationary_reuse, streamed_dims
 from npuc.compiler.analysis.nest.blocks import group_lengths
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
@@ -24,14 +23,14 @@ from npuc.dialects.npu.nest import Nest, Schedule, Statement
 @dataclass(frozen=True)
 class Compute:
     """
-    Work of the array for one nest.
+    The work of the array for one nest.
 
-    `cycles` are those of all tiles with no data to wait for. They include `overhead` (fill and drain paid once) and
-    `edge`, in which groups of folds wait for what crosses the array's edge. `tiles` is the number of tile operations,
-    `groups` that of folds on a stationary tile of their own, `reloads` counts changes of the tile that stays in the
-    elements (0 where they take no time by themselves), `instructions` are those of `array.tile_m` streamed rows.
-    `accesses` are the elements of each tensor that the array reads from SPM, or writes to it for an output: partial
-    sums of a later fold add up where they are written.
+    `cycles` is the time of all tiles without waits for data. It includes `overhead` (fill and drain paid once) and
+    `edge`, the waits of fold groups for the array's edge. `tiles` is the number of tile operations, `groups` that of
+    fold groups, each on a stationary tile of its own, `reloads` that of replaced stationary tiles (0 where replacing
+    takes no time of its own), `instructions` that of instructions of `array.tile_m` streamed rows. `accesses` counts
+    the elements of each tensor that the array reads from SPM, or for an output writes to it: partial sums of later
+    folds accumulate where they are written.
     """
 
     cycles: int
@@ -47,11 +46,11 @@ class Compute:
 
 def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tuple[int, ...] = ()) -> int:
     """
-    The cycles of one tile operation, a dimension's extent in it by name; of folds that wait for the array's edge, with
-    what they wait within it.
+    The cycles of one tile operation, given the extent of each dimension; includes waits for the edge within it.
 
-    Of others, `found` is -1 for each statement whose stationary tile is in the elements already; else the cycles that
-    the group of instructions which begins here waits for the next weights. Empty for neither.
+    Where reuse of stationary tiles skips reloads, `found` is -1 for each statement that reuses its tile; otherwise the
+    cycles that the group of instructions which begins here waits for the next weights. Empty: every tile is reloaded
+    and no such wait counts.
     """
     total = tile_groups(nest, array, extents).waits if array.most_shift else 0
     for number, statement in enumerate(nest.statements):
@@ -59,35 +58,37 @@ def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tup
         size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
         folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
         total += folds * array.stream(size[place.streamed])
-        if array.carries and (not found or found[number] >= 0):
+        if array.skips_reloads and (not found or found[number] >= 0):
             own = array.wait(-(-size[place.streamed] // array.tile_m)) if folds > 1 else found[number] if found else 0
             total += folds * (array.reload + own)
     return total
 
 
-def waits_apart(nest: Nest, array: Array, extents: Mapping[str, int]) -> tuple[int, ...]:
-    """`found` of `tile_cycles` for an operation that shares no weights with its neighbours, or finds them."""
+def isolated_waits(nest: Nest, array: Array, extents: Mapping[str, int]) -> tuple[int, ...]:
+    """The argument `found` of `tile_cycles` for an operation that shares no weights with its neighbours."""
     streamed = [prod(extents[d] for d in streamed_dims(nest, s, array)) for s in nest.statements]
     return tuple(array.wait(-(-size // array.tile_m)) for size in streamed)
 
 
 @lru_cache(maxsize=4096)
-def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False, apart: bool = False) -> Compute:
+def compute(
+    nest: Nest, schedule: Schedule, array: Array, *, tile_loaded: bool = False, isolated: bool = False
+) -> Compute:
     """
-    The work of all tiles of a scheduled nest.
+    The work of all tile operations of a scheduled nest.
 
-    `held`: the operation before left the stationary tile in the elements (`residency.holds_one_tile`). `apart`: no
-    tile operation finds its tile there, as others run between any two.
+    With `tile_loaded` the operation before left the stationary tile in the array (`has_one_stationary_tile`). With
+    `isolated` no tile operation reuses a stationary tile, since other contractions run between any two.
     """
     overhead = array.op_overhead
-    if array.carries and not apart:
+    if array.skips_reloads and not isolated:
         # No weights follow the last group.
-        overhead -= kept(nest, schedule, array, nest.statements[-1]).last
-    edge = (tile_edge_cycles if apart else edge_cycles)(nest, schedule, array)
+        overhead -= stationary_reuse(nest, schedule, array, nest.statements[-1]).last
+    edge = (tile_edge_cycles if isolated else edge_cycles)(nest, schedule, array)
     cycles, folds, tiles, reloads, instructions, groups = overhead + edge, 0, 0, 0, 0, 0
     accesses = dict.fromkeys(nest.tensors, 0)
     for statement in nest.statements:
-        part = _statement(nest, schedule, array, statement, held, apart)
+        part = _statement(nest, schedule, array, statement, tile_loaded, isolated)
         cycles, folds, tiles, reloads = cycles + part.cycles, folds + part.folds, part.tiles, reloads + part.reloads
         instructions, groups = instructions + part.instructions, groups + part.groups
         for name, elements in part.accesses.items():
@@ -95,35 +96,36 @@ def compute(nest: Nest, schedule: Schedule, array: Array, held: bool = False, ap
     return Compute(cycles, overhead, folds, tiles, reloads, instructions, accesses, groups, edge)
 
 
-def least_cycles(nests: Sequence[Nest], array: Array) -> int:
+def cycles_lower_bound(nests: Sequence[Nest], array: Array) -> int:
     """
-    What no schedules of nests in one operation of one core are below, in cycles of the array.
+    A lower bound of the compute cycles of nests in one operation on one core, over all schedules.
 
-    Every nest has its whole folds, or waits for the edge (`least_edge_cycles`). For arrays that keep tiles by a rule of
-    their own it is the work of the nests uncut.
+    It is the larger of the cycles of all whole folds and of the waits for the edge (`edge_cycles_lower_bound`). On
+    arrays that skip reloads it is the work of the untiled nests.
     """
-    works = [compute(nest, Schedule(), array, apart=len(nests) > 1) for nest in nests]
+    works = [compute(nest, Schedule(), array, isolated=len(nests) > 1) for nest in nests]
     streaming = sum(work.cycles - work.edge for work in works) - sum(work.overhead for work in works[1:])
-    return max(streaming, least_edge_cycles(nests, array))
+    return max(streaming, edge_cycles_lower_bound(nests, array))
 
 
-def least_edge_cycles(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
+def edge_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
     """
-    What no schedules of nests in one operation are below by what crosses the edge; 0 where folds never wait for it.
+    A lower bound, from transfers across the array's edge, of the compute cycles of nests in one operation, over all
+    schedules; 0 where folds never wait for the edge.
 
-    What is stationary crosses the edge for all groups of a core but one, at an end of the sequence, beside groups of
-    which the other end's streams at least a cycle itself; one core has at least its share of all. docs/bounds.md,
+    Stationary tiles cross the edge for all groups of a core but one at an end of the sequence, beside groups of which
+    the one at the other end streams at least a cycle itself; some core has at least its share of all. docs/bounds.md,
     "Time", has the proof.
     """
-    crossing = sum(least_crossing(nest, array) for nest in nests)
+    crossing = sum(crossing_lower_bound(nest, array) for nest in nests)
     return array.op_overhead + -(-crossing // cores) - array.most_shift + 1 if crossing else 0
 
 
-def least_busy_cycles(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
+def busy_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
     """
-    What no schedules of nests in one operation are below, in cycles of the busiest core's array: whole folds, with all
-    changes but one of tiles that take time by themselves, after the fill and drain that each core pays once; or the
-    edge.
+    A lower bound of the compute cycles of the busiest core for nests in one operation, over all schedules: the larger
+    of whole folds with every reload but one, after the fill and drain that each core pays once, and of the edge's
+    bound.
     """
     busy = 0
     for nest in nests:
@@ -132,12 +134,14 @@ def least_busy_cycles(nests: Sequence[Nest], array: Array, cores: int = 1) -> in
             size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
             tiles = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
             busy += tiles * (array.stream(size[place.streamed]) + array.reload)
-    # The operation before may have left the first one.
+    # The operation before may have left the first tile.
     busy -= array.reload
-    return max(array.op_overhead - (-busy // cores), least_edge_cycles(nests, array, cores))
+    return max(array.op_overhead - (-busy // cores), edge_cycles_lower_bound(nests, array, cores))
 
 
-def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statement, held: bool, apart: bool) -> Compute:
+def _statement(
+    nest: Nest, schedule: Schedule, array: Array, statement: Statement, tile_loaded: bool, isolated: bool
+) -> Compute:
     view = gemm_view(nest, statement)
     groups = {"m": view.m, "n": view.n, "k": view.k, "batch": view.batch}
     sizes = {name: group_lengths(nest, schedule, dims) for name, dims in groups.items()}
@@ -169,17 +173,17 @@ def _statement(nest: Nest, schedule: Schedule, array: Array, statement: Statemen
     reloads = 0
     waits = 0
     alone = folds
-    if array.carries and apart:
+    if array.skips_reloads and isolated:
         reloads = folds
         waits = batch * row_folds * col_folds * total(streamed, lambda size: array.wait(-(-size // array.tile_m)))
-    elif array.keeps and not apart:
-        found = kept(nest, schedule, array, statement)
-        alone = folds - found.tiles - held
-        if array.carries:
+    elif array.reuses_stationary and not isolated:
+        found = stationary_reuse(nest, schedule, array, statement)
+        alone = folds - found.tiles - tile_loaded
+        if array.skips_reloads:
             waits, reloads = found.waits, alone
         name = place.stationary(statement)
         accesses[name] -= found.elements
-        if held:
+        if tile_loaded:
             fixed = (dim for dim in nest.sizes if dim not in members(view, streamed))
             accesses[name] -= prod(nest.sizes[dim] for dim in fixed)
     return Compute(

@@ -1,25 +1,25 @@
 """
-What crosses the edge of an array beside its folds, and the folds that wait for it.
+Transfers across the edge of an array, and the folds that wait for them.
 
-Operands and sums cross the top or bottom edge of a systolic array, one port a column; a port takes or gives
-`array.edge_elements` in a cycle. So the stationary tile of a fold that uses r rows takes S = ceil(r / edge_elements)
-cycles to come in (ws, is), or its sums to go out (os). Consecutive folds on one stationary tile are a *group* g, which
-streams T_g in all. The array has a second set of registers: while a group streams, the tile of the next one comes in,
-or the sums of the one before go out, and a group lasts as long as the longer of both:
+Operands and sums cross the top or bottom edge of a systolic array through one port per column, which transfers
+`array.edge_elements` elements per cycle. A stationary tile of r rows therefore takes S = ceil(r / edge_elements) cycles
+to be loaded (ws, is), or its sums to be drained (os). Consecutive folds on one stationary tile form a *group* g, which
+streams T_g cycles in all. The array is double buffered: while a group streams, the tile of the next group is loaded, or
+the sums of the previous one are drained, and the group takes the longer of the two times:
 
     ws, is    (P - T) + sum over g < G of max(T_g, S_(g+1)) + T_G
     os        (P - T) + T_1 + sum over g > 1 of max(T_g, S_(g-1))
 
-What a group waits beyond T_g counts as computation of the tile operation in which it begins. P - T has the first load,
-and with `drain = "full"` the last store. Derived from a model of single elements whose shadow registers shift row by
-row (`tests/unit/cycle/shadow.py`).
+The wait of a group beyond T_g counts as compute time of the tile operation in which it begins. P - T includes the first
+load, and with `drain = "full"` the last store. Derived from a model of single processing elements whose shadow
+registers shift row by row (`tests/unit/cycle/shadow.py`).
 
-In a tile operation column folds are outer, row folds inner, each element of a batch is a product of its own, and the
-statements follow each other. Of a nest of one statement a tile operation of a single fold may go on with the group of
-the one before (`residency.changes`); all others begin groups of their own.
+Within a tile operation column folds are the outer loop and row folds the inner one, every element of the batch is a
+product of its own, and statements run one after another. In a nest of one statement a tile operation of a single fold
+may continue the group of the operation before (`stationary.changes`); all others begin new groups.
 
-Sequences are counted in the direction in which a group's length matters for what is next to it: forwards (ws, is), or
-backwards (os), where "next" is the fold before.
+Sequences are evaluated in the direction of the dependence between neighbours: forwards (ws, is), or backwards (os),
+where the "next" group is the one before in time.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from npuc.dialects.npu.nest import Nest, Schedule, Statement
 @dataclass(frozen=True)
 class FoldRun:
     """
-    Groups of folds that follow each other, in the direction of the waits: `count` of them, of which the first streams
-    `first` cycles and the last `last`; `shift` is what crosses the edge for the first.
+    A sequence of `count` groups of folds, in the direction of the waits. The first group streams `first` cycles and the
+    last one `last`; `shift` are the cycles of the first group's transfer across the edge.
 
-    `waits` are those of all groups but the last, whose wait depends on what follows.
+    `waits` sums the waits of all groups but the last, whose wait depends on what follows.
     """
 
     count: int
@@ -52,14 +52,14 @@ class FoldRun:
     waits: int = 0
 
     def then(self, other: FoldRun, same: bool) -> FoldRun:
-        """These and then others; `same`: both are one group."""
+        """This sequence followed by another; with `same` both belong to one group."""
         if same:
             return FoldRun(1, self.first + other.first, self.last + other.last, self.shift)
         waits = self.waits + wait(other.shift, self.last) + other.waits
         return FoldRun(self.count + other.count, self.first, other.last, self.shift, waits)
 
     def times(self, count: int, same: bool) -> FoldRun:
-        """These again and again; `same`: all of them are one group."""
+        """This sequence repeated `count` times; with `same` all repetitions form one group."""
         if same:
             return FoldRun(1, count * self.first, count * self.last, self.shift)
         waits = count * self.waits + (count - 1) * wait(self.shift, self.last)
@@ -67,17 +67,17 @@ class FoldRun:
 
 
 def wait(shift: int, streamed: int) -> int:
-    """What a group that streams so many cycles waits for what crosses the edge beside it."""
+    """The cycles by which a group of `streamed` cycles is shorter than a transfer of `shift` cycles beside it."""
     return max(0, shift - streamed)
 
 
 def is_forward(array: Array) -> bool:
-    """Whether a group waits for the one after it, whose operand comes in, or for the sums of the one before."""
+    """Whether a group waits for the load of the group after it, rather than for the drain of the one before."""
     return array.dataflow != "os"
 
 
 def product_groups(statement: Statement, nest: Nest, array: Array, extents: Mapping[str, int]) -> FoldRun:
-    """The folds of one statement in one tile operation, a group each."""
+    """The folds of one statement in one tile operation, each a group of its own."""
     batch, m, n, k = gemm_view(nest, statement).sizes(extents)
     size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
     rows, streamed = size[place.rows], size[place.streamed]
@@ -96,25 +96,25 @@ def product_groups(statement: Statement, nest: Nest, array: Array, extents: Mapp
 
 
 def tile_groups(nest: Nest, array: Array, extents: Mapping[str, int]) -> FoldRun:
-    """The folds of one tile operation, a group each, statement by statement."""
+    """The folds of one tile operation, each a group of its own, statement by statement."""
     return in_order((product_groups(s, nest, array, extents) for s in nest.statements), array)
 
 
 def in_order(parts: Iterable[FoldRun], array: Array) -> FoldRun:
-    """Sequences that follow each other in time, none going on with the one before."""
+    """The concatenation of sequences in time, none of which continues the group before."""
     ordered = list(parts) if is_forward(array) else list(parts)[::-1]
     return reduce(lambda one, other: one.then(other, same=False), ordered)
 
 
 class FoldGroups:
-    """The groups of a scheduled nest at any place of its loops; `array.grouped` holds."""
+    """The groups of folds of a scheduled nest inside any of its loops, on an array with `array.grouped`."""
 
     def __init__(self, nest: Nest, schedule: Schedule, array: Array):
         self.nest, self.schedule, self.array = nest, schedule, array
         self.found: dict[tuple[int, ...], FoldRun] = {}
 
     def inside(self, level: int, extents: Mapping[str, int]) -> FoldRun:
-        """The groups of what the loops from `level` on do where the dimensions have these extents."""
+        """The groups of the loops from `level` inwards, where the dimensions have these extents."""
         key = (level, *extents.values())
         known = self.found.get(key)
         if known is not None:
@@ -136,7 +136,7 @@ class FoldGroups:
         return found
 
     def goes_on(self, level: int, extents: Mapping[str, int]) -> bool:
-        """Whether the first tile operation after a step of a loop goes on with the group of the one before."""
+        """Whether the first tile operation after a step of loop `level` continues the group of the one before."""
         nest = self.nest
         return len(nest.statements) == 1 and not changes(
             nest, self.schedule, nest.statements[0], self.array, level, dict(extents)
@@ -145,11 +145,12 @@ class FoldGroups:
 
 def lengths_beside(parts: Sequence[tuple[FoldRun, int]], outside: int, array: Array) -> Iterator[tuple[int, int, int]]:
     """
-    How long the outer group of each of some sequences must be, which follow each other without going on.
+    The length that the outer group of each sequence must have, for consecutive sequences of separate groups.
 
-    `parts` are the sequences in time, and how often each runs; what crosses the edge beside the last (os: the first) of
-    all is `outside`. Yields the number of a sequence, the length in cycles that the group at its end (os: beginning)
-    must have, 0 where it has it, and for how many of its runs that holds; the first run of each stands alone.
+    `parts` are the sequences in time order, each with its number of runs; `outside` is the transfer beside the last
+    (os: the first) of all. Yields the number of a sequence, the length in cycles that the group at its end (os:
+    beginning) must have, 0 where it has it already, and the number of runs for which that holds; the first run of each
+    sequence is yielded by itself.
     """
     forward = is_forward(array)
     for number, (own, count) in enumerate(parts):
@@ -169,19 +170,19 @@ def lengths_beside(parts: Sequence[tuple[FoldRun, int]], outside: int, array: Ar
 
 
 def left_of(length: int, own: FoldRun) -> int:
-    """How long the group at the end of a sequence must be, 0 where it is; below 0: it began before."""
+    """The length that the group at the end of a sequence must have, 0 if it has it; below 0: it began before."""
     return length if length > own.last or length < 0 else 0
 
 
 def edge_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
-    """The cycles in which the groups of a scheduled nest wait for the edge; 0 where it has no part in the time."""
+    """The cycles in which the groups of a scheduled nest wait for the edge; 0 where none can."""
     if not can_wait(nest, schedule, array):
         return 0
     return FoldGroups(nest, schedule, array).inside(0, nest.sizes).waits
 
 
 def can_wait(nest: Nest, schedule: Schedule, array: Array) -> bool:
-    """Whether the shortest fold of a scheduled nest is shorter than what crosses the edge for the tallest."""
+    """Whether the shortest fold of a scheduled nest is shorter than the longest transfer across the edge."""
     if not array.most_shift:
         return False
     for statement in nest.statements:
@@ -196,7 +197,7 @@ def can_wait(nest: Nest, schedule: Schedule, array: Array) -> bool:
 
 
 def tile_edge_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
-    """The waits within the tile operations of a scheduled nest, whatever stands between any two of them."""
+    """The waits within the tile operations of a scheduled nest, none of which continues the group of another."""
     if not can_wait(nest, schedule, array):
         return 0
     sizes: dict[tuple[int, ...], int] = {tuple(nest.sizes.values()): 1}
@@ -217,12 +218,12 @@ def tile_edge_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
 
 
 @lru_cache(maxsize=4096)
-def least_crossing(nest: Nest, array: Array) -> int:
+def crossing_lower_bound(nest: Nest, array: Array) -> int:
     """
-    The cycles in which what is stationary crosses the edge at least, under any schedule; 0 where groups do not overlap.
+    A lower bound, over all schedules, of the cycles in which stationary tiles cross the edge; 0 unless groups overlap.
 
-    Every row of the stationary tensor crosses it once for each column fold, in whatever tiles: a tile of r rows takes
-    r / edge_elements or more.
+    Every row of the stationary tensor crosses the edge once per column fold, however it is tiled: a tile of r rows
+    takes at least r / edge_elements cycles.
     """
     if not array.grouped or array.edge_elements is None:
         return 0

@@ -29,10 +29,10 @@ OVERLAPS: tuple[Overlap, ...] = ("base", "pipe", "wlbp", "dm-pipe", "dm-wlbp", "
 @dataclass(frozen=True)
 class Stages:
     """
-    What instructions take: `block` each, `reload` a change of weights, `once` a stream.
+    Cycles of an instruction stream: `block` per instruction, `reload` per change of weights, `once` per stream.
 
-    `hidden` is the load of weights that runs beside the instructions before it: a group of `blocks` instructions is
-    followed by `wait(blocks)` cycles.
+    `hidden` are the cycles of a weight load that overlaps the instructions before it: after a group of `blocks`
+    instructions the array waits `wait(blocks)` cycles for it.
     """
 
     block: int
@@ -41,17 +41,17 @@ class Stages:
     hidden: int = 0
 
     def wait(self, blocks: int) -> int:
-        """The part of a hidden load that a group of instructions is too short for."""
+        """The cycles of a hidden load that a group of `blocks` instructions is too short to hide."""
         return max(0, self.hidden - blocks * self.block)
 
     def stream(self, groups: list[int]) -> int:
-        """The cycles of groups of so many instructions, each with weights of its own."""
+        """The cycles of groups of instructions, given their sizes; each group has weights of its own."""
         waits = sum(self.wait(size) for size in groups[:-1])
         return self.once + sum(groups) * self.block + len(groups) * self.reload + waits
 
 
 def stages(overlap: Overlap, rows: int, cols: int, tile_m: int) -> Stages:
-    """The stages of instructions of `tile_m` rows on an array."""
+    """The stages of an instruction of `tile_m` rows on an array of `rows` x `cols` elements."""
     height = -(-rows // 2) if overlap.startswith("dm") else rows
     load, feed, second, drain = height, tile_m, height - 1, cols
     match overlap:

@@ -1,14 +1,15 @@
 """
-What stays in the array's elements, and which tile operations find it there.
+Stationary tiles in the processing elements, and the tile operations that reuse them.
 
-A tile operation that is one fold leaves its stationary tile in the elements. The next one finds it if it works on the
-same tile: if no loop between them steps in a dimension of that tile. On the in-place array this saves the preload of
-W, or the drain of the sums dW; where folds overlap (`Array.grouped`), both are one group of folds (`edge.py`), in a
-nest of one statement.
+A tile operation of a single fold leaves its stationary tile in the array. The next operation reuses it if no loop
+between the two steps through a dimension of that tile. On the in-place array reuse saves the preload of W, or the drain
+of the sums dW; where folds overlap (`Array.grouped`), both operations form one group of folds (`edge.py`), in nests of
+one statement only.
 
-The in-place array has W[c, n] in cell (n, c), and runs the three products of a layer around it, rows and columns first:
+The in-place array holds W[c, n] in cell (n, c) and runs all three products of a layer around it (rows, columns;
+streamed):
 
-    Y = X W       n, c; M streams     X from below, partial sums move right
+    Y = X W        n, c; M streams     X from below, partial sums move right
     dX = dY W^T    n, c; M streams     dY from the left, partial sums move up
     dW = X^T dY    n, c; M streams     both, sums stay
 """
@@ -28,35 +29,35 @@ Product = Literal["forward", "dx", "dw"]
 Side = Literal["out", "lhs", "rhs"]
 Extents: TypeAlias = dict[str, int]
 STATIONARY: dict[Group, Side] = {"k": "out", "n": "lhs", "m": "rhs"}
-"""The tensor of a product that the streamed group does not index."""
+"""The stationary tensor of a product: the one that the streamed group does not index."""
 SHARED: dict[frozenset[str], Group] = {
     frozenset(("out", "lhs")): "m",
     frozenset(("out", "rhs")): "n",
     frozenset(("lhs", "rhs")): "k",
 }
-"""The group that two sides of a product share."""
+"""The group of dimensions that two tensors of a product share."""
 
 
 @dataclass(frozen=True)
 class GroupPlacement:
-    """Where the groups of a statement lie: on rows, on columns, streamed."""
+    """The dataflow of a statement: the groups of dimensions on the array's rows and columns, and the streamed one."""
 
     rows: Group
     cols: Group
     streamed: Group
 
     def stationary(self, statement: Statement) -> str:
-        """The tensor whose tile stays in the elements."""
+        """The name of the stationary tensor."""
         sides = {"out": statement.out, "lhs": statement.lhs, "rhs": statement.rhs}
         return sides[STATIONARY[self.streamed]]
 
 
 def product_of(statement: Statement) -> tuple[Product, Side, Side, Side]:
     """
-    Which product of a layer a statement is, and the sides on which it has X, W and Y (or their gradients).
+    The product of a layer that a statement computes, and which of its tensors are X, W and Y (or their gradients).
 
-    They are known by their names, with a `d` in front for gradients, and a number behind where several nests became
-    one. A product with other names is a forward one, its right operand the weights.
+    Tensors are recognised by name, with a prefix `d` for gradients and a numeric suffix after fusion. With any other
+    names the statement is taken for a forward product whose right operand is the weights.
     """
     names: dict[str, Side] = {}
     sides: tuple[tuple[Side, str], ...] = (("out", statement.out), ("lhs", statement.lhs), ("rhs", statement.rhs))
@@ -70,7 +71,7 @@ def product_of(statement: Statement) -> tuple[Product, Side, Side, Side]:
 
 @lru_cache(maxsize=4096)
 def placement(statement: Statement, array: Array) -> GroupPlacement:
-    """The placement of a statement on an array."""
+    """How the array's dataflow places the groups of a statement."""
     if array.dataflow != "in-place":
         return GroupPlacement(*array.places)
     _, x, w, y = product_of(statement)
@@ -78,12 +79,13 @@ def placement(statement: Statement, array: Array) -> GroupPlacement:
 
 
 @dataclass(frozen=True)
-class StationaryTiles:
+class StationaryReuse:
     """
-    Tile operations that find their stationary tile in the elements, and the elements of those tiles.
+    The number of `tiles` operations that reuse their stationary tile, and the `elements` of those tiles.
 
-    `waits` are the cycles in which a hidden load is waited for (`overlap.py`), of them `last` after the last group;
-    those do not count. `blocks` are the instructions of a part that has one stationary tile; 0 for others.
+    `waits` counts cycles of waiting for a hidden weight load (`overlap.py`), including `last`, those after the last
+    group, which the nest does not pay. `blocks` is the number of instructions on a single stationary tile; 0 where
+    there are several tiles.
     """
 
     tiles: int = 0
@@ -94,17 +96,17 @@ class StationaryTiles:
 
 
 def members(view: GemmView, group: Group) -> tuple[str, ...]:
-    """The dimensions of a group."""
+    """The nest dimensions of a group."""
     return {"m": view.m, "n": view.n, "k": view.k}[group]
 
 
 def streamed_dims(nest: Nest, statement: Statement, array: Array) -> tuple[str, ...]:
-    """The dimensions that a statement streams through the array."""
+    """The nest dimensions that a statement streams through the array."""
     return members(gemm_view(nest, statement), placement(statement, array).streamed)
 
 
 def single_fold(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> bool:
-    """Whether a tile operation of these extents is one fold of one product."""
+    """Whether a tile operation with these extents is a single fold of a single product."""
     batch, m, n, k = gemm_view(nest, statement).sizes(extents)
     size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
     return batch == 1 and size[place.rows] <= array.rows and size[place.cols] <= array.cols
@@ -112,10 +114,10 @@ def single_fold(nest: Nest, statement: Statement, array: Array, extents: Mapping
 
 def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, level: int, extents: Extents) -> bool:
     """
-    Whether the stationary tile is another one after a step of the loop `level`.
+    Whether a step of loop number `level` replaces the stationary tile.
 
-    `extents` are those of the dimensions inside the loops up to `level`: loops deeper in that take one trip do not
-    count. A tile operation of several folds never finds its first one.
+    `extents` are the dimensions' extents inside the loops up to `level`; inner loops of one trip are ignored. A tile
+    operation of several folds never reuses its first tile.
     """
     streamed = streamed_dims(nest, statement, array)
     loops = schedule.loops
@@ -128,18 +130,20 @@ def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, 
 
 
 @lru_cache(maxsize=4096)
-def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement, anyway: bool = False) -> StationaryTiles:
+def stationary_reuse(
+    nest: Nest, schedule: Schedule, array: Array, statement: Statement, *, count_all: bool = False
+) -> StationaryReuse:
     """
-    The tile operations of a scheduled nest that find the stationary tile of a statement in the elements.
+    The tile operations of a scheduled nest that reuse the stationary tile of a statement.
 
-    None where it makes no difference, except `anyway`.
+    On arrays where reuse makes no difference they are counted with `count_all` only.
     """
-    if not (array.keeps or anyway) or (array.grouped and len(nest.statements) > 1):
-        return StationaryTiles()
+    if not (array.reuses_stationary or count_all) or (array.grouped and len(nest.statements) > 1):
+        return StationaryReuse()
     streamed = streamed_dims(nest, statement, array)
-    found: dict[tuple[int, tuple[int, ...]], StationaryTiles] = {}
+    found: dict[tuple[int, tuple[int, ...]], StationaryReuse] = {}
 
-    def inside(level: int, extents: dict[str, int]) -> StationaryTiles:
+    def inside(level: int, extents: dict[str, int]) -> StationaryReuse:
         if level == len(schedule.loops):
             return _leaf(nest, statement, array, extents)
         key = (level, tuple(extents.values()))
@@ -160,27 +164,27 @@ def kept(nest: Nest, schedule: Schedule, array: Array, statement: Statement, any
             waits = last = array.wait(blocks)
         elif steps:
             blocks = 0
-        found[key] = StationaryTiles(tiles, elements, waits, last, blocks)
+        found[key] = StationaryReuse(tiles, elements, waits, last, blocks)
         return found[key]
 
     return inside(0, nest.sizes)
 
 
-def _leaf(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> StationaryTiles:
-    """One tile operation: its folds are groups of instructions; a single one may be a part of a longer group."""
+def _leaf(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> StationaryReuse:
+    """One tile operation: each fold is a group of instructions; a single fold may belong to a longer group."""
     batch, m, n, k = gemm_view(nest, statement).sizes(extents)
     size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
     folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
     blocks = -(-size[place.streamed] // array.tile_m)
     wait = array.wait(blocks)
-    return StationaryTiles(waits=folds * wait, last=wait, blocks=blocks if folds == 1 else 0)
+    return StationaryReuse(waits=folds * wait, last=wait, blocks=blocks if folds == 1 else 0)
 
 
 def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Array, level: int, extents: Extents) -> int:
     """
-    The wait of the group of instructions that begins inside the loop `level` (-1: outside of all), the dimensions
-    having `extents` there: that of the loops inside the innermost one that changes the stationary tile. 0 for tile
-    operations of several folds, which wait by themselves.
+    The wait, in cycles, of the group of instructions that begins inside loop `level` (-1: outside all loops), where the
+    dimensions have `extents`. The group spans the loops inside the innermost one that replaces the stationary tile.
+    0 for tile operations of several folds, whose waits are counted within them.
     """
     streamed = streamed_dims(nest, statement, array)
     size, begin = dict(extents), level + 1
@@ -206,8 +210,10 @@ def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Arra
     return array.wait(sum(count * -(-length // array.tile_m) for length, count in blocks.items()))
 
 
-def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
-    """Whether one stationary tile serves a whole nest of one statement: then it may be there before, and stay after."""
+def has_one_stationary_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
+    """
+    Whether a nest of one statement uses a single stationary tile, which may then be loaded before or used after it.
+    """
     if len(nest.statements) != 1 or array.dataflow != "in-place" or schedule.core_depth:
         return False
     statement = next(iter(nest.statements))
@@ -218,7 +224,7 @@ def holds_one_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:
 
 
 def transposed(nest: Nest, width: Mapping[str, int]) -> dict[str, int]:
-    """The bits of the tensors that a nest reads transposed: W for dX, X for dW."""
+    """The tensors that a nest reads transposed (W for dX, X for dW), with their size in bits."""
     found: dict[str, int] = {}
     for statement in nest.statements:
         product, x, w, _ = product_of(statement)

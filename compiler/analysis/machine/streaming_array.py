@@ -1,4 +1,4 @@
-"""An array that only streams: what a timeline holds its folds against."""
+"""An idealised array that only streams, with which a timeline compares its folds."""
 
 from typing import overload
 
@@ -7,9 +7,9 @@ from npuc.compiler.analysis.machine.array import Array, Numbers
 
 class StreamingArray(Array):
     """
-    The same array if nothing but streaming took time: neither fill and drain of folds nor changes of tiles.
+    The array if only streaming took time, and fill, drain and replacement of tiles were free.
 
-    It streams whole instructions, of one row where there are none.
+    It streams whole instructions; without instructions (`tile_m` = 1), single rows.
     """
 
     @overload

@@ -16,9 +16,9 @@ from functools import lru_cache
 from math import ceil
 from typing import Literal
 
-from npuc.compiler.analysis.machine.compute import least_cycles
+from npuc.compiler.analysis.machine.compute import cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.stationary import holds_one_tile
+from npuc.compiler.analysis.machine.stationary import has_one_stationary_tile
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_together
@@ -101,7 +101,7 @@ def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
     """
     array = machine.array
     in_place = array.dataflow == "in-place" and machine.transpose != "explicit"
-    return in_place and holds_one_tile(nest, schedule, array)
+    return in_place and has_one_stationary_tile(nest, schedule, array)
 
 
 def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[PricedProgram]:
@@ -151,12 +151,12 @@ def zip_program(problem: InterleaveProblem, schedules: tuple[Schedule, ...]) -> 
 def _zip_floor(problem: InterleaveProblem, objective: Objective) -> float:
     """What nests in turn cost at least: 0 where no bound is known."""
     machine = problem.machine
-    if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.carries:
+    if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.skips_reloads:
         return 0.0
     moved = _zip_bits(problem)
     if objective == "traffic":
         return moved
-    return max(least_cycles(problem.nests, machine.array), ceil(moved / machine.channel_bits))
+    return max(cycles_lower_bound(problem.nests, machine.array), ceil(moved / machine.channel_bits))
 
 
 def _zip_bits(problem: InterleaveProblem) -> int:

@@ -64,7 +64,7 @@ def nest_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, h
     if schedule.core_depth:
         moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
         passed = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
-    works = [compute(part.nest, part.schedule, machine.array, held) for part in core_parts(nest, schedule)]
+    works = [compute(part.nest, part.schedule, machine.array, tile_loaded=held) for part in core_parts(nest, schedule)]
     accessed = sum(_accessed(nest, work, widths) for work in works)
     return _price(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
 
@@ -89,7 +89,7 @@ def pool_price(together: Together, machine: Machine, widths: Widths, mode: Mode)
         walks.append(Walk(nest, schedule, widths[number], known))
     pooled = walk_pool(tuple(walks), machine, mode)
     moved = sum(walked.moved for walked in pooled.walks)
-    works = [compute(w.nest, w.schedule, machine.array, apart=mode == "zipped") for w in walks]
+    works = [compute(w.nest, w.schedule, machine.array, isolated=mode == "zipped") for w in walks]
     accessed = sum(_accessed(w.nest, work, w.widths) for w, work in zip(walks, works, strict=True))
     if mode == "zipped":
         return _price(pooled.time + works[0].overhead, moved, moved + accessed, together.macs, machine)

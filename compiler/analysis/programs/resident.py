@@ -33,7 +33,7 @@ def refusal(machine: Machine) -> str | None:
     """Why this model has no price for values that stay in the SPM of a machine; None if it has."""
     if machine.policy == "lru":
         return "memory.policy 'lru' has no price for values that stay in SPM by name"
-    if machine.array.carries:
+    if machine.array.skips_reloads:
         return "arrays that keep a tile between operations have no price for values that stay in SPM"
     if machine.cores > 1:
         return "values that stay in SPM have a price on one core only"

@@ -32,7 +32,7 @@ class ArrayWork:
         several orders may be one object.
         """
         array = self.array
-        if not array.keeps:
+        if not array.reuses_stationary:
             return self.cycles, self.accesses
         if order not in self.works:
             cycles, accesses = self.cycles, self.accesses

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from npuc.compiler.analysis.machine.compute import least_cycles
+from npuc.compiler.analysis.machine.compute import cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits
@@ -52,4 +52,4 @@ def cut_floor(nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Ob
     if objective == "traffic":
         return float(least)
     part = core_parts(nest, schedule)[0]
-    return max(float(least_cycles((part.nest,), machine.array)), float(least / machine.channel_bits))
+    return max(float(cycles_lower_bound((part.nest,), machine.array)), float(least / machine.channel_bits))

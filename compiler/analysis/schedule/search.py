@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.compute import compute, least_cycles
+from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.cores import core_count, core_parts
@@ -186,4 +186,4 @@ def _floor(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> 
     least = lower_bound_bits(nest, machine.spm_bytes, widths)
     if objective == "traffic":
         return float(least)
-    return max(float(least_cycles((nest,), machine.array)), float(least / (BYTE * machine.bytes_per_cycle)))
+    return max(float(cycles_lower_bound((nest,), machine.array)), float(least / (BYTE * machine.bytes_per_cycle)))

@@ -74,7 +74,7 @@ def pipeline(
         moved = moved_bits(nest, traffic, widths)
         time = max(slowest.time, moved / machine.channel_bits)
         return Timing(time, max(timing.compute for timing in timings), moved, slowest.head, slowest.tail)
-    work = compute(nest, schedule, machine.array, held)
+    work = compute(nest, schedule, machine.array, tile_loaded=held)
     if finish:
         sequence = finishing_sequence(nest, schedule, machine.array, widths, finish)
     else:

@@ -60,7 +60,7 @@ def refusal(machine: Machine) -> str | None:
     """Why this model has no price for fused work on a machine; None if it has."""
     if machine.policy == "lru":
         return "memory.policy 'lru' has no price for vector work that is fused with its producer"
-    if machine.array.carries:
+    if machine.array.skips_reloads:
         return (
             "arrays that keep a tile between operations have no price for vector work that is fused with its producer"
         )

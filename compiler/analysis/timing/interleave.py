@@ -62,7 +62,7 @@ def interleaved_compute(together: Together, array: Array) -> tuple[Compute, ...]
     """
     found: list[Compute] = []
     for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
-        found.append(compute(nest, schedule, array, apart=True))
+        found.append(compute(nest, schedule, array, isolated=True))
         if number:
             found[-1] = replace(found[-1], cycles=found[-1].cycles - found[-1].overhead, overhead=0)
     return tuple(found)

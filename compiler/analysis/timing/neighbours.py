@@ -10,7 +10,7 @@ the operation goes on with a group, else how long the group must be in which the
 from collections.abc import Iterator
 
 from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.compute import tile_cycles, waits_apart
+from npuc.compiler.analysis.machine.compute import isolated_waits, tile_cycles
 from npuc.compiler.analysis.machine.edge import (
     FoldGroups,
     FoldRun,
@@ -34,7 +34,7 @@ class Neighbours:
 
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, apart: bool):
         self.nest, self.schedule, self.array, self.apart = nest, schedule, array, apart
-        self.finds = array.carries and not apart
+        self.finds = array.skips_reloads and not apart
         # Where no fold waits for the edge, tile operations do not depend on their neighbours.
         edge = not apart and edge_cycles(nest, schedule, array) > 0
         self.edge = FoldGroups(nest, schedule, array) if edge else None
@@ -47,7 +47,7 @@ class Neighbours:
 
     def leaf(self, extents: dict[str, int], found: Found) -> SequenceNode:
         """One tile operation."""
-        found = waits_apart(self.nest, self.array, extents) if self.apart else found
+        found = isolated_waits(self.nest, self.array, extents) if self.apart else found
         cycles = tile_cycles(self.nest, self.array, extents, found)
         ends: FoldRun | None = None
         waits = 0

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.backends.cycle.backend import CycleBackend
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute, tile_cycles
-from npuc.compiler.analysis.machine.stationary import kept
+from npuc.compiler.analysis.machine.stationary import stationary_reuse
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow, Report
@@ -153,8 +153,8 @@ def test_kept_tiles_when_m_is_innermost() -> None:
     one = nest("forward", 16, 8, 8)
     inner, outer = (Loop("n", 4), Loop("k", 4), Loop("m", 4)), (Loop("m", 4), Loop("n", 4), Loop("k", 4))
     statement = one.statements[0]
-    assert kept(one, Schedule(inner), array, statement).tiles == 4 * 3
-    assert kept(one, Schedule(outer), array, statement).tiles == 0
+    assert stationary_reuse(one, Schedule(inner), array, statement).tiles == 4 * 3
+    assert stationary_reuse(one, Schedule(outer), array, statement).tiles == 0
     # 6 for fill and drain, 16 tiles of 4 rows, 4 or 16 preloads of 4 cycles.
     assert compute(one, Schedule(inner), array).cycles == 6 + 64 + 4 * 4
     assert compute(one, Schedule(outer), array).cycles == 6 + 64 + 16 * 4
