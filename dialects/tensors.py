@@ -30,6 +30,11 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tensor_type(value).get_shape()
 
 
+def is_float(value: SSAValue) -> bool:
+    """Whether a value is a tensor of floats."""
+    return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat)
+
+
 def is_short(value: SSAValue) -> bool:
     """Whether the elements of a tensor value are floats of 16 bits or fewer."""
     element = tensor_type(value).element_type

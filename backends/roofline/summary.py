@@ -11,6 +11,7 @@ from npuc.backends.roofline.iteration.cache_plan import CachePlan
 from npuc.backends.roofline.iteration.timeline import IterationTimeline
 from npuc.backends.roofline.options import RooflineOptions
 from npuc.backends.roofline.rows import compulsory_bytes
+from npuc.compiler.core.units import MIB
 from npuc.compiler.report import Kind, Phase, Totals
 from npuc.compiler.report.sections import IterationFacts
 
@@ -68,7 +69,7 @@ def iteration_facts(plan: CachePlan, times: IterationTimeline, options: Roofline
                 average_gb_per_s=bandwidth,
                 active_time=bandwidth / options.gb_per_s,
                 samples_per_second=iteration.samples / total if total > 0 else 0.0,
-                plan_mib=int(plan.capacity[lane]) / (1 << 20),
+                plan_mib=int(plan.capacity[lane]) / MIB,
                 peak_bytes=int(plan.peak[lane]),
                 largest_footprint_bytes=int(plan.trace.footprint.max(initial=0)),
                 streamed_steps=streamed[lane],

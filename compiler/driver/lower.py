@@ -22,6 +22,7 @@ from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.core.options import is_joint
 from npuc.compiler.core.selection import keep_layers, patterns_of
+from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
 from npuc.compiler.driver.mapping_file import apply_mapping_file, is_mapping_file
 from npuc.compiler.driver.passes import (
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from npuc.compiler.report import Report
     from npuc.hardware import Hardware
 
-MIB = 1 << 20
 PARALLELIZE = "parallelize"
 EXACT = "--exact-plan: where a plan is not proved, an integer program goes on, for minutes if need be"
 SHOWN = 4

@@ -56,10 +56,6 @@ class Sharding:
         """The levels that cut an axis, ascending."""
         return tuple(sorted(level for levels in self.axes for level in levels))
 
-    def axis_at(self, level: int) -> int | None:
-        """The axis that a level cuts."""
-        return next((axis for axis, levels in enumerate(self.axes) if level in levels), None)
-
     def with_cut(self, axis: int, level: int) -> "Sharding":
         """The same with one more cut."""
         axes = [tuple(sorted({*levels, level})) if axis == n else levels for n, levels in enumerate(self.axes)]

@@ -197,10 +197,6 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
     def stands_alone(self) -> bool:
         return self.resident_attr is None
 
-    def operand_of(self, tensor: str) -> SSAValue:
-        """The operand of an input or a start, by the tensor's name in the nest."""
-        return self.operands[[t.name for t in operand_tensors(self.nest)].index(tensor)]
-
     def result_of(self, tensor: str) -> SSAValue:
         """The result of an output, by its name in the nest."""
         return self.results[[t.name for t in self.nest.outs].index(tensor)]

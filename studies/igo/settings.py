@@ -87,8 +87,3 @@ def published(setting: Setting, step: str, model: str) -> float | None:
     if setting.batch != LARGE.batch:
         return figures["fig16_batch_norm_exec_time_large"][str(setting.batch)].get(model)
     return figures["fig15_bandwidth_norm_exec_time_large"][f"{setting.gb_per_s:g}GBps"].get(model)
-
-
-def published_free(npu: str, model: str) -> float | None:
-    """The paper's time when the second reading of dY takes none, over the sequential program's."""
-    return _figures()["fig6_norm_time_second_dY_read_free"][npu].get(model)

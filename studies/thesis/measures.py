@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npuc.backends.roofline.facts import StepFacts
-from npuc.backends.roofline.options import MIB
+from npuc.compiler.core.units import MIB
 from npuc.compiler.report import OpRow, Report
 from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point, Scores

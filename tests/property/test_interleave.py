@@ -144,5 +144,5 @@ def test_splitting_gives_the_contractions_back(module: ModuleOp, conv: str) -> N
         # No pair is left over: nobody else reads the same dY of the layer.
         others = [o for o in left if o is not op and layer_of(o) == layer_of(op)]
         if "dY" in op.nest.tensors:
-            value = op.operand_of("dY")
-            assert not any("dY" in o.nest.tensors and o.operand_of("dY") is value for o in others), sides
+            value = op.named_operands()["dY"]
+            assert not any("dY" in o.nest.tensors and o.named_operands()["dY"] is value for o in others), sides

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import AnyFloat
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -19,7 +18,7 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
 from npuc.dialects.distributed import DistOp, argument_sharding, mesh_of
 from npuc.dialects.provenance import Role, is_recomputed, layer_of, role_of
-from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.tensors import is_float, shape_of
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
@@ -133,7 +132,7 @@ def _read_arguments(graph: Graph, func: FuncOp, float_bytes: int | None) -> None
             graph.values[value] = ()
             continue
         graph.values[value] = parts = whole(value, float_bytes)
-        trained = argument.kind is ArgumentKind.PARAM and not argument.frozen and _is_float(value)
+        trained = argument.kind is ArgumentKind.PARAM and not argument.frozen and is_float(value)
         if trained:
             graph.active.add(value)
         if argument.kind is ArgumentKind.INPUT:
@@ -169,7 +168,7 @@ def _read_operation(
     values = [graph.values.get(value, ()) for value in op.operands]
     through = (value for i, value in enumerate(op.operands) if i not in get_layer(op).without_gradient)
     if any(value in graph.active for value in through):
-        graph.active.update(result for result in op.results if _is_float(result))
+        graph.active.update(result for result in op.results if is_float(result))
     if get_layer(op).kind is Kind.CONSTANT or (op.operands and all(v in graph.constants for v in op.operands)):
         graph.values.update((result, ()) for result in op.results)
         graph.constants.update(op.results)
@@ -217,7 +216,3 @@ def is_bias(op: Operation, layer: GraphLayer, graph: Graph) -> bool:
     if not isinstance(op, AddOp) or not layer.matrix or op is layer.main:
         return False
     return any(value in graph.weight_values for value in op.operands)
-
-
-def _is_float(value: SSAValue) -> bool:
-    return isinstance(tensor_type(value).element_type, AnyFloat)

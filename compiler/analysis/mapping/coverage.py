@@ -86,11 +86,6 @@ def _only_cuts(mapping: Mapping) -> bool:
     return apart and all(sum(one.spatial for one in level) == 1 for level in mapping.levels)
 
 
-def needs_width(mapping: Mapping) -> bool:
-    """Whether it matters to what is computed how many sub-clusters the top level has: two spatial maps there."""
-    return sum(one.spatial for one in mapping.levels[0]) > 1
-
-
 def enough(mapping: Mapping) -> int:
     """Processing elements with which the top level of a mapping needs no fold."""
     inner = 1

@@ -104,6 +104,13 @@ def is_view(op: Operation) -> bool:
     return isinstance(op, TrainOp) and get_layer(op).kind is Kind.VIEW
 
 
+def shown_by(value: SSAValue) -> SSAValue:
+    """The value that a view, or a view of views, shows; any other value itself."""
+    while isinstance(value.owner, Operation) and is_view(value.owner):
+        value = value.owner.operands[0]
+    return value
+
+
 class TensorSizes:
     """The bytes of tensors; `float_bytes` as for `element_bytes`."""
 

@@ -30,6 +30,7 @@ from npuc.compiler.analysis.memory.liveness import (
     is_view,
     live_at,
     memory_of_tensors,
+    shown_by,
     step_functions,
     tensors_of,
 )
@@ -155,8 +156,7 @@ def _shown(values: Iterable[SSAValue]) -> dict[SSAValue, None]:
     """The values whose memory these are, each once, in order: behind views what they show."""
     found: dict[SSAValue, None] = {}
     for value in values:
-        while isinstance(value.owner, Operation) and is_view(value.owner):
-            value = value.owner.operands[0]
-        if isinstance(value.owner, Operation):
-            found[value] = None
+        shown = shown_by(value)
+        if isinstance(shown.owner, Operation):
+            found[shown] = None
     return found

@@ -21,7 +21,7 @@ from math import inf
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.memory.liveness import Slot, Tensors, is_view, live_bytes
+from npuc.compiler.analysis.memory.liveness import Slot, Tensors, live_bytes, shown_by
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, result_elements
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -237,10 +237,9 @@ def _allowed(tensors: Tensors, problem: RecomputeProblem, wanted: Callable[[str]
 def _arguments(op: Operation) -> Iterable[BlockArgument]:
     """The arguments of the function that an operation reads, itself or through views."""
     for value in op.operands:
-        while isinstance(value.owner, Operation) and is_view(value.owner):
-            value = value.owner.operands[0]
-        if isinstance(value, BlockArgument):
-            yield value
+        shown = shown_by(value)
+        if isinstance(shown, BlockArgument):
+            yield shown
 
 
 def in_segments(problem: RecomputeProblem, cuts: Sequence[int]) -> frozenset[int]:

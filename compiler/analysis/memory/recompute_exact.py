@@ -46,17 +46,10 @@ class Unsolved(Exception):
     """The search for the optimum ended before it was proved."""
 
 
-def bound_of_work(problem: RecomputeProblem, budget: int) -> int | None:
-    """Work below which no plan is within a budget, by the linear program; None if that has no solution."""
-    program = RecomputeProgram(problem)
-    found = _run(program, budget, whole=False)
-    return None if found is None else int(found.bound * _scale(program))
-
-
 def _solved(problem: RecomputeProblem, budget: int | None) -> Plan | None:
     """The plan of least work within a budget, or of least peak without one; None if no plan is."""
     program = RecomputeProgram(problem)
-    found = _run(program, budget, whole=True)
+    found = _run(program, budget)
     if found is None:
         return None
     if found.values is None or not found.proved:
@@ -69,7 +62,7 @@ def _scale(program: RecomputeProgram) -> int:
     return max(1, max((program.problem.works[op] for op in program.stages), default=1))
 
 
-def _run(program: RecomputeProgram, budget: int | None, *, whole: bool) -> Solution | None:
+def _run(program: RecomputeProgram, budget: int | None) -> Solution | None:
     """What the solver found for least work within a budget, or for the least peak; None if nothing is within it."""
     problem = program.problem
     unit = max(1, max(problem.sizes, default=1))
@@ -82,7 +75,7 @@ def _run(program: RecomputeProgram, budget: int | None, *, whole: bool) -> Solut
             problem.works[op] / _scale(program) for op in program.stages
         ]
     linear = Linear()
-    linear.variables(program.integers, 1.0, cost[: program.integers], whole=whole)
+    linear.variables(program.integers, 1.0, cost[: program.integers], whole=True)
     linear.variables(program.count - program.integers, 1.0)
     (peak,) = linear.variables(1, most, float(budget is None))  # in units
     rows = [*program.rows, *({int(peak): 1.0} | _scaled(point, -1.0 / unit) for point in program.points)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from npuc.compiler.core.units import MIB
 from npuc.compiler.report.reuse import SHARES, ReuseReport
 from npuc.compiler.report.text.table import UNLIMITED
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-MIB = 1 << 20
 WITHIN = "intra-layer"
 FEWEST_COLUMNS = 4
 """So many columns are shown however narrow the terminal is."""

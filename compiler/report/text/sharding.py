@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.options import is_joint
+from npuc.compiler.core.units import MIB
 from npuc.compiler.report.parallel import Parallel, ParallelLevel
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import CommunicationBytes, CommunicationTime
@@ -90,7 +91,7 @@ def _planned(parallel: Parallel) -> list[str]:
     if parallel.planned.objective == "time":
         text = f"planned for time: {time_text(value)} a step"
     else:
-        text = f"planned for memory: {value / (1 << 20):,.2f} MiB of a device kept for the backward pass"
+        text = f"planned for memory: {value / MIB:,.2f} MiB of a device kept for the backward pass"
     if value <= bound * (1 + ROUNDING):
         return [f"{text}, the least of the plans searched"]
     return [f"{text}, {(value - bound) / bound:.1%} above the proved bound" if bound else text]

@@ -19,7 +19,6 @@ from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    AnyFloat,
     ArrayAttr,
     DictionaryAttr,
     FloatAttr,
@@ -27,7 +26,6 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     ModuleOp,
     StringAttr,
-    TensorType,
     UnitAttr,
     i64,
 )
@@ -44,7 +42,7 @@ from npuc.compiler.transforms.autodiff.step import Returned, Step
 from npuc.dialects.blocks import gather, needed
 from npuc.dialects.distributed.sharding import spread_of
 from npuc.dialects.provenance import Role, derive, role_attr, role_of
-from npuc.dialects.tensors import tensor_of, tensor_type
+from npuc.dialects.tensors import is_float, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import TrainOp, encode
 from npuc.dialects.train.optimizer import IncrementOp
@@ -62,16 +60,12 @@ from npuc.dialects.train.signature import (
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def _is_float(value: SSAValue) -> bool:
-    return isinstance(tensor_type(value).element_type, AnyFloat)
-
-
 def _reached(block_ops: Iterable[Operation], seeds: Iterable[SSAValue]) -> set[SSAValue]:
     """The float values that depend on one of the seeds."""
     reached = set(seeds)
     for op in block_ops:
         if any(operand in reached for operand in op.operands):
-            reached.update(r for r in op.results if isinstance(r.type, TensorType) and _is_float(r))
+            reached.update(r for r in op.results if is_float(r))
     return reached
 
 
@@ -221,7 +215,7 @@ def differentiate(func: FuncOp) -> None:
     loss = values[next(r for r in results if r.loss).index]
     # Integers and booleans have no gradient: weights of them stay as they are.
     params = [(a, block.args[a.index]) for a in arguments if a.kind is ArgumentKind.PARAM and not a.frozen]
-    trained = [(a, value) for a, value in params if _is_float(value)]
+    trained = [(a, value) for a, value in params if is_float(value)]
     inputs: list[SSAValue] = [block.args[a.index] for a in arguments if a.kind is ArgumentKind.INPUT]
     _backward(step, forward, loss, [param for _, param in trained], inputs)
     spec = func.attributes.pop("train.optimizer", None)

@@ -17,14 +17,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bytes
 from npuc.compiler.layers.base import Emit
 from npuc.dialects.distributed.collective import DistOp
 from npuc.dialects.provenance import Role, derive
-from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import is_float, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.shape import ReshapeOp, TransposeOp
@@ -57,12 +56,8 @@ def own_types(
         own = max(read, key=lambda one: one.bytes)
         if own.cast is None and isinstance(op, CastOp):
             own = Own(own.element, own.bytes, op)
-        found.update((value, own) for value in op.results if _is_float(value))
+        found.update((value, own) for value in op.results if is_float(value))
     return found
-
-
-def _is_float(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat)
 
 
 def in_type(g: SSAValue, element: Attribute, source: Operation, role: Role, emit: Emit[Any]) -> SSAValue:

@@ -42,6 +42,7 @@ from npuc.compiler.core.options import (
     is_joint,
     mesh_sizes,
 )
+from npuc.compiler.core.units import MIB
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
@@ -54,8 +55,6 @@ from npuc.compiler.transforms.parallelize.spmd import spread
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
-
-MIB = 1 << 20
 
 
 @dataclass(frozen=True)

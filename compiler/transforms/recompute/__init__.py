@@ -30,13 +30,13 @@ from npuc.compiler.analysis.memory.recompute_exact import Unsolved, least_peak, 
 from npuc.compiler.analysis.memory.recompute_program import size_of
 from npuc.compiler.analysis.memory.recompute_search import RecomputeResult, cheapest
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.recompute.remake import remake
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import training_functions
 
 POLICIES = ("none", "every-k", "optimal")
-MIB = 1 << 20
 EXACT = 1500
 """Up to so many points at which something may run again, `optimal` is exact."""
 

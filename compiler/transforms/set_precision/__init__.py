@@ -36,9 +36,9 @@ from npuc.compiler.core.options import PRECISIONS
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
-from npuc.compiler.transforms.set_precision.mixed import Mixed, is_float, retype, set_signature
+from npuc.compiler.transforms.set_precision.mixed import Mixed, retype, set_signature
 from npuc.dialects.blocks import gather, loose_argument
-from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import is_float, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp, ConstantOp
 from npuc.dialects.train.base import TrainOp, encode
 from npuc.dialects.train.signature import is_differentiated

@@ -2,27 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, Float64Type, FunctionType, StringAttr, TensorType, UnitAttr, bf16, f32, f64
+from xdsl.dialects.builtin import Float64Type, FunctionType, StringAttr, UnitAttr, bf16, f32, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npuc.compiler.transforms.set_precision.autocast import Policy, policies
 from npuc.dialects.provenance import derive
-from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import is_float, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp, ConstantOp, constant
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 
 LOW, WIDE = bf16, f32
 """The types of mixed precision."""
-
-
-def is_float(value: SSAValue | Attribute) -> bool:
-    type = value if isinstance(value, Attribute) else value.type
-    return isinstance(type, TensorType) and isinstance(cast("Tensor", type).element_type, AnyFloat)
 
 
 def retype(op: Operation, element: Attribute) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from math import prod
 
-from xdsl.dialects.builtin import AnyFloat, FileLineColLoc, LocationAttr, TensorType
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npuc.compiler.core.errors import Location
-from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.tensors import is_float, shape_of
 from npuc.dialects.train.activation import ClipOp, ReluOp
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.conv import ForwardOp
@@ -42,10 +42,6 @@ def _owner(value: SSAValue) -> Operation | None:
     return owner if isinstance(owner, Operation) else None
 
 
-def _is_float(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat)
-
-
 def _returned(function: FuncOp, *, loss: bool) -> list[SSAValue]:
     """The loss, or the other results of a function."""
     last = function.body.block.last_op
@@ -59,7 +55,7 @@ def _depended_on(results: list[SSAValue]) -> set[SSAValue]:
     while pending:
         owner = pending.pop().owner
         operands = owner.operands if isinstance(owner, Operation) else ()
-        new = [operand for operand in operands if operand not in found and _is_float(operand)]
+        new = [operand for operand in operands if operand not in found and is_float(operand)]
         found.update(new)
         pending += new
     return found

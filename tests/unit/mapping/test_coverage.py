@@ -2,7 +2,7 @@
 
 import pytest
 
-from npuc.compiler.analysis.mapping.coverage import coverage, enough, needs_width
+from npuc.compiler.analysis.mapping.coverage import coverage, enough
 from npuc.compiler.analysis.mapping.walk import leaves, plan_of
 from tests.unit.mapping.texts import mapping_of
 
@@ -63,7 +63,6 @@ def test_the_first_wrong_point_is_named(text: str, message: str) -> None:
 
 def test_two_maps_at_the_top_depend_on_the_number_of_elements() -> None:
     mapping = mapping_of(f"{GEMM}, [spatial (1, 1) M, spatial (1, 1) N]")
-    assert needs_width(mapping)
     assert coverage(mapping, 1) == ()
     assert coverage(mapping, 2) == ("M = 0, N = 1 is never computed",)
 

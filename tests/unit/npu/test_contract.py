@@ -35,8 +35,7 @@ def build(schedule: Schedule | ScheduleAttr | None = None) -> ContractOp:
 def test_operands_and_results_are_found_by_name() -> None:
     op = build()
     op.verify()
-    assert op.operand_of("X") is op.operands[2]
-    assert op.operand_of("dX0") is op.operands[3]
+    assert op.named_operands()["X"] is op.operands[2]
     assert op.result_of("dW") is op.results[1]
     assert [r.type for r in op.results] == [TensorType(f32, (6, 8)), TensorType(bf16, (8, 4))]
 

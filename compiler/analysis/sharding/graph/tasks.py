@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import prod
-from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -21,7 +19,7 @@ from npuc.compiler.analysis.sharding.graph.chain import LayerKind
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Combine, Cut, Kind
 from npuc.dialects.provenance import Role, layer_of, role_of
-from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.tensors import is_float, shape_of
 from npuc.dialects.train.arithmetic import AddOp, AffineOp, CastOp, MulOp, SubOp
 from npuc.dialects.train.base import TrainOp, ints
 from npuc.dialects.train.box import SliceOp
@@ -176,12 +174,12 @@ class _Reader:
             kind = argument.kind if argument is not None else ArgumentKind.INPUT
             trained = kind is ArgumentKind.PARAM and argument is not None and not argument.frozen
             source = Source.DATA if kind is ArgumentKind.INPUT else Source.PARAM
-            self._add(value, source, trained and _is_float(value), kind)
+            self._add(value, source, trained and is_float(value), kind)
 
     def _add(self, value: SSAValue, source: Source, active: bool, kind: ArgumentKind | None = None) -> int:
         self.numbers[value] = len(self.values)
         width, trained = element_bytes(value.type, None), active and kind is ArgumentKind.PARAM
-        self.values.append(Value(shape_of(value), source, active, kind, _is_float(value), width, trained))
+        self.values.append(Value(shape_of(value), source, active, kind, is_float(value), width, trained))
         return self.numbers[value]
 
     def task(self, op: Operation) -> Task:
@@ -191,7 +189,7 @@ class _Reader:
         source = max((value.source for value in read), key=list(Source).index, default=Source.CONSTANT)
         without = _without_gradient(op)
         active = any(value.active for place, value in enumerate(read) if place not in without)
-        results = tuple(self._add(value, source, active and _is_float(value)) for value in op.results)
+        results = tuple(self._add(value, source, active and is_float(value)) for value in op.results)
         if source is Source.PARAM and active:
             back = max(value.gradient().type_bytes for value in read if value.active)
             for result in results:
@@ -208,17 +206,9 @@ def _without_gradient(op: Operation) -> tuple[int, ...]:
     return get_layer(op).without_gradient if isinstance(op, TrainOp) else ()
 
 
-def _is_float(value: SSAValue[Any]) -> bool:
-    return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat)
-
-
 def _added(op: TrainOp) -> list[Cut]:
     """The cut of a sum of two values of one shape: addends of both give addends of the sum."""
-    if (
-        not isinstance(op, AddOp | SubOp)
-        or len({shape_of(value) for value in op.operands}) > 1
-        or not _is_float(op.out)
-    ):
+    if not isinstance(op, AddOp | SubOp) or len({shape_of(value) for value in op.operands}) > 1 or not is_float(op.out):
         return []
     return [Cut((None, None), (Combine.SUM,), addends=True)]
 

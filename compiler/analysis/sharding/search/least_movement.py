@@ -35,12 +35,12 @@ from npuc.compiler.analysis.solvers.choices.graph import Choices, Result, Table,
 from npuc.compiler.analysis.solvers.choices.limited import minimise_within
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.units import MIB
 
 MOST_LEVELS_ON_GRAPHS = 5
 """With three ways a node has 3^5 labels at 5 levels: more make tables too large to search (`many_levels`)."""
 FROM_TOP: tuple[PartitionType, ...] = ("I", "whole", "II", "III")
 """In which order the levels of a node's ways stand, the top first, where their order is free."""
-MIB = 1 << 20
 SHOWN = 4
 """So many of the largest tensors a message names."""
 
