@@ -14,7 +14,7 @@ from npuc.compiler.analysis.machine.facts import Energy, Machine
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import footprint_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
-from npuc.compiler.analysis.schedule.core_loops import cuts_of
+from npuc.compiler.analysis.schedule.core_partitions import core_partitions
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
@@ -175,7 +175,7 @@ def test_search_is_as_good_as_all_schedules(cores: int, roles: str, sums: int) -
         machine = Machine(Array(2, 2), spm, Fraction(1, 2), 1000.0, 4, element_bytes=1, cores=cores)
         least = min(
             pipeline(nest, schedule, machine, widths).time
-            for cut in cuts_of(nest, cores)
+            for cut in core_partitions(nest, cores)
             for inner in all_schedules(core_parts(nest, Schedule(cut))[0].nest)
             if footprint_bytes(nest, schedule := Schedule((*cut, *inner.loops), inner.keep), widths) <= spm
         )

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
-from npuc.compiler.analysis.schedule.partition import EqualParts, Over, extent_of, in_parts
+from npuc.compiler.analysis.schedule.partition import EqualParts, Over, extent_of, partitioned
 from npuc.compiler.transforms.keep import KeepPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.partition import PartitionPass
@@ -167,8 +167,8 @@ def test_a_cut_is_one_more_loop(case: tuple[Nest, Schedule, EqualParts]) -> None
     assert traffic(nest, schedule) == named_traffic(nest, schedule)
     part = nest.sizes[cut.dim] // cut.parts
     outer = replace(schedule, loops=(Loop(cut.dim, part), *schedule.loops))
-    assert traffic(nest, in_parts(nest, schedule, cut)) == named_traffic(nest, outer)
-    assert footprint(nest, in_parts(nest, schedule, cut)) == footprint(nest, outer)
+    assert traffic(nest, partitioned(nest, schedule, cut)) == named_traffic(nest, outer)
+    assert footprint(nest, partitioned(nest, schedule, cut)) == footprint(nest, outer)
 
 
 MIRROR = {"Y": "Y", "W": "X", "X": "W", "dX": "dW", "dW": "dX"}
@@ -188,6 +188,6 @@ def test_transposition_maps_dx_major_onto_dw_major(case: tuple[Nest, Schedule, E
 
     orders = [permuted(nest, schedule, order) for order in ("mkn", "nkm")]
     assert mirror(orders[0]) == permuted(mirrored, mirror(schedule), "nkm")
-    for one in (*orders, in_parts(nest, schedule, cut)):
+    for one in (*orders, partitioned(nest, schedule, cut)):
         found = traffic(mirrored, mirror(one))
         assert {name: found[MIRROR[name]] for name in MIRROR} == traffic(nest, one)

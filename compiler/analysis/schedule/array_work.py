@@ -1,4 +1,4 @@
-"""What the array does at every combination of steps of a schedule search: cycles, and bits between it and the SPM."""
+"""Array cycles and SPM accesses at every combination of tilings of a schedule search."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -15,7 +15,7 @@ from npuc.dialects.npu.nest import Nest
 
 
 class ArrayWork:
-    """The work for one nest. Without `energy` nobody asks for the bits."""
+    """The array's work for one nest; SPM accesses are needed with `energy` only."""
 
     def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits, *, energy: bool):
         self.nest, self.array, self.groups = nest, array, groups
@@ -28,7 +28,7 @@ class ArrayWork:
 
     def of(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
         """
-        Cycles and bits of the array in an order: less what finds its stationary tile in the elements. Equal cycles of
+        Cycles and accessed bits under a loop order, which decides the reuse of stationary tiles. Equal results of
         several orders may be one object.
         """
         array = self.array
@@ -37,33 +37,36 @@ class ArrayWork:
         if order not in self.works:
             cycles, accesses = self.cycles, self.accesses
             if array.grouped:
-                self.works[order] = self._waiting(order), self._less(order) if self.energy else accesses
+                self.works[order] = (
+                    self._cycles_with_waits(order),
+                    self._accesses_with_reuse(order) if self.energy else accesses,
+                )
                 return self.works[order]
-            for (tiles, size), (folds, streamed) in zip(self._kept(order), self.folds, strict=True):
+            for (tiles, size), (folds, streamed) in zip(self._reused(order), self.folds, strict=True):
                 cycles, accesses = cycles - tiles * array.reload, accesses - size
                 if array.stages is not None:
-                    # No less than the loads one after another; none follows the last group.
+                    # At least the loads one after another; no load follows the last group.
                     loads = np.maximum((folds - tiles) * array.stages.hidden - streamed, 0.0)
                     cycles = cycles + np.maximum(loads - array.stages.hidden, 0.0)
             self.works[order] = cycles, accesses
         return self.works[order]
 
-    def _waiting(self, order: tuple[int, ...]) -> Reals:
-        """The cycles with what groups of folds wait for the array's edge."""
+    def _cycles_with_waits(self, order: tuple[int, ...]) -> Reals:
+        """The cycles including the waits of fold groups for the array's edge."""
         waits = self.edge.of(order)
         if id(waits) not in self.sums:
             self.sums[id(waits)] = self.cycles + waits
         return self.sums[id(waits)]
 
-    def _less(self, order: tuple[int, ...]) -> Reals:
-        """The bytes less those of tiles that stay for a group; of several statements none does."""
+    def _accesses_with_reuse(self, order: tuple[int, ...]) -> Reals:
+        """The accessed bits without reused stationary tiles; with several statements none is reused."""
         if len(self.nest.statements) > 1:
             return self.accesses
-        ((_, size),) = self._kept(order)
+        ((_, size),) = self._reused(order)
         return self.accesses - size
 
-    def _kept(self, order: tuple[int, ...]) -> Iterator[tuple[Reals, Reals]]:
-        """Of each statement, the tile operations that find their stationary tile, and the bits of those tiles."""
+    def _reused(self, order: tuple[int, ...]) -> Iterator[tuple[Reals, Reals]]:
+        """For each statement, the number of tile operations that reuse their stationary tile, and the bits of those."""
         array = self.array
         for statement in self.nest.statements:
             view, place = gemm_view(self.nest, statement), placement(statement, array)
@@ -83,13 +86,13 @@ class ArrayWork:
             yield one * tiles * again, self.width[place.stationary(statement)] * one * sizes * again
 
     def _role(self, dims: tuple[str, ...], kind: str) -> Reals:
-        """The sum of a factor over the tiles of one role of a product."""
+        """The sum of a factor over the tiles of one role (m, n, k, batch) of a product."""
         found = [n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims)]
-        shape = [len(g.chain) if n in found else 1 for n, g in enumerate(self.groups)]
+        shape = [len(g.tilings) if n in found else 1 for n, g in enumerate(self.groups)]
         return _sums(tuple(self.groups[n] for n in found), kind, self.array).reshape(shape)
 
     def _array_work(self) -> tuple[Reals, Reals]:
-        """Cycles, and bits that the array reads and writes, at every combination of steps."""
+        """Cycles, and bits that the array reads and writes, at every combination of tilings."""
         array, count, role = self.array, len(self.groups), self._role
         cycles: Reals = np.full((1,) * count, float(array.op_overhead))
         self.folds: list[tuple[Reals, Reals]] = []
@@ -113,7 +116,7 @@ class ArrayWork:
 
 @lru_cache(maxsize=4096)
 def _sums(groups: tuple[DimGroup, ...], kind: str, array: Array) -> Reals:
-    """The sums of a factor over all tiles of some groups."""
+    """The sum of a factor over all tiles of some groups, at every combination of their tilings."""
     factors: dict[str, Callable[[int], int]] = {
         "rows": lambda size: -(-size // array.rows),
         "cols": lambda size: -(-size // array.cols),

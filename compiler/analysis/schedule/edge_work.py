@@ -1,16 +1,15 @@
 """
-What groups of folds wait for the array's edge at every combination of steps of a schedule search
+Waits of fold groups for the array's edge at every combination of tilings of a schedule search
 (`analysis/machine/edge.py`).
 
-A group waits for what crosses for its neighbour. Summed up over a sequence, that is what each group would wait for what
-crosses for itself: where the streamed extent differs between two neighbours, it steps through the same values again and
-again while what crosses does not change, so that the sum has the same terms in another order, but for one at its ends:
+A group waits for its neighbour's transfer S. Summed over a sequence, this equals the waits of all groups for their own
+transfers: where the streamed extent T differs between two neighbours, it cycles through the same values while S does
+not change, so that the sum has the same terms in another order, except for one at the ends:
 
     sum over neighbours of max(0, S - T)  =  sum over groups g of max(0, S_g - T_g)  -  max(0, S - T) of the two ends
 
-With several statements neighbours are folds of different ones, and the sum of their own terms is no more than it
-really is. Neither is what is taken here where some tile operations are a part of a longer group, and others, of
-several folds, are not.
+With several statements neighbours are folds of different statements, and the sum is a lower bound. So is the value
+taken where some tile operations belong to longer groups and others, of several folds, do not.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from npuc.dialects.npu.nest import Nest
 
 Term = Literal["folds", "end", "single"]
 """
-What a tile waits that streams T: all of its row folds, the one at the end that its neighbour sees, or its only one (0
-for tiles of several).
+The wait of a tile that streams T: of all its row folds, of the one at the end next to its neighbour, or of its single
+fold (0 for tiles of several folds).
 """
 
 
@@ -47,22 +46,22 @@ class EdgeWork:
         self.known: dict[frozenset[int], Reals] = {}
 
     def of(self, order: tuple[int, ...]) -> Reals:
-        """The waits in an order of the groups of dimensions; equal ones are one object."""
+        """The waits under an order of the groups of dimensions; equal results are one object."""
         if not self.array.most_shift:
             return self.none
         statement, *others = self.nest.statements
         if others:
-            return self._apart
+            return self._several_statements
         view, place = gemm_view(self.nest, statement), placement(statement, self.array)
         streamed = self._numbers(members(view, place.streamed))
         inside = frozenset(order[order.index(streamed[0]) + 1 :]) if len(streamed) == 1 else frozenset(order)
         if inside not in self.known:
-            self.known[inside] = self._alone(view, place, inside)
+            self.known[inside] = self._single_statement(view, place, inside)
         return self.known[inside]
 
     @cached_property
-    def _apart(self) -> Reals:
-        """The waits of several statements, none of which goes on with a group."""
+    def _several_statements(self) -> Reals:
+        """The waits of several statements, none of which continues a group."""
         parts = [(gemm_view(self.nest, s), placement(s, self.array)) for s in self.nest.statements]
         if not is_forward(self.array):
             parts.reverse()
@@ -76,8 +75,8 @@ class EdgeWork:
         ends = self._ends(members(first, its_place.rows), members(last, place.streamed))
         return np.maximum(found - ends, 0.0)
 
-    def _alone(self, view: GemmView, place: GroupPlacement, inside: frozenset[int]) -> Reals:
-        """The waits of one statement where these groups of dimensions are inside the one that it streams."""
+    def _single_statement(self, view: GemmView, place: GroupPlacement, inside: frozenset[int]) -> Reals:
+        """The waits of one statement, where the groups of dimensions `inside` are nested in the streamed one."""
         dims = members(view, place.streamed)
         rows, streamed = self._numbers(members(view, place.rows)), self._numbers(dims)
         found = self._folds(view, place) * self._pair(rows, streamed, "folds")
@@ -97,7 +96,7 @@ class EdgeWork:
         return np.maximum(found - np.where(joins, less + hidden, 0.0) - ends, 0.0)
 
     def _folds(self, view: GemmView, place: GroupPlacement) -> Reals:
-        """How often the row folds of a tile are run: for every element of the batch and column fold."""
+        """How often the row folds of a tile run: once per element of the batch and column fold."""
         columns = self._numbers(members(view, place.cols))
         batch = self._numbers(view.batch)
         width = self.array.cols
@@ -106,17 +105,17 @@ class EdgeWork:
         )
 
     def _every(self, rows: tuple[int, ...], streamed: tuple[int, ...]) -> Reals:
-        """What all tile operations wait for the fold at the end of such rows, streaming so much."""
+        """The waits of all tile operations for the fold at the end of these rows."""
         others = (self.trips[g] for g in range(len(self.groups)) if g not in (*rows, *streamed))
         return reduce(mul, others, self._pair(rows, streamed, "end"))
 
     def _pair(self, rows: tuple[int, ...], streamed: tuple[int, ...], term: Term) -> Reals:
-        """The sum of a term over the tiles of two roles."""
+        """The sum of a term over the joint tiles of two roles."""
         both = tuple(sorted({*rows, *streamed}))
         return self._shaped(both, _pair(self._of(both), self._of(rows), self._of(streamed), term, self.array))
 
     def _ends(self, rows: tuple[str, ...], streamed: tuple[str, ...]) -> Reals:
-        """What the group at one end would wait for what crosses at the other; nothing waits for it."""
+        """The wait of the group at one end for the transfer at the other end, for which no group waits."""
         forward = is_forward(self.array)
         tall = self._end(rows, last=not forward)
         if forward:
@@ -133,7 +132,7 @@ class EdgeWork:
         return found
 
     def _count(self, dims: tuple[str, ...], most: int) -> Reals:
-        """The tiles of a role that are no larger."""
+        """The number of tiles of a role of size at most `most`."""
         numbers = self._numbers(dims)
         return self._shaped(numbers, total(self._of(numbers), lambda size: size <= most))
 
@@ -149,7 +148,7 @@ class EdgeWork:
 
     def _shaped(self, numbers: Sequence[int], values: Grid | Reals) -> Reals:
         """Values over the positions of some groups, with an axis for every group."""
-        shape = [len(g.chain) if n in numbers else 1 for n, g in enumerate(self.groups)]
+        shape = [len(g.tilings) if n in numbers else 1 for n, g in enumerate(self.groups)]
         return values.reshape(shape).astype(np.float64)
 
 
@@ -157,7 +156,7 @@ class EdgeWork:
 def _tiles(group: DimGroup) -> tuple[Grid, Grid]:
     """The sizes of the tiles at each position of a group, and how many have each; padded with none of size 1."""
     most = max(map(len, group.tiles))
-    sizes, counts = np.ones((len(group.chain), most), np.int64), np.zeros((len(group.chain), most), np.int64)
+    sizes, counts = np.ones((len(group.tilings), most), np.int64), np.zeros((len(group.tilings), most), np.int64)
     for position, tiles in enumerate(group.tiles):
         sizes[position, : len(tiles)], counts[position, : len(tiles)] = list(tiles), list(tiles.values())
     return sizes, counts
@@ -167,7 +166,7 @@ def _tiles(group: DimGroup) -> tuple[Grid, Grid]:
 def _end(group: DimGroup, last: bool) -> Grid:
     """The size of the first or last tile at each position of a group."""
     found: list[int] = []
-    for position in range(len(group.chain)):
+    for position in range(len(group.tilings)):
         steps = group.steps(position)
         pairs = ((size, steps.get(dim, size)) for dim, size in zip(group.dims, group.sizes, strict=True))
         found.append(prod((size - 1) % step + 1 if last else step for size, step in pairs))
@@ -182,7 +181,7 @@ def _pair(
     term: Term,
     array: Array,
 ) -> Reals:
-    """The sum of a term over the tiles at every position of some groups, an axis each."""
+    """The sum of a term over the tiles at every tiling of some groups, an axis each."""
     tall = long = weight = np.ones((1,) * (2 * len(both)), dtype=np.int64)
     for n, group in enumerate(both):
         shape = [1] * (2 * len(both))
@@ -198,7 +197,7 @@ def _pair(
 
 
 def _term(tall: Grid, long: Grid, term: Term, array: Array) -> Grid:
-    """What a tile of so many rows waits that streams so many cycles."""
+    """The wait of a tile of `tall` rows that streams `long` cycles."""
     high = -(-tall // array.rows)
     rest = np.maximum(array.shift(tall - (high - 1) * array.rows) - long, 0)
     if term == "single":
@@ -210,5 +209,5 @@ def _term(tall: Grid, long: Grid, term: Term, array: Array) -> Grid:
 
 
 def _alone_on_rows(rows: tuple[DimGroup, ...], streamed: int, array: Array) -> Grid:
-    """The waits of groups that stream so many cycles, one for each tile that fits the rows."""
+    """The waits of groups that stream `streamed` cycles each, one for each tile that fits the array's rows."""
     return total(rows, lambda size: max(0, array.shift(size) - streamed) if size <= array.rows else 0)

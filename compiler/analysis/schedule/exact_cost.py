@@ -1,4 +1,4 @@
-"""What is minimised, exactly, of a nest with its schedule: the judge of a schedule search."""
+"""The exact cost of a scheduled nest, by which a schedule search decides."""
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
@@ -10,21 +10,21 @@ from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
-def price_of(
+def exact_cost(
     nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: Bits
 ) -> tuple[float, float]:
-    """What is minimised, exactly, and the bits that a schedule moves."""
+    """The exact value of the objective, and the bits that the schedule moves."""
     timing = pipeline(nest, schedule, machine, widths)
     time, energy = float(timing.time), machine.energy
     if objective == "time":
         return time, timing.moved
     if objective == "traffic" or energy is None:
         return timing.moved, timing.moved
-    held = widths.with_sums(nest)
+    bits = widths.with_sums(nest)
     moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     spm = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
     for part in core_parts(nest, schedule):
         accesses = compute(part.nest, part.schedule, machine.array).accesses
-        spm += sum(held[name] * elements for name, elements in accesses.items())
+        spm += sum(bits[name] * elements for name, elements in accesses.items())
     joules = energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
     return (joules if objective == "energy" else time * joules), timing.moved

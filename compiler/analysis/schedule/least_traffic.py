@@ -1,20 +1,20 @@
 """
-The least traffic of a product, or of two that share an operand, over every order of loops, with dimensions cut again.
+The least traffic of a product, or of two that share an operand, over all loop orders and nested tilings.
 
-A schedule is a chain of ever smaller tiles. Each tensor has its level in it: the tile at which its block changes. Let
-g be the group of dimensions that a tensor does not use (n for X of Y = X W). It moves once for each tile of g at its
-level, and its room depends on the other two groups only. So a group is cut where the next tensor of the chain needs
-the room, and no further than the tensors after it, which move once for each of its tiles, can bear; after the last of
-them it is cut to the finest. A tensor inside of all others comes by single elements.
+A schedule refines the nest through nested tilings. A tensor is refetched at one of them: its refetch level. Let g be
+the group of dimensions that a tensor does not use (n for X of Y = X W). The tensor moves once for each tile of g at its
+refetch level, and its block depends on the other two groups only. So g is tiled where the next tensor of the nested
+tilings needs the room, and no further than the tensors after it allow, which move once for each of its tiles; after the
+last of them g is tiled as finely as possible. A tensor refetched innermost is streamed element by element.
 
-What is left is an order of the tensors, and of each the cut of its group g. Of tensors with the same indices the one
-that costs more per move comes first, unless it is the wider one in SPM, where the outer block is the larger. All cuts
-of two groups are looked at; of the third, which only one tensor lacks, the least that fits follows. Dimensions step as
-in `space.py`: small ones in all ways, so that for products of them this is the least traffic of all schedules, but for
-what a ragged edge may save (`analysis/nest/traffic.py`: seams).
+What remains to choose is an order of the tensors, and for each the tiling of its group g. Of tensors with equal indices
+the one that costs more per move comes first, unless it is also the wider one in SPM, where the outer block is the
+larger. All tilings of two groups are enumerated; for the third, which only one tensor does not use, the coarsest that
+fits follows. Dimensions step as in `space.py`: small ones take every step, so that for products of small dimensions
+this is the least traffic of all schedules, except for savings at ragged edges (seams in `analysis/nest/traffic.py`).
 
-The candidates of `search.py` cut no dimension twice, which costs traffic where SPM is small for the tiles: a product
-of 4 x 4 x 4 in 7 words takes 96 words there, and 80 here.
+The candidates of `candidates.py` tile no dimension twice: with 7 words of SPM a product of 4 x 4 x 4 moves 96 words
+there, and 80 here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,19 +31,18 @@ from npuc.compiler.analysis.schedule.space import SMALL, DimGroup, Grid
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 RATIO = 1.25
-"""How much more tiles each next step of a large dimension makes, at least."""
+"""The least ratio of the numbers of tiles of consecutive steps of a large dimension."""
 
 
 @dataclass(frozen=True)
 class _Tensor:
     """
-    A tensor: the group that it lacks, the two that it has, the bits of moving it once, and those of an element in SPM.
-
-    A result moves twice, but for the `once` bits that it is not read at first and that it has less when it is finished.
+    A tensor: the group it does not use (`missing`), the two it has, and the bits of moving it (`weight`) and of an
+    element in SPM (`width`). An output moves twice, less `once` for its first read and narrower last write.
     """
 
     name: str
-    lacks: int
+    missing: int
     has: tuple[int, int]
     weight: int
     width: int
@@ -53,10 +52,10 @@ class _Tensor:
 @lru_cache(maxsize=1024)
 def least_traffic(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, edge: int = 1) -> Schedule | None:
     """
-    The schedule of the least traffic, below `limit` bits, that fits in so many bytes, in tiles not below `edge`.
+    The schedule of the least traffic below `limit` bits that fits in `spm_bytes`, in tiles no smaller than `edge`.
 
-    None where there is none, and for nests that are not one
-    product or two that share an operand, each axis of a tensor being one dimension, with sums that start from nothing.
+    None if there is none. Also None for nests other than one product, or two that share an operand, with plain axes and
+    sums that start from zero.
     """
     problem = _problem(nest, widths)
     if problem is None:
@@ -68,17 +67,17 @@ def least_traffic(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, 
     limit += sum(t.once for t in tensors)
     best: tuple[float, tuple[_Tensor, ...], tuple[int, ...]] | None = None
     for order in _orders(tensors):
-        found = _cuts(order, groups, finest, budget, best[0] if best else limit)
+        found = _best_cuts(order, groups, finest, budget, best[0] if best else limit)
         if found is not None:
             best = found[0], order, found[1]
     if best is None:
         return None
     _, order, cuts = best
-    return _coarsened(nest, _Chain(groups, order, cuts), finest, spm_bytes, widths)
+    return _coarsened(nest, _NestedTilings(groups, order, cuts), finest, spm_bytes, widths)
 
 
 def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[_Tensor, ...]] | None:
-    """The groups that are not batch, and the tensors; None where this search does not apply."""
+    """The groups other than batch, and the tensors; None where this search does not apply."""
     tensors = (*nest.ins, *nest.outs)
     if len(nest.tensors) > len(tensors) or len(tensors) > 5:
         return None
@@ -100,30 +99,30 @@ def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[_Ten
         lacking = [n for n, group in enumerate(groups) if not set(group.dims) <= tensor.dims]
         if len(lacking) != 1:
             return None
-        (lacks,) = lacking
-        first, second = (n for n in range(3) if n != lacks)
+        (missing,) = lacking
+        first, second = (n for n in range(3) if n != missing)
         weight = width * tensor.elements
         twice = tensor in nest.outs
         once = 2 * weight - stored[tensor.name] * tensor.elements if twice else 0
-        found.append(_Tensor(tensor.name, lacks, (first, second), weight * (1 + twice), rooms[tensor.name], once))
-    counts = sorted(sum(tensor.lacks == n for tensor in found) for n in range(3))
+        found.append(_Tensor(tensor.name, missing, (first, second), weight * (1 + twice), rooms[tensor.name], once))
+    counts = sorted(sum(tensor.missing == n for tensor in found) for n in range(3))
     return (groups, tuple(found)) if counts in ([1, 1, 1], [1, 2, 2]) else None
 
 
 @lru_cache(maxsize=4096)
 def _group(dims: tuple[str, ...], sizes: tuple[int, ...]) -> DimGroup:
-    """A group with a chain down to single elements: at each step the least that makes so many tiles."""
-    chain: list[tuple[Loop, ...]] = [()]
+    """A group with tilings down to single elements, each the smallest step for its number of tiles."""
+    tilings: list[tuple[Loop, ...]] = [()]
     outer: list[Loop] = []
     for dim, size in zip(dims, sizes, strict=True):
         if size > 1:
-            chain += [(*outer, Loop(dim, step)) for step in _steps(size)]
+            tilings += [(*outer, Loop(dim, step)) for step in _steps(size)]
             outer.append(Loop(dim, 1))
-    return DimGroup(dims, sizes, tuple(chain))
+    return DimGroup(dims, sizes, tuple(tilings))
 
 
 def _steps(size: int) -> list[int]:
-    """Steps below a size, large first: all of a small one, else the least for 2, 3, … tiles, later every so many."""
+    """Steps below a size, large first: all for a small size, else the smallest for 2, 3, … tiles, then by `RATIO`."""
     if size <= SMALL:
         return list(range(size - 1, 0, -1))
     steps: list[int] = []
@@ -137,67 +136,68 @@ def _steps(size: int) -> list[int]:
 
 
 def _finest(group: DimGroup, edge: int) -> int:
-    """The position of the least tile of a group that is not below `edge`."""
+    """The index of the finest tiling of a group whose tile is no smaller than `edge`."""
     sizes = _sizes(group)
     return int(np.flatnonzero(sizes >= min(edge, int(sizes[0])))[-1])
 
 
 @lru_cache(maxsize=4096)
 def _sizes(group: DimGroup) -> Grid:
-    """The size of the tile at each position of a group's chain."""
+    """The tile size of each tiling of a group."""
     sizes = dict(zip(group.dims, group.sizes, strict=True))
-    return np.array([prod((sizes | group.steps(p)).values()) for p in range(len(group.chain))], dtype=np.int64)
+    return np.array([prod((sizes | group.steps(p)).values()) for p in range(len(group.tilings))], dtype=np.int64)
 
 
 @lru_cache(maxsize=4096)
 def _nested(group: DimGroup) -> Grid:
-    """The tiles of position j inside those of position i."""
-    count = np.ones((len(group.chain), len(group.chain)), dtype=np.int64)
+    """The number of tiles of tiling j nested in those of tiling i, as a matrix over (i, j)."""
+    count = np.ones((len(group.tilings), len(group.tilings)), dtype=np.int64)
     for dim, size in zip(group.dims, group.sizes, strict=True):
-        steps = np.array([group.steps(p).get(dim, size) for p in range(len(group.chain))])
+        steps = np.array([group.steps(p).get(dim, size) for p in range(len(group.tilings))])
         outer, inner = steps[:, None], np.minimum(steps[:, None], steps[None, :])
         count = count * (size // outer * -(-outer // inner) + -(-(size % outer) // inner))
     return count
 
 
 def _orders(tensors: Sequence[_Tensor]) -> Iterator[tuple[_Tensor, ...]]:
-    """The orders of the tensors; of those that lack the same group, the heavier comes first if it is not wider too."""
+    """The orders of the tensors; of two that miss the same group the heavier comes first unless it is also wider."""
     ranked = sorted(tensors, key=lambda tensor: -tensor.weight)
     for order in permutations(ranked):
         if all(
             ranked.index(one) < ranked.index(other) or other.width > one.width
             for n, one in enumerate(order)
             for other in order[n + 1 :]
-            if one.lacks == other.lacks
+            if one.missing == other.missing
         ):
             yield order
 
 
-def _cuts(
+def _best_cuts(
     order: tuple[_Tensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], budget: int, limit: float
 ) -> tuple[float, tuple[int, ...]] | None:
-    """The least weight below `limit`, and the position of each tensor's own group at its level; None if none fits."""
-    users = [[t for t in order if t.lacks == g] for g in range(len(groups))]
-    # The group of one tensor comes last: its cut follows from what room is left.
+    """The least weight below `limit`, and the tiling of each tensor's missing group; None if none fits."""
+    users = [[t for t in order if t.missing == g] for g in range(len(groups))]
+    # The group that one tensor misses comes last: its tiling follows from the remaining room.
     last = min(range(len(groups)), key=lambda g: (len(users[g]), -g))
     free = [g for g in range(len(groups)) if g != last]
     (alone,) = users[last]
-    ways = [_ways(users[g], groups[g], finest[g]) for g in free]
-    least = [float(way.weight.min()) for way in ways]
-    ways = [way.below(limit - alone.weight - (sum(least) - own)) for way, own in zip(ways, least, strict=True)]
-    cost = ways[0].weight[:, None] + ways[1].weight[None, :]
+    choices = [_tiling_choices(users[g], groups[g], finest[g]) for g in free]
+    least = [float(choice.weight.min()) for choice in choices]
+    slack = limit - alone.weight - sum(least)
+    choices = [choice.below(slack + own) for choice, own in zip(choices, least, strict=True)]
+    cost = choices[0].weight[:, None] + choices[1].weight[None, :]
     chosen = np.nonzero(cost + alone.weight < limit)
     if not len(chosen[0]):
         return None
     at = {
         t.name: _sizes(groups[g])[place[which]]
-        for which, g, way in zip(chosen, free, ways, strict=True)
-        for t, place in zip(users[g], way.places, strict=True)
+        for which, g, choice in zip(chosen, free, choices, strict=True)
+        for t, place in zip(users[g], choice.places, strict=True)
     }
     fixed, scaled = _rooms(order, groups, finest, at, last)
     sizes = _sizes(groups[last])[: finest[last] + 1]
     room = np.where(fixed <= budget, (budget - fixed) // np.maximum(scaled, 1), 0)
-    # The coarsest position whose size is at most the room.
+    # The coarsest tiling whose tile fits the room.
     place = np.where(scaled == 0, 0, len(sizes) - np.searchsorted(sizes[::-1], room, side="right"))
     fits = (fixed <= budget) & (place < len(sizes))
     total = cost[chosen] + alone.weight * groups[last].trips[np.minimum(place, len(sizes) - 1)]
@@ -206,44 +206,44 @@ def _cuts(
     if not total[best] < limit:
         return None
     cuts = {alone.name: int(place[best])}
-    for which, g, way in zip(chosen, free, ways, strict=True):
-        cuts |= {t.name: int(own[which[best]]) for t, own in zip(users[g], way.places, strict=True)}
+    for which, g, choice in zip(chosen, free, choices, strict=True):
+        cuts |= {t.name: int(own[which[best]]) for t, own in zip(users[g], choice.places, strict=True)}
     return float(total[best]), tuple(cuts[t.name] for t in order)
 
 
 @dataclass(frozen=True, eq=False)
-class _Ways:
-    """The positions of one tensor or two that lack a group, outer first, and the bits that both then move."""
+class _TilingChoices:
+    """Tilings of a group for the one or two tensors that miss it, outer first, and the bits that these then move."""
 
     places: tuple[Grid, ...]
     weight: Grid
 
-    def below(self, limit: float) -> "_Ways":
-        """Those that move less."""
+    def below(self, limit: float) -> "_TilingChoices":
+        """The choices that move less than `limit` bits."""
         few = self.weight < limit
-        return _Ways(tuple(place[few] for place in self.places), self.weight[few])
+        return _TilingChoices(tuple(place[few] for place in self.places), self.weight[few])
 
 
-def _ways(users: Sequence[_Tensor], group: DimGroup, finest: int) -> _Ways:
-    """Every way to cut a group for the tensors that lack it."""
+def _tiling_choices(users: Sequence[_Tensor], group: DimGroup, finest: int) -> _TilingChoices:
+    """All tilings of a group for the tensors that miss it."""
     if len(users) == 1:
         place = np.arange(finest + 1)
-        return _Ways((place,), users[0].weight * group.trips[place])
+        return _TilingChoices((place,), users[0].weight * group.trips[place])
     outer, inner = np.triu_indices(finest + 1)
     weight = users[0].weight * group.trips[outer] + users[1].weight * _nested(group)[outer, inner]
-    return _Ways((outer, inner), weight)
+    return _TilingChoices((outer, inner), weight)
 
 
 def _rooms(
     order: tuple[_Tensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], at: Mapping[str, Grid], last: int
 ) -> tuple[Grid, Grid]:
-    """The room of all blocks: what is fixed, and what is multiplied by the tile of the group `last`."""
+    """The room of all blocks in bits: a fixed part, and a part that is multiplied by the tile of the group `last`."""
     count = len(next(iter(at.values())))
     fixed, scaled = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     for level, tensor in enumerate(order):
         room, open_ = np.full(count, tensor.width, dtype=np.int64), False
         for g in tensor.has:
-            later = next((t for t in order[level + 1 :] if t.lacks == g), None)
+            later = next((t for t in order[level + 1 :] if t.missing == g), None)
             if later is None:
                 room = room * _sizes(groups[g])[finest[g]]
             elif g == last:
@@ -258,15 +258,15 @@ def _rooms(
 
 
 @dataclass(frozen=True)
-class _Chain:
-    """Groups, the tensors in the order of their levels, and of each the position of the group that it lacks."""
+class _NestedTilings:
+    """Groups, tensors in the order of their refetch levels, and for each the tiling of the group that it misses."""
 
     groups: tuple[DimGroup, ...]
     order: tuple[_Tensor, ...]
     cuts: tuple[int, ...]
 
     def schedule(self, nest: Nest, finest: Sequence[int], spm_bytes: int) -> Schedule:
-        """The schedule; a group that no later tensor lacks is cut to `finest`."""
+        """The schedule; a group that no later tensor misses is tiled as in `finest`."""
         inner = {dim for group in self.groups for dim in group.dims}
         loops = [Loop(dim, 1) for dim, size in nest.dims if dim not in inner and size > 1]
         place = [group.full for group in self.groups]
@@ -276,7 +276,7 @@ class _Chain:
                 later = (
                     cut
                     for t, cut in zip(self.order, self.cuts, strict=True)
-                    if t in self.order[level + 1 :] and t.lacks == g
+                    if t in self.order[level + 1 :] and t.missing == g
                 )
                 target = next(later, finest[g])
                 loops += self._between(g, place[g], target)
@@ -286,25 +286,25 @@ class _Chain:
         return Schedule(tuple(loops), keep, spm_bytes)
 
     def _between(self, group: int, outer: int, inner: int) -> list[Loop]:
-        """The loops that cut a tile of one position into those of another."""
+        """The loops that refine a tile of one tiling into tiles of another."""
         here = self.groups[group].steps(outer)
-        return [loop for loop in self.groups[group].chain[inner] if here.get(loop.dim) != loop.step]
+        return [loop for loop in self.groups[group].tilings[inner] if here.get(loop.dim) != loop.step]
 
 
-def _coarsened(nest: Nest, chain: _Chain, finest: Sequence[int], spm_bytes: int, widths: Bits) -> Schedule:
-    """The schedule with the largest finest tiles that fit and move no more, one group after another."""
+def _coarsened(nest: Nest, tilings: _NestedTilings, finest: Sequence[int], spm_bytes: int, widths: Bits) -> Schedule:
+    """The schedule with the innermost tiles as large as fit at equal traffic, one group after another."""
     places = list(finest)
-    best = chain.schedule(nest, places, spm_bytes)
+    best = tilings.schedule(nest, places, spm_bytes)
     for g in range(len(places)):
-        lowest = max((cut for t, cut in zip(chain.order, chain.cuts, strict=True) if t.lacks == g), default=0)
+        lowest = max((cut for t, cut in zip(tilings.order, tilings.cuts, strict=True) if t.missing == g), default=0)
         low, high = lowest, places[g]
         while low < high:
             middle = (low + high) // 2
-            tried = chain.schedule(nest, [*places[:g], middle, *places[g + 1 :]], spm_bytes)
+            tried = tilings.schedule(nest, [*places[:g], middle, *places[g + 1 :]], spm_bytes)
             if footprint_bytes(nest, tried, widths) <= spm_bytes:
                 high = middle
             else:
                 low = middle + 1
         places[g] = high
-        best = chain.schedule(nest, places, spm_bytes)
+        best = tilings.schedule(nest, places, spm_bytes)
     return best

@@ -1,4 +1,4 @@
-"""The orders of a nest's groups of dimensions that a schedule search considers, and the ways to hold its tensors."""
+"""The loop orders that a schedule search considers for a nest, and the residency choices in each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,35 +8,35 @@ from itertools import permutations
 import numpy as np
 
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.residency_options import Holder, Option
+from npuc.compiler.analysis.schedule.residency_options import ResidencyOption, ResidencyOptions
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals
 from npuc.dialects.npu.nest import Nest
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class ResidencyChoices:
     """
-    Every order of the groups in question, and in each of them every way to hold the tensors: a row each.
+    All combinations of a loop order with a residency option for every tensor, a row each.
 
-    `order` is the number of a row's order. `options` are all that differ in price, those of one tensor next to each
-    other; `columns` has those of each row, a column a tensor. `known` are the options of each tensor in each order, and
-    `chosen` the numbers in there.
+    `order` is the number of a row's order. `options` are the distinct options by cost, those of one tensor adjacent;
+    `columns` holds each row's indices into them, a column per tensor. `known` are the options of each tensor in each
+    order, and `chosen` each row's indices into those.
     """
 
     orders: tuple[tuple[int, ...], ...]
     order: Grid
-    options: tuple[Option, ...]
+    options: tuple[ResidencyOption, ...]
     columns: Grid
-    known: Sequence[Sequence[tuple[Option, ...]]]
+    known: Sequence[Sequence[tuple[ResidencyOption, ...]]]
     chosen: Grid
 
-    def kept(self, row: int) -> list[tuple[int, int]]:
-        """What a row keeps of each tensor (`Option.kept`)."""
+    def keeps(self, row: int) -> list[tuple[int, int]]:
+        """The `ResidencyOption.keep` of each tensor in a row."""
         order = int(self.order[row])
-        return [own[order][int(n)].kept for own, n in zip(self.known, self.chosen[row], strict=True)]
+        return [own[order][int(n)].keep for own, n in zip(self.known, self.chosen[row], strict=True)]
 
     def total(self, values: Reals, rows: slice) -> Reals:
-        """The sum over the tensors of some ways, from a row of values an option."""
+        """The sum over the tensors for some rows, given a row of values per option."""
         first, *rest = self.columns[rows].T
         total = values[first]
         for column in rest:
@@ -45,28 +45,32 @@ class Ways:
 
     @cached_property
     def starts(self) -> Grid:
-        """The number of each tensor's first option."""
+        """The index of each tensor's first option."""
         return self.columns.min(axis=0)
 
 
-def all_ways(
-    nest: Nest, widths: Bits, groups: Sequence[DimGroup], holders: Sequence[Holder], wanted: tuple[str, ...]
-) -> Ways:
+def all_choices(
+    nest: Nest,
+    widths: Bits,
+    groups: Sequence[DimGroup],
+    residencies: Sequence[ResidencyOptions],
+    wanted: tuple[str, ...],
+) -> ResidencyChoices:
     """
-    Every order of the groups, batch outermost, with `wanted` dimensions in that order; all ways to hold tensors.
+    Every order of the groups, batch outermost and `wanted` dimensions in that order, with all residency options.
 
-    `holders` are those of `nest.tensors`.
+    `residencies` are those of `nest.tensors`.
     """
     count, tensors = len(groups), len(nest.ins) + len(nest.outs)
-    batch = 1 if count and all(0 in holder.used for holder in holders[:tensors]) else 0
+    batch = 1 if count and all(0 in residency.used for residency in residencies[:tensors]) else 0
     ranks = [min((wanted.index(d) for d in g.dims if d in wanted), default=len(wanted)) for g in groups]
     orders = [
         (*range(batch), *inner)
         for inner in permutations(range(batch, count))
         if [ranks[g] for g in inner] == sorted(ranks[batch:])
     ]
-    known = [[holder.options(order) for order in orders] for holder in holders]
-    distinct: dict[tuple[int, ...], Option] = {}
+    known = [[residency.options(order) for order in orders] for residency in residencies]
+    distinct: dict[tuple[int, ...], ResidencyOption] = {}
     numbers: list[list[Grid]] = []
     for tensor, own in enumerate(known):
         keys = [[_key(tensor, option) for option in options] for options in own]
@@ -87,20 +91,22 @@ def all_ways(
         columns.append(np.stack([own[which][n] for own, n in zip(numbers, choices, strict=True)]))
     joined = (np.concatenate(parts, axis=1).T for parts in (columns, chosen))
     columns_of_rows, chosen_of_rows = (np.ascontiguousarray(part) for part in joined)
-    return Ways(tuple(orders), np.concatenate(order), tuple(distinct.values()), columns_of_rows, known, chosen_of_rows)
+    return ResidencyChoices(
+        tuple(orders), np.concatenate(order), tuple(distinct.values()), columns_of_rows, known, chosen_of_rows
+    )
 
 
-def _key(tensor: int, option: Option) -> tuple[int, ...]:
-    """Options of a tensor with the same key cost the same: they share their arrays."""
-    return tensor, id(option.room), id(option.moved), id(option.level)
+def _key(tensor: int, option: ResidencyOption) -> tuple[int, ...]:
+    """The key of a tensor's option; options of equal keys share their arrays and cost the same."""
+    return tensor, id(option.room), id(option.traffic), id(option.refetch_level)
 
 
 def _kinds(nest: Nest, widths: Bits) -> list[int]:
     """
-    The number of each tensor's kind; tensors of one kind are held alike.
+    The number of each tensor's kind; all tensors of one kind take the same residency option.
 
-    Each is of a kind of its own, but of more than two statements those of the same role and indices (W, W1, W2) are one
-    kind: else the choices would be too many to look at.
+    Every tensor is a kind of its own, but in nests of more than two statements tensors of equal role and indices (W,
+    W1, W2) form one kind: otherwise there would be too many choices to enumerate.
     """
     if len(nest.statements) <= 2:
         return list(range(len(nest.tensors)))

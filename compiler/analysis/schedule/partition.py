@@ -1,10 +1,10 @@
 """
-A nest cut in equal parts along one dimension: one after the other, or side by side on cores.
+A nest partitioned in equal parts along one dimension: one after the other, or side by side on cores.
 
     loops [m : 2, k : 2, n : 2]      in 3 parts of m = 12      ->      loops [m : 4, m : 2, k : 2, n : 2]
 
-A cut of M shares W among the parts, one of N shares X, one of K shares dY. Over time the parts run one after another on
-one core, which is one more outermost loop; over cores each has a core of its own.
+Parts along M share W, parts along N share X, and parts along K share dY. Over time the parts run one after another on
+one core, which adds an outermost loop; over cores each part has a core of its own.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,13 +16,13 @@ from npuc.compiler.analysis.nest.cores import part_nest
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.exact_cost import price_of
+from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 Over = Literal["time", "cores"]
 TIME_PARTS = (2, 4, 8)
-"""The numbers of parts over time that are tried."""
+"""The numbers of parts over time that a search tries."""
 
 
 @dataclass(frozen=True)
@@ -35,44 +35,46 @@ class EqualParts:
 
 
 def extent_of(nest: Nest, schedule: Schedule, dim: str, over: Over) -> int:
-    """What a cut divides: a core's part of the dimension over time, the whole over cores."""
+    """The extent that a partition divides: a core's part of the dimension over time, all of it over cores."""
     own = [loop.step for loop in schedule.loops if loop.dim == dim and loop.cores and over == "time"]
     return min(own, default=nest.sizes[dim])
 
 
-def dividing(extents: Iterable[int], parts: int) -> list[int]:
-    """The numbers of parts nearest to one, below and above it, that divide one of several extents."""
+def nearest_divisors(extents: Iterable[int], parts: int) -> list[int]:
+    """The nearest smaller and the nearest larger number of parts that divides one of several extents."""
     counts = sorted({count for extent in extents for count in range(1, extent + 1) if extent % count == 0})
     return [*[c for c in counts if c < parts][-1:], *[c for c in counts if c > parts][:1]]
 
 
-def in_parts(nest: Nest, schedule: Schedule, cut: EqualParts) -> Schedule:
+def partitioned(nest: Nest, schedule: Schedule, partition: EqualParts) -> Schedule:
     """
-    A schedule in front of whose loops a dimension is cut.
+    The schedule with a partition in front of its loops.
 
-    A loop whose step is the part goes, as it would take one trip; what is kept stays the same blocks.
+    A loop whose step equals the part is dropped, as it would take one trip; the resident blocks do not change.
     """
-    part = extent_of(nest, schedule, cut.dim, cut.over) // cut.parts
+    part = extent_of(nest, schedule, partition.dim, partition.over) // partition.parts
     over, inner = schedule.loops[: schedule.core_depth], schedule.loops[schedule.core_depth :]
-    gone = [len(inner) - n for n, loop in enumerate(inner) if loop.dim == cut.dim and loop.step == part]
+    gone = [len(inner) - n for n, loop in enumerate(inner) if loop.dim == partition.dim and loop.step == part]
     kept = tuple((name, depth - sum(depth >= place for place in gone)) for name, depth in schedule.keep)
-    left = tuple(loop for loop in inner if not (loop.dim == cut.dim and loop.step == part))
-    loop = Loop(cut.dim, part, cores=cut.over == "cores")
-    loops = (loop, *over, *left) if cut.over == "cores" else (*over, loop, *left)
+    left = tuple(loop for loop in inner if not (loop.dim == partition.dim and loop.step == part))
+    loop = Loop(partition.dim, part, cores=partition.over == "cores")
+    loops = (loop, *over, *left) if partition.over == "cores" else (*over, loop, *left)
     return replace(schedule, loops=loops, keep=tuple(entry for entry in kept if entry[1]))
 
 
-def searched(nest: Nest, machine: Machine, objective: Objective, widths: Bits, cut: EqualParts) -> Schedule:
-    """A cut with the best schedule of a part inside, on the one core that runs it; raises as the search does."""
-    step = nest.sizes[cut.dim] // cut.parts
-    part = part_nest(nest, {cut.dim: (0, step)})
-    core = machine.core(cut.parts if cut.over == "cores" else 1)
+def searched_partition(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, partition: EqualParts
+) -> Schedule:
+    """The partition with the best schedule of a part on the core that runs it; raises as `best_schedule` does."""
+    step = nest.sizes[partition.dim] // partition.parts
+    part = part_nest(nest, {partition.dim: (0, step)})
+    core = machine.core(partition.parts if partition.over == "cores" else 1)
     inner = best_schedule(part, core, objective, widths)
-    return Schedule((Loop(cut.dim, step, cores=cut.over == "cores"), *inner.loops), inner.keep, inner.spm)
+    return Schedule((Loop(partition.dim, step, cores=partition.over == "cores"), *inner.loops), inner.keep, inner.spm)
 
 
-def cuts(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) -> Iterator[EqualParts]:
-    """The cuts that `best_cut` tries: M, N and K in 2, 4, 8 parts over time, and in one for each core."""
+def equal_partitions(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) -> Iterator[EqualParts]:
+    """The partitions that `best_partition` tries: M, N and K in 2, 4, 8 parts over time, and in one part per core."""
     view = forward_view(nest)
     for dims in (view.m, view.n, view.k):
         for kind in ("time", "cores"):
@@ -85,7 +87,7 @@ def cuts(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) ->
                     yield EqualParts(dim, parts, kind)
 
 
-def best_cut(
+def best_partition(
     nest: Nest,
     fixed: Schedule | None,
     machine: Machine,
@@ -95,20 +97,20 @@ def best_cut(
     dims: tuple[str, ...] | None = None,
 ) -> Schedule:
     """
-    The cheapest of no cut and all `cuts`, exactly; of equal ones the first.
+    The cheapest of the whole nest and all `equal_partitions`, by exact cost; the first of equal ones.
 
-    A `fixed` schedule is cut as it is, where it still is one and fits; without it each part is searched. `over` leaves
-    only cuts over time or over cores, `dims` only those of these dimensions.
+    A `fixed` schedule is partitioned as it is, where the result is legal and fits; otherwise each part is searched.
+    `over` restricts partitions to those over time or over cores, `dims` to some dimensions.
     """
     found = [best_schedule(nest, machine, objective, widths) if fixed is None else fixed]
-    for cut in cuts(nest, fixed or Schedule(), machine, over):
-        if dims is not None and cut.dim not in dims:
+    for partition in equal_partitions(nest, fixed or Schedule(), machine, over):
+        if dims is not None and partition.dim not in dims:
             continue
         if fixed is None:
-            found.append(searched(nest, machine, objective, widths, cut))
+            found.append(searched_partition(nest, machine, objective, widths, partition))
             continue
-        schedule = in_parts(nest, fixed, cut)
+        schedule = partitioned(nest, fixed, partition)
         budget = machine.spm_bytes if schedule.spm is None else schedule.spm
         if next(schedule.problems(nest), None) is None and footprint_bytes(nest, schedule, widths) <= budget:
             found.append(schedule)
-    return min(found, key=lambda schedule: price_of(nest, schedule, machine, objective, widths))
+    return min(found, key=lambda schedule: exact_cost(nest, schedule, machine, objective, widths))

@@ -1,13 +1,13 @@
 """
-The search for a nest's schedule: loops, steps and what stays in SPM.
+The search for a nest's schedule: loop order, tile sizes and residency of tensors.
 
-First the best of coarse candidates (`candidates.py`), in which no dimension is cut twice; if they stay away from what
-no schedule is below, the best of fine ones. Where traffic is what counts, the least of all (`least_traffic.py`) is
-tried as well.
+It takes the best of the coarse candidates (`candidates.py`), in which no dimension is tiled twice, and if that is not
+near the lower bound the best of the fine candidates. Where traffic dominates, the schedule of the least traffic
+(`least_traffic.py`) is tried as well.
 
-On several cores a nest is cut along one dimension of a group, or along two, and the first part, the largest, is
-searched as above on a core with its share of the DRAM channel. The cuts are tried in the order of what none of their
-schedules can beat, until that is above the best found. All cores or fewer: a nest may also stay on one.
+On several cores a nest is partitioned along one dimension of a group or along two, and the first part, the largest, is
+searched as above on a core with its share of the DRAM channel. Partitions are tried in the order of their lower bounds,
+until the bound exceeds the best score found. A nest may also use fewer cores, down to one.
 """
 
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.cores import core_count, core_parts
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, uniform_widths
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate
-from npuc.compiler.analysis.schedule.core_loops import cut_floor, cuts_of
+from npuc.compiler.analysis.schedule.core_partitions import core_partitions, partition_lower_bound
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.exact_cost import price_of
+from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
@@ -31,10 +31,10 @@ from npuc.dialects.npu.nest import Loop, Nest, Schedule
 OBJECTIVES: tuple[Objective, ...] = ("time", "traffic", "energy", "edp")
 NEAR = 1.1
 """
-Coarse candidates within this factor of the least possible time are taken; otherwise fine ones are tried as well.
+Coarse candidates within this factor of the lower bound are taken; otherwise fine ones are tried as well.
 """
 BOUND_BY_MEMORY = 0.9
-"""Where transfers take at least this part of the time, the least traffic is tried."""
+"""The share of the time taken by transfers from which on the least traffic is tried."""
 
 
 @lru_cache(maxsize=4096)
@@ -46,12 +46,12 @@ def best_schedule(
     order: tuple[str, ...] = (),
 ) -> Schedule:
     """
-    The best schedule found for a nest on a machine; its `spm` are the bytes that a schedule may use there.
+    The best schedule found for a nest on a machine; its `spm` is the number of bytes that a schedule may use there.
 
-    Without `widths` all tensors have `machine.element_bytes`, or 4. With `order` only schedules count whose groups of
-    dimensions come in the order of these dimensions, those without one of them inside, batch outside. Raises
-    `CapacityError` when not even tiles of one element fit, `UsageError` when energy is asked for and the machine has
-    none.
+    Without `widths` all tensors have elements of `machine.element_bytes`, or 4 bytes. With `order` only schedules whose
+    groups of dimensions come in the order of these dimensions are considered, other groups inside and batch outside.
+    Raises `CapacityError` when not even tiles of one element fit, and `UsageError` when the objective needs energies
+    that the machine does not have.
     """
     if objective in ("energy", "edp") and machine.energy is None:
         raise UsageError(
@@ -64,68 +64,68 @@ def best_schedule(
     narrower = None if objective in ("traffic", "energy") else _narrower(machine)
     if narrower is None:
         return search(nest, machine, objective, widths, order)
-    # A search may miss what another finds: with a wider edge nothing is slower, so nothing that is found may be.
+    # The search is heuristic: a wider edge makes no schedule slower, and must not make the result slower either.
     found = best_schedule(nest, narrower, objective, widths, order)
-    if _searched(machine.array):
+    if _is_searched(machine.array):
         own = search(nest, machine, objective, widths, order)
-        found = min(own, found, key=lambda schedule: price_of(nest, schedule, machine, objective, widths))
+        found = min(own, found, key=lambda schedule: exact_cost(nest, schedule, machine, objective, widths))
     return found
 
 
 def _narrower(machine: Machine) -> Machine | None:
     """
-    The machine with the next smaller power of two of elements at its edge, whose schedules are tried as well; None
-    where the edge has one, or is without meaning.
+    The machine whose edge takes the next smaller power of two of elements, whose schedules are tried as well; None
+    where the edge takes one element, or does not matter.
     """
     array = machine.array
     if not array.grouped or array.edge_elements == 1 or machine.policy == "lru":
         return None
-    # From as many as there are rows on, all of them cross in a cycle.
+    # With as many elements as rows, a whole column crosses in one cycle.
     enough = 1 << (array.rows - 1).bit_length()
     elements = array.edge_elements
     fewer = enough if elements is None else 1 << (min(elements, 2 * enough) - 1).bit_length() - 1
     return replace(machine, array=replace(array, edge_elements=fewer))
 
 
-def _searched(array: Array) -> bool:
-    """Whether schedules are searched for such an edge: one of a power of two of elements, or without limit."""
+def _is_searched(array: Array) -> bool:
+    """Whether schedules are searched for this edge: a power of two of elements, or no limit."""
     elements = array.edge_elements
     return elements is None or (elements & (elements - 1) == 0 and elements // 2 < array.rows)
 
 
 def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
     """The best schedule on a machine of several cores."""
-    cuts = sorted(
+    partitions = sorted(
         (
-            (cut_floor(nest, cut, machine, objective, widths), number, cut)
-            for number, cut in enumerate(cuts_of(nest, machine.cores))
+            (partition_lower_bound(nest, loops, machine, objective, widths), number, loops)
+            for number, loops in enumerate(core_partitions(nest, machine.cores))
         ),
         key=lambda entry: entry[:2],
     )
     best: tuple[float, float, Schedule] | None = None
     refusal: CapacityError | None = None
-    for floor, _, cut in cuts:
-        if best is not None and floor >= best[0]:
+    for bound, _, loops in partitions:
+        if best is not None and bound >= best[0]:
             break
-        part = core_parts(nest, Schedule(cut))[0].nest
+        part = core_parts(nest, Schedule(loops))[0].nest
         try:
-            inner = _on_core(part, machine.core(core_count(nest, Schedule(cut))), objective, widths, order)
+            inner = _on_core(part, machine.core(core_count(nest, Schedule(loops))), objective, widths, order)
         except CapacityError as e:
             refusal = refusal or e
             continue
-        schedule = Schedule((*cut, *inner.loops), inner.keep, inner.spm)
-        score, moved = price_of(nest, schedule, machine, objective, widths)
+        schedule = Schedule((*loops, *inner.loops), inner.keep, inner.spm)
+        score, moved = exact_cost(nest, schedule, machine, objective, widths)
         if best is None or (score, moved) < best[:2]:
             best = score, moved, schedule
     if best is None:
-        assert refusal is not None, "the nest on one core is among the cuts"
+        assert refusal is not None, "the whole nest on one core is among the partitions"
         raise refusal
     return best[2]
 
 
 def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
     """The best schedule on one core."""
-    found = min(_found(nest, machine, objective, widths, order), key=lambda f: (f.score, f.moved), default=None)
+    found = min(_results(nest, machine, objective, widths, order), key=lambda f: (f.score, f.moved), default=None)
     if found is not None:
         return found.schedule
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
@@ -135,15 +135,15 @@ def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, o
     )
 
 
-def _found(
+def _results(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
 ) -> Iterator[FoundSchedule]:
-    """The best of the coarse candidates, of the fine ones, and of the least traffic, as far as they may be the best."""
+    """The best coarse candidate, the best fine one and the least traffic, as far as each may be the best."""
     coarse = best_candidate(nest, machine, objective, widths, order, fine=False)
     near = 1.0 if objective == "traffic" else NEAR
     if coarse is not None:
         yield coarse
-        if coarse.score <= near * _floor(nest, machine, objective, widths):
+        if coarse.score <= near * _lower_bound(nest, machine, objective, widths):
             return
     # Fine candidates only where they can beat the coarse ones.
     limit = MOST if coarse is None else coarse.score
@@ -152,13 +152,13 @@ def _found(
         yield fine
     best = min((f for f in (coarse, fine) if f is not None), key=lambda f: (f.score, f.moved), default=None)
     if not order and machine.policy != "lru":
-        yield from _by_traffic(nest, machine, objective, widths, best)
+        yield from _least_traffic_results(nest, machine, objective, widths, best)
 
 
-def _by_traffic(
+def _least_traffic_results(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, best: FoundSchedule | None
 ) -> Iterator[FoundSchedule]:
-    """Schedules of less traffic than the best so far, where that may help: in tiles of any size, and of the array's."""
+    """Schedules of less traffic than the best so far, where that may help, in tiles of any size and of the array's."""
     if objective == "edp":
         return
     if (
@@ -171,16 +171,16 @@ def _by_traffic(
     edge = max(machine.array.rows, machine.array.cols)
     for least in (1,) if objective == "traffic" else (1, edge):
         schedule = least_traffic(nest, machine.spm_bytes, widths, limit, least)
-        # In the smallest tiles computation alone may take longer, and such schedules take long to time.
+        # With very small tiles computation alone may take longer, and such schedules take long to time.
         if schedule is None or (
             objective == "time" and best is not None and compute(nest, schedule, machine.array).cycles >= best.score
         ):
             continue
-        yield FoundSchedule(schedule, *price_of(nest, schedule, machine, objective, widths))
+        yield FoundSchedule(schedule, *exact_cost(nest, schedule, machine, objective, widths))
 
 
-def _floor(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> float:
-    """What no schedule is below: 0 where no bound is known. Time: the array's least work, and the least traffic."""
+def _lower_bound(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> float:
+    """A lower bound of the objective over all schedules; 0 where none is known."""
     if objective not in ("time", "traffic"):
         return 0.0
     least = lower_bound_bits(nest, machine.spm_bytes, widths)

@@ -1,13 +1,13 @@
 """
-The schedules a search considers for a nest, as arrays.
+The search space of schedules of a nest, as arrays.
 
-Dimensions that the same tensors use form a group: M, N, K and batch of a product. The tiles of a group form a
-chain: its inner dimensions whole, one in steps, the outer ones in steps of 1. A group's loops stand together, batch
-outermost, the other groups in any order. So a candidate is an order, a position in the chain of every group, and
-what each tensor keeps.
+Dimensions that the same tensors use form a group: M, N, K and batch of a product. The tilings of a group form a
+sequence from coarse to fine: its inner dimensions whole, one in steps, the outer ones in steps of 1. The loops of a
+group are adjacent, batch outermost, the other groups in any order. So a candidate is a loop order, a tiling of every
+group, and a residency option of every tensor.
 
-Everything a tensor costs is a table over the chain positions of its groups. Keeping a block over some inner loops is
-reading the table at a coarser position: that of the chain with those loops taken away.
+All costs of a tensor are tables over the tilings of its groups. A block that spans some inner loops is a read of the
+table at a coarser tiling: the one without these loops.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,58 +26,58 @@ from npuc.dialects.npu.nest import Axis, Loop, Nest, Tensor
 Grid: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 Reals: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 SMALL = 12
-"""A dimension of at most this size is tried with every step."""
-CHAIN = 16
-"""About how many positions a chain of a large group has."""
-FINE_CHAIN = 28
-"""The same for fine chains, which reach down to steps of 1."""
+"""The largest size of a dimension for which every step is tried."""
+COARSE_TILINGS = 16
+"""The approximate number of tilings of a large group."""
+FINE_TILINGS = 28
+"""The same for the fine search space, whose tilings reach down to steps of 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class DimGroup:
     """
-    Dimensions that the same tensors use, and the chain of their tiles: loops of each position, outermost first.
+    Dimensions that the same tensors use, and their tilings: the loops of each, outermost first.
 
     Equal groups are one object, so that nests of the same sizes share their tables.
     """
 
     dims: tuple[str, ...]
     sizes: tuple[int, ...]
-    chain: tuple[tuple[Loop, ...], ...]
+    tilings: tuple[tuple[Loop, ...], ...]
 
     @cached_property
     def full(self) -> int:
-        """The position without loops."""
-        return self.chain.index(())
+        """The index of the tiling without loops."""
+        return self.tilings.index(())
 
     @cached_property
     def depth(self) -> int:
-        """The largest number of loops."""
-        return max(len(loops) for loops in self.chain)
+        """The largest number of loops of a tiling."""
+        return max(len(loops) for loops in self.tilings)
 
     @cached_property
     def trips(self) -> Grid:
-        """The tiles of each position."""
+        """The number of tiles of each tiling."""
         sizes = dict(zip(self.dims, self.sizes, strict=True))
-        return np.array([prod(ceil(sizes[lo.dim] / lo.step) for lo in loops) for loops in self.chain], dtype=np.int64)
+        return np.array([prod(ceil(sizes[lo.dim] / lo.step) for lo in loops) for loops in self.tilings], dtype=np.int64)
 
     @cached_property
     def shorter(self) -> tuple[Grid, ...]:
-        """For 0, 1, … up to `depth` loops: of each position, the one with so many loops fewer at its inner end."""
-        number = {loops: n for n, loops in enumerate(self.chain)}
+        """For 0, 1, … up to `depth` loops, the index of each tiling without that many innermost loops."""
+        number = {loops: n for n, loops in enumerate(self.tilings)}
         return tuple(
-            np.array([number[loops[: max(0, len(loops) - inner)]] for loops in self.chain], dtype=np.int64)
+            np.array([number[loops[: max(0, len(loops) - inner)]] for loops in self.tilings], dtype=np.int64)
             for inner in range(self.depth + 1)
         )
 
     def steps(self, position: int) -> dict[str, int]:
-        """The step of each dimension that a position cuts."""
-        return {loop.dim: loop.step for loop in self.chain[position]}
+        """The step of each dimension that a tiling divides."""
+        return {loop.dim: loop.step for loop in self.tilings[position]}
 
     @cached_property
     def tiles(self) -> tuple[dict[int, int], ...]:
-        """How many tiles of each size each position has."""
-        return tuple(self._tiles(position) for position in range(len(self.chain)))
+        """The tiles of each tiling, as counts by tile size."""
+        return tuple(self._tiles(position) for position in range(len(self.tilings)))
 
     def _tiles(self, position: int) -> dict[int, int]:
         counts = {1: 1}
@@ -95,7 +95,7 @@ class DimGroup:
 
 def total(groups: Sequence[DimGroup], factor: Callable[[int], int]) -> Grid:
     """
-    The sum, over the tiles of several groups together, of a function of the tile's size: an axis a group.
+    The sum of a function of the tile size over all joint tiles of several groups, with an axis per group.
     """
     values: list[int] = []
     for parts in product(*(group.tiles for group in groups)):
@@ -106,7 +106,7 @@ def total(groups: Sequence[DimGroup], factor: Callable[[int], int]) -> Grid:
                 step[size * more] = step.get(size * more, 0) + count * times
             joint = step
         values.append(sum(factor(size) * count for size, count in joint.items()))
-    return np.array(values, dtype=np.int64).reshape([len(group.chain) for group in groups])
+    return np.array(values, dtype=np.int64).reshape([len(group.tilings) for group in groups])
 
 
 def along(values: Grid, axis: int, count: int) -> Grid:
@@ -120,7 +120,7 @@ def groups_of(nest: Nest, edges: tuple[int, int], *, fine: bool) -> tuple[DimGro
     """
     The groups of a nest, batch first, the others in the nest's order.
 
-    `edges` are the array's rows and columns, whose multiples make good tiles. `fine` also cuts the inner dimensions of
+    `edges` are the array's rows and columns, whose multiples make good tiles. `fine` also tiles the inner dimensions of
     a channel group, which only a very small SPM needs.
     """
     tensors = (*nest.ins, *nest.outs)
@@ -142,40 +142,40 @@ def groups_of(nest: Nest, edges: tuple[int, int], *, fine: bool) -> tuple[DimGro
 def _group(
     dims: tuple[str, ...], sizes: tuple[int, ...], cut: frozenset[str] | None, edge: int, fine: bool
 ) -> DimGroup:
-    """A group; `cut` are the dimensions that take steps, None for batch."""
-    chain = _corners(dims, sizes) if cut is None else _chain(dims, sizes, cut, edge, fine=fine)
-    return DimGroup(dims, sizes, chain)
+    """A group; `cut` are the dimensions that are tiled in steps, None for batch."""
+    tilings = _batch_tilings(dims, sizes) if cut is None else _tilings(dims, sizes, cut, edge, fine=fine)
+    return DimGroup(dims, sizes, tilings)
 
 
-def _corners(dims: tuple[str, ...], sizes: tuple[int, ...]) -> tuple[tuple[Loop, ...], ...]:
-    """A chain of whole dimensions and steps of 1 only."""
+def _batch_tilings(dims: tuple[str, ...], sizes: tuple[int, ...]) -> tuple[tuple[Loop, ...], ...]:
+    """Tilings of whole dimensions and steps of 1 only."""
     loops = [Loop(d, 1) for d, n in zip(dims, sizes, strict=True) if n > 1]
     return tuple(tuple(loops[:count]) for count in range(len(loops) + 1))
 
 
-def _chain(
+def _tilings(
     dims: tuple[str, ...], sizes: tuple[int, ...], cut: frozenset[str], edge: int, *, fine: bool
 ) -> tuple[tuple[Loop, ...], ...]:
-    """The chain of a group, coarse to fine; only dimensions in `cut` take steps."""
+    """The tilings of a group, coarse to fine; only dimensions in `cut` take steps."""
     places = [n for n, d in enumerate(dims) if sizes[n] > 1 and d in cut]
-    room = max(4, (FINE_CHAIN if fine else CHAIN) // max(1, len(places)))
+    room = max(4, (FINE_TILINGS if fine else COARSE_TILINGS) // max(1, len(places)))
     least = 1 if fine or prod(sizes) <= SMALL else min(max(edge // 4, SMALL), prod(sizes) // 2)
-    chain: list[tuple[Loop, ...]] = [()]
+    tilings: list[tuple[Loop, ...]] = [()]
     outer: list[Loop] = []
     for place in places:
         inner = prod(sizes[place + 1 :])
         steps = [step for step in _steps(sizes[place], inner, edge, room) if step * inner >= least]
-        chain += [(*outer, Loop(dims[place], step)) for step in steps]
+        tilings += [(*outer, Loop(dims[place], step)) for step in steps]
         outer.append(Loop(dims[place], 1))
         if inner < least or len(steps) == 0:
             break
-        if tuple(outer) not in chain:
-            chain.append(tuple(outer))
-    return tuple(chain)
+        if tuple(outer) not in tilings:
+            tilings.append(tuple(outer))
+    return tuple(tilings)
 
 
 def _steps(size: int, inner: int, edge: int, room: int) -> list[int]:
-    """Good steps of a dimension below its size, large first: all of a small one, else about `room`."""
+    """Good steps of a dimension below its size, large first: all for a small one, else about `room` of them."""
     if size <= SMALL:
         return list(range(size - 1, 0, -1))
     found = {ceil(size / parts) for parts in (2, 3, 4)}
@@ -190,12 +190,14 @@ def _steps(size: int, inner: int, edge: int, room: int) -> list[int]:
     steps = sorted(found - {size}, reverse=True)
 
     def waste(step: int) -> float:
-        """How much of the array's last fold a tile of this step leaves empty; finer tiles are worse at once."""
+        """
+        The share of the array that a tile of this step leaves idle in its last fold, plus a penalty for small tiles.
+        """
         tile = step * inner
         return (-tile % edge) / tile + 1 / tile
 
     while len(steps) > room:
-        # The least useful one: badly filling the array and close to a neighbour.
+        # Drop the least useful step: it fills the array badly and is close to a neighbour.
         worst = max(range(1, len(steps) - 1), key=lambda n: (waste(steps[n]) + 0.05) * steps[n] / steps[n - 1])
         del steps[worst]
     return steps
@@ -204,10 +206,10 @@ def _steps(size: int, inner: int, edge: int, room: int) -> list[int]:
 @dataclass(frozen=True)
 class Table:
     """
-    What one tensor costs at each chain position of its groups: an axis of the arrays a group, of size 1 where the
-    tensor does not use it.
+    The blocks of one tensor at each tiling of its groups; arrays have an axis per group, of size 1 for unused groups.
 
-    `room` is the largest block; `volume` the elements of all its blocks; `first` and `last` the first and last block.
+    `room` is the size of the largest block, `volume` the elements of all blocks, `first` and `last` those of the first
+    and the last block.
     """
 
     room: Grid
@@ -229,7 +231,7 @@ def table_of(tensor: Tensor, groups: tuple[DimGroup, ...]) -> Table:
 
 @lru_cache(maxsize=4096)
 def _axis_tables(axis: Axis, size: int, groups: tuple[DimGroup, ...]) -> tuple[Grid, Grid, Grid, Grid]:
-    """The tables of one axis, computed once for each combination of steps that differ on it."""
+    """The tables of one axis, computed once for each distinct combination of steps of its dimensions."""
     sizes = {d: n for group in groups for d, n in zip(group.dims, group.sizes, strict=True)}
     shape = [1] * len(groups)
     kinds: list[list[dict[str, int]]] = []
@@ -240,7 +242,7 @@ def _axis_tables(axis: Axis, size: int, groups: tuple[DimGroup, ...]) -> tuple[G
             kinds.append([{}])
             which.append(np.zeros(1, dtype=np.int64))
             continue
-        shape[n] = len(group.chain)
+        shape[n] = len(group.tilings)
         steps = [tuple((d, found.get(d, sizes[d])) for d in dims) for found in map(group.steps, range(shape[n]))]
         unique = {step: number for number, step in enumerate(dict.fromkeys(steps))}
         kinds.append([dict(u) for u in unique])
@@ -257,7 +259,7 @@ def _axis_tables(axis: Axis, size: int, groups: tuple[DimGroup, ...]) -> tuple[G
 
 
 def _axis_entry(sizes: dict[str, int], axis: Axis, size: int, step: dict[str, int]) -> tuple[int, int, int, int]:
-    """Room, volume, first and last tile of an axis with these steps."""
+    """Largest tile, volume, first and last tile of an axis with these steps."""
     if is_plain(axis):
         dim = axis.terms[0][0]
         return step[dim], size, step[dim], (size - 1) % step[dim] + 1

@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import core_count, core_parts
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, footprint_bytes
-from npuc.compiler.analysis.schedule.core_loops import cuts_of
+from npuc.compiler.analysis.schedule.core_partitions import core_partitions
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.analysis.timing.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
@@ -172,7 +172,7 @@ def _searched(nest: Nest, machine: Machine, widths: Bits, outputs: Collection[st
     The best schedule for these bits of an element, and on several cores the best of each cut that leaves every block
     of the outputs to one core.
     """
-    cuts = [cut for cut in cuts_of(nest, machine.cores) if cut] if machine.cores > 1 else []
+    cuts = [cut for cut in core_partitions(nest, machine.cores) if cut] if machine.cores > 1 else []
     for cut in [None, *cuts]:
         if cut is not None and any(loop.dim not in nest.tensors[name].dims for loop in cut for name in outputs):
             continue

@@ -36,11 +36,11 @@ from npuc.compiler.analysis.schedule.partition import (
     TIME_PARTS,
     EqualParts,
     Over,
-    best_cut,
-    dividing,
+    best_partition,
     extent_of,
-    in_parts,
-    searched,
+    nearest_divisors,
+    partitioned,
+    searched_partition,
 )
 from npuc.compiler.analysis.schedule.partition_knn import labels_for, predict
 from npuc.compiler.core.errors import CapacityError
@@ -124,7 +124,7 @@ class PartitionPass(ModulePass):
         dim = next((dim for dim, extent in extents.items() if extent % parts == 0), None)
         if dim is None:
             sizes = ", ".join(f"{dim} = {extent}" for dim, extent in extents.items())
-            near = ", ".join(map(str, dividing(extents.values(), parts)))
+            near = ", ".join(map(str, nearest_divisors(extents.values(), parts)))
             raise usage_error(op, f"{parts} parts do not divide {sizes} of {named(op)}", f"nearest that do: {near}")
         op.schedule = _with_cut(module, op, EqualParts(dim, parts, over), objective)
         return True
@@ -144,12 +144,12 @@ def _with_cut(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: Obje
             message = f"the parts of {named(op)} take {cores:,} cores, the machine has {machine.cores:,}"
             raise CapacityError(message, location=location_of(op), hint=f"fewer parts, or array.cores={cores}")
     if op.schedule_attr is not None:
-        return in_parts(op.nest, op.schedule, cut)
+        return partitioned(op.nest, op.schedule, cut)
     if in_turn:
         raise usage_error(op, f"{named(op)} runs in turn and has no schedule", "tile or schedule before it")
     machine = known_machine(module, f"{named(op)} has no schedule", op)
     widths = contract_widths(op, machine)
-    return or_capacity_error(op, lambda: searched(op.nest, machine, objective, widths, cut))
+    return or_capacity_error(op, lambda: searched_partition(op.nest, machine, objective, widths, cut))
 
 
 def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: Objective, over: Over | None) -> None:
@@ -157,7 +157,7 @@ def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: O
     nest, widths = op.nest, contract_widths(op, machine)
     fixed = None if op.schedule_attr is None else op.schedule
     dims = tuple(dim for letter in letters for dim in dims_of(nest, letter))
-    op.schedule = or_capacity_error(op, lambda: best_cut(nest, fixed, machine, objective, widths, over, dims))
+    op.schedule = or_capacity_error(op, lambda: best_partition(nest, fixed, machine, objective, widths, over, dims))
 
 
 def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, objective: Objective) -> None:
@@ -182,7 +182,7 @@ def _cut_of(op: ContractOp, letter: str, parts: int) -> Schedule:
     nest, schedule = op.nest, op.schedule
     dims = (dim for dim in dims_of(nest, letter) if extent_of(nest, schedule, dim, "time") % parts == 0)
     dim = next(dims, None)
-    return schedule if dim is None else in_parts(nest, schedule, EqualParts(dim, parts))
+    return schedule if dim is None else partitioned(nest, schedule, EqualParts(dim, parts))
 
 
 def _predicted(nest: Nest, machine: Machine) -> Sequence[str]:

@@ -4,7 +4,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from npuc.compiler.analysis.schedule.partition import dividing
+from npuc.compiler.analysis.schedule.partition import nearest_divisors
 from npuc.compiler.analysis.schedule.partition_knn import labels, predict
 from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.driver.compile import compile_source
@@ -230,9 +230,9 @@ def test_the_printed_pipeline_parses() -> None:
 
 
 def test_parts_that_divide() -> None:
-    assert dividing([8, 12], 5) == [4, 6]
-    assert dividing([8, 12], 13) == [12]
-    assert dividing([7], 2) == [1, 7]
+    assert nearest_divisors([8, 12], 5) == [4, 6]
+    assert nearest_divisors([8, 12], 13) == [12]
+    assert nearest_divisors([7], 2) == [1, 7]
 
 
 @pytest.mark.parametrize("sizes", [(96, 64, 80), (2400, 1800, 3000), (512, 512, 2048)])

@@ -1,4 +1,4 @@
-"""The prices of a schedule search against the exact models: traffic and room are equal, times are near."""
+"""The costs of a schedule search against the exact models: traffic and room are equal, times are near."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,8 +13,8 @@ from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
-from npuc.compiler.analysis.schedule.costs import Candidates, Prices
-from npuc.compiler.analysis.schedule.loop_orders import Ways, all_ways
+from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates
+from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Tensor
 from tests.schedules import fused, gemm
@@ -23,12 +23,12 @@ from tests.widths import draw_bits, of_bytes
 Draw = Callable[..., tuple[Nest, Schedule]]
 
 
-def priced(nest: Nest, machine: Machine, widths: Bits) -> tuple[Prices, Ways, Candidates]:
+def priced(nest: Nest, machine: Machine, widths: Bits) -> tuple[CandidateCosts, ResidencyChoices, Candidates]:
     """All coarse candidates that fit."""
-    prices = Prices(nest, machine, "time", widths, fine=False)
-    ways = all_ways(nest, widths, prices.groups, prices.holders, ())
-    steps = prices.steps(ways, machine.spm_bytes)
-    return prices, ways, prices.candidates(ways, steps, np.inf, machine.spm_bytes)
+    costs = CandidateCosts(nest, machine, "time", widths, fine=False)
+    choices = all_choices(nest, widths, costs.groups, costs.residencies, ())
+    steps = costs.steps(choices, machine.spm_bytes)
+    return costs, choices, costs.candidates(choices, steps, np.inf, machine.spm_bytes)
 
 
 def with_start(nest: Nest) -> Nest:
@@ -48,9 +48,9 @@ def test_exact_prices(seed: int, draw: Draw) -> None:
         widths = draw_bits(r, nest)
         array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(["os", "ws", "is"]))
         machine = Machine(array, r.choice([40, 400]), Fraction(r.randint(1, 40), 4), 1000.0, 8, r.random() < 0.8)
-        prices, ways, found = priced(nest, machine, widths)
+        costs, choices, found = priced(nest, machine, widths)
         for number in r.sample(range(len(found.row)), min(20, len(found.row))):
-            schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]))
+            schedule = costs.schedule(choices, int(found.row[number]), int(found.at[number]))
             context = f"{nest}\n{schedule}\n{widths}\n{machine}"
             assert found.moved[number] == moved_bits(nest, traffic(nest, schedule), widths), context
             assert found.room[number] == footprint_bytes(nest, schedule, widths), context
@@ -72,11 +72,11 @@ def test_estimates_of_time(dataflow: Dataflow, sums: int) -> None:
         nest = r.choice([nest, fused(nest), with_start(nest)])
         machine = Machine(Array(8, 8, dataflow), r.choice([2000, 9000]), Fraction(r.randint(4, 80), 4), 1000.0, 8)
         widths = of_bytes(nest, 2, sums)
-        prices, ways, found = priced(nest, machine, widths)
+        costs, choices, found = priced(nest, machine, widths)
         # Those that may be the best, but for such as take long to time.
-        likely = [n for n in np.argsort(found.bound, kind="stable")[:200] if prices.tiles(found.at[[n]])[0] < 400]
+        likely = [n for n in np.argsort(found.bound, kind="stable")[:200] if costs.tiles(found.at[[n]])[0] < 400]
         for number in likely[:40]:
-            schedule = prices.schedule(ways, int(found.row[number]), int(found.at[number]))
+            schedule = costs.schedule(choices, int(found.row[number]), int(found.at[number]))
             off.append(log(found.score[number] / float(pipeline(nest, schedule, machine, widths).time)))
     assert len(off) > 500
     assert np.mean(np.abs(off)) < 0.05
@@ -93,10 +93,10 @@ def test_a_result_that_never_comes_back(step: int, room: Fraction | int) -> None
     spm = int(room * footprint_bytes(nest, Schedule(loops), widths))
     for rate in (1, 4, 20, 32, 200):
         machine = Machine(Array(16, 16), spm, Fraction(rate), 1000.0, 8)
-        prices, ways, found = priced(nest, machine, widths)
+        costs, choices, found = priced(nest, machine, widths)
         scores: list[tuple[float, float]] = []
         for row, at, score in zip(found.row, found.at, found.score, strict=True):
-            one = prices.schedule(ways, int(row), int(at))
+            one = costs.schedule(choices, int(row), int(at))
             if one.loops == loops:
                 scores.append((float(pipeline(nest, one, machine, widths).time), float(score)))
         assert scores

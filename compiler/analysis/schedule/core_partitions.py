@@ -1,4 +1,4 @@
-"""The loops over cores that a schedule search tries, and what no schedule with them is below."""
+"""The candidate core partitions of the schedule search, each with a lower bound of its schedules."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -12,12 +12,12 @@ from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 
-def cuts_of(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
+def core_partitions(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
     """
-    The loops over cores that a search tries: none, one dimension in as many parts as there are cores, or two.
+    The loops over cores that a search tries: none, one dimension split among all cores, or two dimensions.
 
-    Two take as many parts as the cores allow: 4 x 2 of 8, 2 x 2 of 5. Of dimensions that the same tensors use, the
-    first that has an index a core, else the largest.
+    Two dimensions take as many parts as the cores allow: 4 x 2 of 8, 2 x 2 of 5. Of dimensions that the same tensors
+    use, the first with at least one index per core is split, otherwise the largest.
     """
     yield ()
     tensors = (*nest.ins, *nest.outs)
@@ -42,11 +42,13 @@ def cuts_of(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
                 yield loop(first, count), loop(second, other)
 
 
-def cut_floor(nest: Nest, cut: tuple[Loop, ...], machine: Machine, objective: Objective, widths: Bits) -> float:
-    """What no schedule with these loops over cores is below; 0 where no bound is known."""
+def partition_lower_bound(
+    nest: Nest, partition: tuple[Loop, ...], machine: Machine, objective: Objective, widths: Bits
+) -> float:
+    """A lower bound of the objective over all schedules with these loops over cores; 0 where none is known."""
     if objective not in ("time", "traffic"):
         return 0.0
-    schedule = Schedule(cut)
+    schedule = Schedule(partition)
     moved = core_traffic(nest, schedule, machine.multicast, machine.reduction).channel
     least = moved_bits(nest, moved, widths)
     if objective == "traffic":
