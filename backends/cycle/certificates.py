@@ -118,7 +118,7 @@ def _certified(products: _Products, machine: Machine) -> CertifiedProducts:
         reached = sum(certificate_of(row).reached for row in rows)
         nests = tuple(op.nest for op in contracts)
         found = joint_certificate(nests, values, machine.bounding_spm, widths, reached)
-        found = found.relieved(sum(not_stored(row) for row in rows))
+        found = found.without_traffic(sum(not_stored(row) for row in rows))
     first = rows[0].phase
     return CertifiedProducts(
         phase=first if all(row.phase == first for row in rows) else "dxdw",

@@ -185,7 +185,7 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
     values, moved = number_values([op.operands]), cost.read + cost.written
     certified = joint_certificate((nest,), values, machine.bounding_spm, (widths.without(nest, still),), moved)
     if share is not None:
-        certified = certified.relieved(share.found)
+        certified = certified.without_traffic(share.found)
     own = max(0, certified.bound - (0 if share is None else share.early))
     bound = cycles_lower_bound_of((nest,), own, machine)
     return OpRow(

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Layer, Sparsity
-from npuc.compiler.analysis.nest.fusion import alone
+from npuc.compiler.analysis.nest.fusion import single_statement
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report
 from npuc.dialects.npu import ContractOp
@@ -50,7 +50,7 @@ def topology_files(module: ModuleOp, hardware: Hardware) -> Export:
     if not products:
         raise UsageError("the program has no product that SCALE-Sim could take")
     ops = [op for op, _ in products]
-    pairs = [product_of(alone(op.nest, number), _sparsity(op)) for op, number in products]
+    pairs = [product_of(single_statement(op.nest, number), _sparsity(op)) for op, number in products]
     layers = [layer for _, layer in pairs]
     plain = all(_sizes(layer) is None for layer in layers)
     sparse = hardware.get("scalesim.sparsity", bool) is True

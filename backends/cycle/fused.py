@@ -92,7 +92,7 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
     timing = stage(contract, contract.schedule, fused, machine, 0)
     read, written = row.dram_read_bytes or 0, (row.dram_write_bytes or 0) - saved
     transfer = machine.transfer_cycles(read + written)
-    certified = certificate_of(row, read + written).relieved(saved)
+    certified = certificate_of(row, read + written).without_traffic(saved)
     bound = certified.bound
     channel, array, edges = TransferFacts.found_in(row), ArrayFacts.found_in(row), EdgeFacts.found_in(row)
     assert channel is not None

@@ -32,7 +32,7 @@ class Together:
         return sum(nest.macs for nest in self.nests)
 
 
-def kept_whole(nest: Nest, schedule: Schedule, tensor: Tensor) -> bool:
+def has_single_block(nest: Nest, schedule: Schedule, tensor: Tensor) -> bool:
     """Whether the block of a tensor stays the same throughout a nest."""
     extents = dict(nest.sizes)
     for loop in schedule.loops[: len(schedule.loops) - schedule.keep_depth(tensor.name)]:
@@ -42,7 +42,7 @@ def kept_whole(nest: Nest, schedule: Schedule, tensor: Tensor) -> bool:
     return True
 
 
-def reached(nest: Nest, tensor: Tensor) -> Hashable:
+def reached_elements(nest: Nest, tensor: Tensor) -> Hashable:
     """The elements of a tensor that a nest reaches, as its positions on each axis; equal for equal sets."""
     masks: list[int] = []
     for axis, size in zip(tensor.axes, tensor.shape, strict=True):
@@ -57,8 +57,8 @@ def shared_blocks(together: Together) -> tuple[tuple[Block, ...], ...]:
     found: dict[Hashable, list[Block]] = {}
     for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
         for tensor, value in zip(nest.ins, together.values[number], strict=True):
-            if kept_whole(nest, schedule, tensor):
-                found.setdefault((value, reached(nest, tensor)), []).append((number, tensor.name))
+            if has_single_block(nest, schedule, tensor):
+                found.setdefault((value, reached_elements(nest, tensor)), []).append((number, tensor.name))
     return tuple(tuple(blocks) for blocks in found.values() if len({number for number, _ in blocks}) > 1)
 
 

@@ -1,1 +1,1 @@
-"""A loop nest and its schedule: blocks, what they move, and how little any schedule could."""
+"""A scheduled loop nest: its blocks, their traffic, and lower bounds over all schedules."""

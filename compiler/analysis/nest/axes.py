@@ -1,6 +1,6 @@
 """
-Tables of tensor axes with windows, strides or borders: what each of their tiles holds, what is new in it, and what no
-later one holds.
+Tables of tensor axes with windows, strides or borders: for each tile its positions, those that no earlier tile holds,
+and those that no later tile holds.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ Counts = tuple[int, int, int]
 @dataclass(frozen=True, eq=False)
 class AxisTable:
     """
-    The tiles of one axis of one tensor from some loop on: a tree, one level a loop of the axis.
+    The tiles of one axis of one tensor from some loop inwards, as a tree with one level per loop over the axis.
 
-    `first` and `last` are (distinct positions inside the tensor, those not reached by an earlier tile of the axis,
-    those not reached by a later one) of the first and last tile.
+    `first` and `last` describe the first and last tile: its distinct positions inside the tensor, those that no earlier
+    tile of the axis reaches, and those that no later tile reaches.
     """
 
     children: tuple["AxisTable", ...]
@@ -29,17 +29,17 @@ class AxisTable:
 
 @dataclass
 class AxisTables:
-    """Builds the tables of axes; equal ones are one object."""
+    """Builds tables of axes; equal tables are one object."""
 
     known: dict[object, AxisTable] = field(default_factory=dict[object, AxisTable])
 
     def build(self, axis: Axis, size: int, sizes: dict[str, int], loops: list[tuple[str, int]]) -> AxisTable:
-        """The table of an axis of a tensor, `loops` being the (dimension, step) of those loops that cut it."""
+        """The table of an axis of a tensor; `loops` are the (dimension, step) of the loops that tile it."""
         reached = after = 0
         ranges = {d: (0, sizes[d]) for d in axis.dims}
 
         def tiles(number: int) -> Iterator[int]:
-            """The positions that each tile holds, in order."""
+            """The positions of each tile as a bit mask, in order."""
             if number == len(loops):
                 base = axis.offset + sum(c * ranges[d][0] for d, c in axis.terms)
                 yield inside(positions(tuple((c, ranges[d][1]) for d, c in axis.terms)), base, size)

@@ -1,10 +1,10 @@
 """
-Where the blocks of a scheduled nest are moved, and how many elements they have.
+The blocks of a scheduled nest: which loops move them, and how many elements they have.
 
-For a tensor the loops outside its kept block are `outer`. Its block changes only when a loop that indexes it steps,
-so the loops at the inner end of `outer` that do not index it, or that never take a second trip, are dropped: what
-remains is the *load depth*, and a visit of one iteration of it moves one block. The elements of a block are a
-product over the axes of the tensor, since no dimension occurs in two of them.
+The `outer` loops of a tensor are those outside its resident block. The block changes only when a loop that indexes the
+tensor steps, so the innermost `outer` loops that do not index it, or take a single trip, are dropped: the remaining
+loops are its *load depth*, and each of their iterations moves one block. The elements of a block are a product over the
+axes of the tensor, since no dimension occurs in two axes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,8 +26,8 @@ class Stream:
     """
     A tensor that moves between DRAM and SPM, and the loops (positions in the schedule) whose steps move it.
 
-    A start tensor moves in the first iteration of the loops that do not index its output, so that only the others
-    appear. `out` is the output that a start belongs to, else the tensor itself.
+    The initial value of a sum ("start") moves in the first iteration of the loops that do not index its output, so that
+    only the other loops appear. `out` is the output of that sum; for other tensors the tensor itself.
     """
 
     tensor: Tensor
@@ -37,7 +37,7 @@ class Stream:
 
     @property
     def depth(self) -> int:
-        """One more than the innermost loop that moves this tensor; 0 when it is moved once."""
+        """The number of loops down to the innermost one that moves this tensor; 0 if it is moved once."""
         return self.loops[-1] + 1 if self.loops else 0
 
 
@@ -52,7 +52,7 @@ def max_trips(nest: Nest, loops: tuple[Loop, ...]) -> tuple[int, ...]:
 
 
 def streams(nest: Nest, schedule: Schedule) -> tuple[Stream, ...]:
-    """How every tensor of a nest moves: inputs, then outputs, then starts."""
+    """The streams of all tensors of a nest: inputs, then outputs, then initial values."""
     trips = max_trips(nest, schedule.loops)
 
     def moved(tensor: Tensor, among: frozenset[str] | None) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def streams(nest: Nest, schedule: Schedule) -> tuple[Stream, ...]:
 
 @lru_cache(maxsize=65536)
 def lengths(size: int, steps: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """The (length, count) pairs of the intervals that nested loops of these steps cut [0, size) into."""
+    """The intervals into which nested loops of these steps divide [0, size), as (length, count) pairs."""
     counts = {size: 1}
     for step in steps:
         inner: dict[int, int] = {}
@@ -95,7 +95,7 @@ def lengths(size: int, steps: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
 
 
 def group_lengths(nest: Nest, schedule: Schedule, dims: tuple[str, ...]) -> dict[int, int]:
-    """How many tiles of a group of dimensions have each size (the product of its dimensions' extents)."""
+    """The number of tiles of a group of dimensions by tile size (the product of its dimensions' extents)."""
     counts = {1: 1}
     for dim in dims:
         steps = tuple(loop.step for loop in schedule.loops if loop.dim == dim)
@@ -108,12 +108,12 @@ def group_lengths(nest: Nest, schedule: Schedule, dims: tuple[str, ...]) -> dict
 
 
 def interval_count(size: int, steps: tuple[int, ...]) -> int:
-    """The number of those intervals."""
+    """The number of intervals into which nested loops of these steps divide [0, size)."""
     return sum(count for _, count in lengths(size, steps))
 
 
 def intervals(size: int, steps: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Those intervals themselves, as (first index, length), in the order in which they are visited."""
+    """The intervals into which nested loops divide [0, size), as (first index, length), in the order of visits."""
     if not steps:
         yield 0, size
         return
@@ -124,12 +124,12 @@ def intervals(size: int, steps: tuple[int, ...]) -> Iterator[tuple[int, int]]:
 
 
 def is_plain(axis: Axis) -> bool:
-    """Whether the axis is one dimension as it stands: its tiles then partition it."""
+    """Whether the axis is a single dimension without stride or offset, so that its tiles partition it."""
     return len(axis.terms) == 1 and axis.terms[0][1] == 1 and axis.offset == 0
 
 
 def touched(tensor: Tensor, sizes: Mapping[str, int]) -> int:
-    """The number of distinct elements of a tensor that its index map reaches over the whole nest."""
+    """The number of distinct elements of a tensor that its index map reaches in the whole nest."""
     product = 1
     for axis, size in zip(tensor.axes, tensor.shape, strict=True):
         if is_plain(axis):
@@ -141,14 +141,14 @@ def touched(tensor: Tensor, sizes: Mapping[str, int]) -> int:
 
 
 def inside(mask: int, base: int, size: int) -> int:
-    """The part of a set of positions, moved by `base`, that lies in [0, size)."""
+    """A set of positions shifted by `base`, restricted to [0, size); sets are bit masks."""
     moved = mask << base if base >= 0 else mask >> -base
     return moved & ((1 << size) - 1)
 
 
 @dataclass(frozen=True)
-class CutDimension:
-    """A dimension cut by nested loops; only intervals of at most `limit` count (None: all)."""
+class TiledDimension:
+    """A dimension tiled by nested loops; only intervals of length at most `limit` count (None: all)."""
 
     size: int
     steps: tuple[int, ...]
@@ -156,13 +156,13 @@ class CutDimension:
 
 
 @lru_cache(maxsize=65536)
-def axis_sum(axis: Axis, size: int, cuts: tuple[CutDimension, ...]) -> int:
+def axis_sum(axis: Axis, size: int, cuts: tuple[TiledDimension, ...]) -> int:
     """
-    The sum over all tiles of an axis, one interval of each of its dimensions, of the distinct positions inside [0,
-    size).
+    The distinct positions inside [0, size) of a tile of an axis, summed over all its tiles. A tile is one interval of
+    each dimension of the axis.
 
-    `cuts` are in the order of the axis' terms. One dimension as it stands needs no walk: its intervals partition
-    it. Any other axis takes a table over its own tiles.
+    `cuts` are in the order of the axis' terms. A plain axis needs no enumeration, as its intervals partition it; any
+    other axis takes a table over its own tiles.
     """
     if is_plain(axis):
         (cut,) = cuts
@@ -183,7 +183,7 @@ def axis_sum(axis: Axis, size: int, cuts: tuple[CutDimension, ...]) -> int:
     return total
 
 
-def _by_length(cut: CutDimension) -> list[tuple[int, Ints]]:
+def _by_length(cut: TiledDimension) -> list[tuple[int, Ints]]:
     lows: dict[int, list[int]] = {}
     for low, length in intervals(cut.size, cut.steps):
         if cut.limit is None or length <= cut.limit:
@@ -202,7 +202,7 @@ def _products(classes: list[list[tuple[int, Ints]]]) -> Iterator[tuple[tuple[int
 
 @lru_cache(maxsize=4096)
 def _prefix(extents: tuple[tuple[int, int], ...]) -> Ints:
-    """How many positions of a set lie below 0, 1, 2, … up to its end."""
+    """The number of positions of a set below 0, 1, 2, … up to its end."""
     mask = positions(extents)
     bits = np.unpackbits(
         np.frombuffer(mask.to_bytes(mask.bit_length() // 8 + 1, "little"), dtype=np.uint8), bitorder="little"

@@ -1,14 +1,14 @@
 """
-Lower bounds of the traffic of a nest that hold for every schedule, and how far a schedule is from them.
+Lower bounds of the DRAM traffic of a nest over all schedules, and the gap between a schedule and the bound.
 
-*Compulsory*: every element of an input that is used is read once, every element of an output written once. *Capacity*:
-with S bits of fast memory, statements that share operands move at least 3 (n X^2)^(1/3) - (n - 1) S bits for every
-whole n >= 1, about 2 X / sqrt(S) + S, where X sums up the MACs of the statements, weighted by element widths and by how
-often windows reuse an element. A share of the compulsory bits of tensors may be added for a smaller X. Of a result the
-width is that of a partial sum, all but the last of whose writes it has; what the last one has less is taken off.
+*Compulsory*: every used element of an input is read once, every element of an output is written once. *Capacity*: with
+S bits of fast memory, statements that share operands move at least 3 (n X^2)^(1/3) - (n - 1) S bits for every integer
+n >= 1, about 2 X / sqrt(S) + S, where X sums the MACs of the statements, weighted by element widths and by how often
+windows reuse an element. A share of the compulsory bits of tensors may be added for a smaller X. An output counts with
+the width of a partial sum, which all its writes but the last have; the difference of the last write is subtracted.
 
-docs/bounds.md proves all of it. Every rounding here is downwards. The starting point is T. M. Smith et al., "A tight
-I/O lower bound for matrix multiplication", 2019.
+docs/bounds.md has the proofs. Every rounding here is downwards. The starting point is T. M. Smith et al., "A tight I/O
+lower bound for matrix multiplication", 2019.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,18 +23,18 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits, whole_bytes
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 BITS = 40
-"""Binary digits kept behind the point of X^2."""
+"""Fractional binary digits of X^2."""
 JOINT = 4
-"""Up to so many statements every set of them is tried together; of more, each alone and all."""
+"""Up to this many statements every subset is bounded jointly; of more, only single statements and all of them."""
 Group = tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
 class Certificate:
     """
-    How good a schedule of a nest is, in bytes of DRAM traffic.
+    The optimality gap of a schedule or program, in bytes of DRAM traffic.
 
-    `compulsory` and `capacity` are the two lower bounds, `reached` is what the schedule, or program, moves.
+    `compulsory` and `capacity` are the two lower bounds, `reached` is the traffic of the schedule or program.
     """
 
     compulsory: int
@@ -43,12 +43,12 @@ class Certificate:
 
     @property
     def bound(self) -> int:
-        """What no schedule is below: the larger of both bounds."""
+        """The lower bound of all schedules: the larger of both bounds."""
         return max(self.compulsory, self.capacity)
 
     @property
     def gap(self) -> int:
-        """At most how many bytes a better schedule could save."""
+        """The most bytes that a better schedule could save."""
         return self.reached - self.bound
 
     @property
@@ -56,13 +56,13 @@ class Certificate:
         """Whether no schedule moves less."""
         return self.reached == self.bound
 
-    def relieved(self, saved: int) -> "Certificate":
-        """The certificate where `saved` bytes of what has to move need not: they are there, or not asked for."""
+    def without_traffic(self, saved: int) -> "Certificate":
+        """The certificate with bounds lowered by `saved` bytes that need not move: they are resident, or not stored."""
         return replace(self, compulsory=max(0, self.compulsory - saved), capacity=max(0, self.capacity - saved))
 
 
 def certificate(nest: Nest, spm_bytes: int, widths: Bits, reached: int) -> Certificate:
-    """The certificate of a schedule that moves `reached` bytes with `spm_bytes` of SPM for all blocks held at once."""
+    """The certificate of a schedule that moves `reached` bytes and has `spm_bytes` of SPM for its blocks."""
     return Certificate(compulsory_bytes(nest, widths), capacity(nest, spm_bytes, widths) // BYTE, reached)
 
 
@@ -73,42 +73,42 @@ def lower_bound_bits(nest: Nest, spm_bytes: int, widths: Bits) -> int:
 
 
 def compulsory(nest: Nest) -> dict[str, int]:
-    """The elements of each tensor that any schedule moves at least."""
+    """The elements of each tensor that every schedule moves at least once."""
     result = {t.name: touched(t, nest.sizes) for t in nest.ins}
     result |= {t.name: t.elements for t in nest.outs}
     return result | {s.name: s.elements for s in nest.starts if s is not None}
 
 
 def compulsory_bits(nest: Nest, widths: Bits) -> int:
-    """The bits that any schedule moves at least, however large its memory: results are written once, finished."""
+    """The compulsory traffic in bits: a lower bound for any size of SPM, with every output written once, completed."""
     by_name = widths.by_name(nest)
     return sum(by_name[name] * elements for name, elements in compulsory(nest).items())
 
 
 def compulsory_bytes(nest: Nest, widths: Bits) -> int:
-    """The same in bytes, as rows count them: whole ones of each tensor."""
+    """The compulsory traffic in bytes, rounded up for each tensor as in a report's rows."""
     by_name = widths.by_name(nest)
     return sum(whole_bytes(by_name[name] * elements) for name, elements in compulsory(nest).items())
 
 
 def capacity(nest: Nest, spm_bytes: int, widths: Bits) -> int:
     """
-    The bits that any schedule moves at least with `spm_bytes` of fast memory; 0 where the bound says nothing.
+    The capacity bound: a lower bound of the bits that a schedule moves with `spm_bytes` of SPM; 0 where it is void.
 
-    It is the best over the sets of statements that are bounded together and over the weights of their tensors. A result
-    weighs what a partial sum takes, and what it is narrower when it is finished is taken off, or it weighs no more
-    than when it is finished. Where all elements are whole bytes, bytes are what is counted and rounded down.
+    It is the best bound over the sets of statements that are bounded jointly and over the weights of their tensors: an
+    output weighs as a partial sum, less the difference of its narrower final elements, or no more than a final element.
+    Where all elements are whole bytes, bytes are counted and rounded down.
     """
     unit = gcd(BYTE, *widths.stored, *widths.sums)
     memory, whole = max(1, BYTE // unit * spm_bytes), compulsory_bits(nest, widths) // unit
-    stored, held = ({n: w // unit for n, w in own.items()} for own in (widths.by_name(nest), widths.with_sums(nest)))
-    weights = [held, {name: min(width, stored[name]) for name, width in held.items()}]
+    stored, sums = ({n: w // unit for n, w in own.items()} for own in (widths.by_name(nest), widths.with_sums(nest)))
+    weights = [sums, {name: min(width, stored[name]) for name, width in sums.items()}]
     tried = weights[: 1 if weights[0] == weights[1] else 2]
     return unit * max(_capacity(nest, memory, width, whole) for width in tried)
 
 
 def _capacity(nest: Nest, memory: int, width: Mapping[str, int], whole: int) -> int:
-    """The bound where an element weighs `width`, of its tensor, and all that is compulsory `whole`."""
+    """The bound where elements weigh `width`, by tensor, and all compulsory traffic weighs `whole`."""
     used = {name: width[name] * touched(nest.tensors[name], nest.sizes) for name in width}
     best = 0
     for group in _groups(tuple(s for s in nest.statements if _covered(nest, s))):
@@ -125,7 +125,7 @@ def _capacity(nest: Nest, memory: int, width: Mapping[str, int], whole: int) -> 
 
 
 def _work(nest: Nest, group: Group, width: Mapping[str, int]) -> int:
-    """X^2 of statements with nothing shared, times 2^BITS and rounded down."""
+    """X^2 of statements that share nothing, times 2^BITS and rounded down."""
     squares: list[int] = []
     for s in group:
         points = points_inside(_tensors(nest, s), nest)
@@ -134,7 +134,7 @@ def _work(nest: Nest, group: Group, width: Mapping[str, int]) -> int:
 
 
 def _moved(square: int, memory: int) -> int:
-    """The most that 3 (n X^2)^(1/3) - (n - 1) S is for a whole n >= 1; X^2 is `square` / 2^BITS, S is `memory`."""
+    """The maximum of 3 (n X^2)^(1/3) - (n - 1) S over integers n >= 1; X^2 is `square` / 2^BITS, S is `memory`."""
     segments = max(1, isqrt((square >> BITS) // memory**3))
     return max(_cube_root(27 * n * square >> BITS) - (n - 1) * memory for n in (segments, segments + 1))
 
@@ -156,21 +156,21 @@ def _names(statement: Statement) -> tuple[str, str, str]:
 
 
 def _covered(nest: Nest, statement: Statement) -> bool:
-    """Whether Loomis and Whitney's inequality bounds its points: three tensors, every dimension in two of them."""
+    """Whether the Loomis-Whitney inequality applies: three different tensors, with every dimension in two of them."""
     tensors = [nest.tensors[name] for name in _names(statement)]
     different = len(set(_names(statement))) == len(tensors)
     return different and all(sum(dim in t.dims for t in tensors) > 1 for dim in nest.sizes)
 
 
 def _groups(statements: Group) -> Iterator[Group]:
-    """The sets of statements to be bounded together."""
+    """The sets of statements to be bounded jointly."""
     for count in range(1, len(statements) + 1):
         if count in (1, len(statements)) or len(statements) <= JOINT:
             yield from combinations(statements, count)
 
 
 def _transversals(group: Group) -> Iterator[frozenset[str]]:
-    """The sets of tensors of which each statement has exactly one."""
+    """The sets of tensors that meet each statement in exactly one tensor."""
     choices = product(*(_names(s) for s in group)) if len(group) <= JOINT else _common(group)
     for chosen in sorted({tuple(sorted(set(names))) for names in choices}):
         if all(sum(name in chosen for name in _names(s)) == 1 for s in group):
@@ -185,16 +185,16 @@ def _common(group: Group) -> Iterator[tuple[str, ...]]:
 
 
 def _leaf_degree(group: Group, hubs: frozenset[str]) -> int:
-    """The most statements that a tensor outside `hubs` is part of."""
+    """The largest number of statements that share a tensor outside `hubs`."""
     leaves = [name for s in group for name in _names(s) if name not in hubs]
     return max(leaves.count(name) for name in leaves)
 
 
 def points_inside(tensors: Iterable[Tensor], nest: Nest) -> int:
     """
-    The points of the nest at which no tensor is indexed outside its shape.
+    A lower bound of the points of the nest at which every tensor is indexed inside its shape.
 
-    Axes with windows that share a dimension are not counted together: the result may then be too small.
+    It is exact unless axes with windows share a dimension, as these are not counted jointly.
     """
     points, counted = nest.points, set[str]()
     for axis, size in dict.fromkeys(place for t in tensors for place in zip(t.axes, t.shape, strict=True)):
@@ -212,7 +212,7 @@ def points_inside(tensors: Iterable[Tensor], nest: Nest) -> int:
 
 
 def _tuples_inside(axis: Axis, size: int, sizes: Mapping[str, int]) -> int:
-    """The index tuples of an axis' dimensions that lie in [0, size); those of the largest one are not walked."""
+    """The index tuples of an axis' dimensions that map into [0, size); the largest dimension is not enumerated."""
     if not axis.terms:
         return int(0 <= axis.offset < size)
     (dim, step), *others = sorted(axis.terms, key=lambda term: -sizes[term[0]])
@@ -225,7 +225,7 @@ def _tuples_inside(axis: Axis, size: int, sizes: Mapping[str, int]) -> int:
 
 
 def _reuse(nest: Nest, statement: Statement) -> int:
-    """At most how many index tuples reach one element, multiplied over the tensors of a statement."""
+    """The most index tuples that reach one element, multiplied over the tensors of a statement."""
     return prod(_reached_by(axis, nest.sizes) for t in _tensors(nest, statement) for axis in t.axes)
 
 
@@ -235,9 +235,9 @@ def _tensors(nest: Nest, statement: Statement) -> Iterable[Tensor]:
 
 def _reached_by(axis: Axis, sizes: Mapping[str, int]) -> int:
     """
-    At most how many index tuples of an axis' dimensions give the same index.
+    The most index tuples of an axis' dimensions that give the same index.
 
-    Of two terms c y + d r the solutions of one value are d / gcd apart in y and c / gcd in r.
+    The solutions of c y + d r = const are d / gcd(c, d) apart in y and c / gcd(c, d) apart in r.
     """
     extents = [sizes[d] for d in axis.dims]
     if len(extents) != 2:

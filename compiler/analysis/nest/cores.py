@@ -1,16 +1,16 @@
 """
-A nest spread over cores: the part of each, and what each part moves.
+A nest partitioned over cores: the part of each core, and its traffic.
 
-`loops [cores m : 784, …]` gives a core the iterations of one step of m. A part runs the loops inside on its own array
-and in its own SPM, and starts with nothing in it: an input that does not depend on m is read by every core, and what
-several cores add to is continued by each where the one before left it in DRAM, which reads and writes the tensor once
-more a core. Two features of a chip save that:
+`loops [cores m : 784, …]` assigns the iterations of one step of m to a core. A part runs the inner loops on its own
+array and in its own SPM, which is empty at first: an input that does not depend on m is read by every core, and a sum
+over several cores is continued by each core where the one before left it in DRAM, which costs one more read and write
+of the tensor per core. Two features of a chip avoid that:
 
-- *multicast*: a block that several cores read comes from DRAM once for all of them;
-- *reduction on chip*: partial sums pass from core to core without DRAM, and the last core writes their total.
+- *multicast*: a block that several cores read is fetched from DRAM once for all of them;
+- *on-chip reduction*: partial sums pass from core to core without DRAM, and the last core writes the total.
 
-Derived from the traffic of a nest (`traffic.py`), of which the parts are iterations: theirs add up to it exactly. A
-sum that several cores add to is finished by the last of them; what the others write are partial sums.
+Derived from the traffic of a nest (`traffic.py`), whose iterations the parts are: their traffic adds up to it exactly.
+The last core of a shared sum completes it; the others write partial sums.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,18 +33,18 @@ Key = tuple[tuple[str, Range], ...]
 
 @dataclass(frozen=True)
 class CorePart:
-    """What one core runs: the nest cut to its `ranges` of the dimensions over cores (outermost first), and how."""
+    """The part of one core: the nest restricted to `ranges` of the partitioned dimensions, outermost first."""
 
     nest: Nest
     schedule: Schedule
     ranges: tuple[tuple[str, Range], ...]
 
     def continues(self, dims: frozenset[str]) -> bool:
-        """Whether a core before works on the same elements of a tensor of these dimensions."""
+        """Whether an earlier core works on the same elements of a tensor of these dimensions."""
         return any(low > 0 for dim, (low, _) in self.ranges if dim not in dims)
 
     def is_continued(self, nest: Nest, dims: frozenset[str]) -> bool:
-        """Whether a core after works on the same elements of a tensor of these dimensions; `nest` is the whole."""
+        """Whether a later core works on the same elements of a tensor of these dimensions; `nest` is the whole nest."""
         return any(low + extent < nest.sizes[dim] for dim, (low, extent) in self.ranges if dim not in dims)
 
     def key(self, dims: frozenset[str]) -> Key:
@@ -54,7 +54,7 @@ class CorePart:
 
 @lru_cache(maxsize=4096)
 def core_parts(nest: Nest, schedule: Schedule) -> tuple[CorePart, ...]:
-    """The parts of a nest, one a core, in program order; the whole nest where no loop is over cores."""
+    """The parts of a nest, one per core, in program order; the whole nest if no loop is over cores."""
     if not schedule.core_depth:
         return (CorePart(nest, schedule, ()),)
     inner = replace(schedule, loops=schedule.loops[schedule.core_depth :])
@@ -62,7 +62,7 @@ def core_parts(nest: Nest, schedule: Schedule) -> tuple[CorePart, ...]:
 
 
 def _ranges(nest: Nest, schedule: Schedule, number: int = 0) -> Iterator[tuple[tuple[str, Range], ...]]:
-    """The ranges of the dimensions over cores, a core after another."""
+    """The ranges of the partitioned dimensions, core by core."""
     if number == schedule.core_depth:
         yield ()
         return
@@ -79,7 +79,7 @@ def core_count(nest: Nest, schedule: Schedule) -> int:
 
 
 def part_nest(nest: Nest, ranges: Mapping[str, Range]) -> Nest:
-    """A nest cut to ranges of its dimensions: axes that are one dimension get shorter, others keep their image."""
+    """A nest restricted to ranges of its dimensions: plain axes get shorter, other axes keep their size."""
 
     def cut(tensor: Tensor) -> Tensor:
         axes: list[Axis] = []
@@ -106,8 +106,8 @@ def part_nest(nest: Nest, ranges: Mapping[str, Range]) -> Nest:
 @dataclass(frozen=True)
 class CoreTraffic:
     """
-    Elements between DRAM and SPMs by tensor: `moved` what each core takes in and gives out; `channel` what passes the
-    DRAM channel in all, less where blocks are multicast.
+    Elements moved between DRAM and SPMs, by tensor: `moved` of each core, and `channel` over the shared DRAM channel,
+    where a multicast block counts once.
     """
 
     moved: tuple[dict[str, TensorTraffic], ...]
@@ -150,7 +150,7 @@ def core_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, reduct
 
 
 def _moved(nest: Nest, part: CorePart, stream: Stream, inner: Stream, reduction: Reduction) -> TensorTraffic:
-    """What one core moves of a tensor, apart from elements that no statement touches."""
+    """The traffic of one core for a tensor, without elements that no statement touches."""
     if stream.kind == "start" and part.continues(stream.out.dims):
         return TensorTraffic(0, 0)
     visited = volume(part.nest, part.schedule, inner)
@@ -163,16 +163,16 @@ def _moved(nest: Nest, part: CorePart, stream: Stream, inner: Stream, reduction:
 
 
 def _passed_on(row: TensorTraffic, elements: int) -> TensorTraffic:
-    """The traffic of a core that hands so many partial sums to the next one instead of writing them."""
+    """The traffic of a core that passes `elements` partial sums to the next core instead of writing them."""
     return replace(row, write=row.write - elements, spilled=row.spilled - elements)
 
 
 def _new(nest: Nest, part: CorePart, tensor: Tensor, *, last: bool = False) -> int:
     """
-    The elements of a tensor in a part that no part with other elements reached before; with `last`, reaches after it.
+    The elements of a tensor in a part that no earlier part with other elements reached; with `last`, no later one.
 
-    Windows at the border of two parts overlap. A part comes after those of a smaller index in an outer dimension, and
-    of the same there and a smaller one in an inner dimension; so the new elements are a product over the axes.
+    Windows at the border of two parts overlap. Parts are ordered lexicographically by their indices, outermost
+    dimension first, so that the new elements are a product over the axes.
     """
     elements = 1
     ranges = dict(part.ranges)

@@ -1,14 +1,14 @@
 """
-Several nests over the same dimensions as one nest of several statements: the union of their tensors.
+Fusion of nests over the same dimensions into one nest of several statements, with the union of their tensors.
 
     (m, n, k) ins(dY[m, n], W[k, n]) outs(dX[m, k]) do(dX += dY * W)
     (m, n, k) ins(X[m, k], dY[m, n]) outs(dW[k, n]) do(dW += X * dY)
       ->
     (m, n, k) ins(dY[m, n], W[k, n], X[m, k]) outs(dX[m, k], dW[k, n]) do(dX += dY * W, dW += X * dY)
 
-Two nests have the same dimensions when those of the second can be renamed to those of the first, sizes kept, so that
-the tensor which they share is indexed alike. Tensors of the same value and index map become one; others that have the
-same name are numbered: W, W1, W2.
+Two nests have the same dimensions if those of the second can be renamed to those of the first, with equal sizes, so
+that the shared tensor has equal index maps. Tensors of the same value and index map are merged; others of the same name
+are numbered: W, W1, W2.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -20,9 +20,9 @@ from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 @dataclass(frozen=True)
 class NestPart:
     """
-    One of the nests: `values` says what each of its inputs, then each of its starts, is; equal ones are the same.
+    One of the nests; `values` identifies the value of each input, then of each initial value of a sum.
 
-    `names` gives each of its dimensions the name that it has in the union.
+    `names` maps its dimensions to their names in the union.
     """
 
     nest: Nest
@@ -32,7 +32,7 @@ class NestPart:
 
 @dataclass(frozen=True)
 class Union:
-    """The nest, and where each of its operands (inputs, then starts) comes from: (part, operand of that part)."""
+    """The fused nest, and the source of each operand (inputs, then initial values) as (part, operand of that part)."""
 
     nest: Nest
     sources: tuple[tuple[int, int], ...]
@@ -40,10 +40,10 @@ class Union:
 
 def same_dimensions(first: Nest, second: Nest, shared: tuple[str, str]) -> dict[str, str] | None:
     """
-    The names in `first` of the dimensions of `second`; None if the two do not run over the same dimensions.
+    The dimensions of `second` renamed to those of `first`; None if the two do not run over the same dimensions.
 
-    `shared` names one tensor as each of the nests does. Its indices must be the same; what dimensions are left must
-    have the same sizes, those of one name going together where they can.
+    `shared` is the name of the shared tensor in either nest. Its index maps must agree, and the remaining dimensions
+    must have the same sizes; those of equal names are matched where possible.
     """
     one, two = (nest.tensors[name] for nest, name in zip((first, second), shared, strict=True))
     if one.shape != two.shape or len(first.dims) != len(second.dims):
@@ -67,7 +67,7 @@ def same_dimensions(first: Nest, second: Nest, shared: tuple[str, str]) -> dict[
 
 
 def union(parts: Sequence[NestPart]) -> Union:
-    """The nest of all statements of the parts, in their order; its dimensions are those of the first part."""
+    """The nest of all statements of the parts, in order, over the dimensions of the first part."""
     ins: list[Tensor] = []
     outs: list[Tensor] = []
     starts: list[Tensor | None] = []
@@ -103,7 +103,7 @@ def union(parts: Sequence[NestPart]) -> Union:
     return Union(nest, (*sources, *start_sources))
 
 
-def alone(nest: Nest, number: int) -> Nest:
+def single_statement(nest: Nest, number: int) -> Nest:
     """One statement of a nest as a nest of its own."""
     statement = nest.statements[number]
     ins = tuple(tensor for tensor in nest.ins if tensor.name in (statement.lhs, statement.rhs))
@@ -117,7 +117,7 @@ def renamed(axes: Sequence[Axis], names: Mapping[str, str]) -> tuple[Axis, ...]:
 
 
 def _free(name: str, taken: set[str], *, started: bool = False) -> str:
-    """The name, or the first numbered one, that no other tensor has; with a start, its name must be free too."""
+    """The name, numbered if another tensor has it; with an initial value, the name of that must be free too."""
     found, number = name, 0
     while found in taken or (started and f"{found}0" in taken):
         number += 1

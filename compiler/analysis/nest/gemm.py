@@ -9,10 +9,10 @@ from npuc.dialects.npu.nest import Nest
 @lru_cache(maxsize=4096)
 def forward_view(nest: Nest) -> GemmView:
     """
-    Batch, M, N, K of the forward product Y = X W that a nest is, or is a gradient of, by dimension.
+    The dimensions of batch, M, N and K of the forward product Y = X W that a nest is, or is a gradient of.
 
-    Its tensors are known by their names: X, W, Y, with a `d` in front for gradients. A nest with other names counts by
-    its first statement.
+    Its tensors are recognised by name: X, W, Y, with a prefix `d` for gradients. For other names the view is that of
+    the first statement.
     """
     named = {name.removeprefix("d"): tensor for name, tensor in nest.tensors.items()}
     if not {"X", "W", "Y"} <= set(named):

@@ -1,23 +1,22 @@
 """
-What a scheduled nest moves between DRAM and SPM, tensor by tensor: an exact closed form.
+The traffic of a scheduled nest between DRAM and SPM, by tensor, in exact closed form.
 
-The sum over the iterations of a tensor's load depth of its block's elements is a product of sums, one a tensor
-axis, times the trips of the other dimensions. Where a dimension is cut twice the block may stay the same from one
-iteration to the next (a *seam*: a loop that does not index the tensor steps while every loop inside it that does
-takes one trip); it is not moved again then, so one block is subtracted a seam. Without repeated dimensions there
-are no seams, and for plain maps the result is `mult x |T|`. Accumulators write each block they leave, read back
-what was written before, and write once the elements that no statement touches.
+The elements of a tensor's block, summed over the iterations of its load depth, are a product of one sum per tensor
+axis, times the trips of the other dimensions. Where a dimension is tiled twice the block may be the same in consecutive
+iterations (a *seam*: a loop that does not index the tensor steps, while every loop inside it that does takes one trip);
+it is then not moved again, so one block is subtracted per seam. Without repeated dimensions there are no seams, and for
+plain maps the result is `mult x |T|`. Accumulators write every block that they evict, read back blocks written before,
+and write the elements that no statement touches once.
 
-An element of an accumulator is written each time its block leaves. It is finished the last time and a partial sum
-before, and a partial sum is what is read back; so of the writes as many as there are reads are unfinished, and every
-element is written once finished.
+An element of an accumulator is written whenever its block is evicted: as a partial sum, which is read back later, and
+the last time as a final element. So as many writes as there are reads are partial sums.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from npuc.compiler.analysis.nest.blocks import CutDimension, Stream, axis_sum, interval_count, streams, touched
+from npuc.compiler.analysis.nest.blocks import Stream, TiledDimension, axis_sum, interval_count, streams, touched
 from npuc.compiler.analysis.nest.elements import Bits, whole_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -27,7 +26,7 @@ class TensorTraffic:
     """
     Elements of one tensor read from and written to DRAM.
 
-    `resumed` are those of the reads that are partial sums, `spilled` those of the writes that are not finished.
+    `resumed` counts the reads that are partial sums, `spilled` the writes that are partial sums.
     """
 
     read: int
@@ -36,7 +35,7 @@ class TensorTraffic:
     spilled: int = 0
 
     def bits(self, stored: int, sums: int) -> tuple[int, int]:
-        """The bits read and written of a tensor with elements of `stored` bits and partial sums of `sums`."""
+        """The bits read and written, for final elements of `stored` bits and partial sums of `sums` bits."""
         more = sums - stored
         return self.read * stored + self.resumed * more, self.write * stored + self.spilled * more
 
@@ -47,13 +46,13 @@ def moved_bits(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> 
 
 
 def bits_by_tensor(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> dict[str, tuple[int, int]]:
-    """The bits of each tensor that are read, and those that are written."""
+    """The bits read and written of each tensor."""
     stored, sums = widths.by_name(nest), widths.with_sums(nest)
     return {name: t.bits(stored[name], sums[name]) for name, t in moved.items()}
 
 
 def bytes_by_tensor(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> dict[str, tuple[int, int]]:
-    """The whole bytes of each tensor that are read, and those that are written."""
+    """The bytes read and written of each tensor, rounded up."""
     return {
         name: (whole_bytes(read), whole_bytes(write))
         for name, (read, write) in bits_by_tensor(nest, moved, widths).items()
@@ -61,7 +60,7 @@ def bytes_by_tensor(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits
 
 
 def traffic(nest: Nest, schedule: Schedule) -> dict[str, TensorTraffic]:
-    """The elements that a schedule moves, for every tensor of a nest (start tensors included)."""
+    """The elements that a schedule moves, for every tensor of a nest, initial values of sums included."""
     result: dict[str, TensorTraffic] = {}
     for stream in streams(nest, schedule):
         tensor = stream.tensor
@@ -78,7 +77,7 @@ def traffic(nest: Nest, schedule: Schedule) -> dict[str, TensorTraffic]:
 
 
 def volume(nest: Nest, schedule: Schedule, stream: Stream) -> int:
-    """The elements of all blocks that a tensor visits, a block counted once while it stays."""
+    """The elements of all blocks that a tensor visits; consecutive visits of one block count once."""
     total = _visits(nest, schedule, stream, stream.loops, None)
     dims = [schedule.loops[p].dim for p in stream.loops]
     if len(set(dims)) == len(dims):
@@ -91,10 +90,10 @@ def volume(nest: Nest, schedule: Schedule, stream: Stream) -> int:
 
 def _visits(nest: Nest, schedule: Schedule, stream: Stream, outside: tuple[int, ...], seam: int | None) -> int:
     """
-    The summed elements of the blocks that the loops `outside` span.
+    The elements of the blocks, summed over the iterations of the loops `outside`.
 
-    With `seam`, a loop that does not index the tensor: a block counts once for each step of that loop, its first
-    iteration left out, and only where the loops inside that index the tensor take one trip.
+    With `seam`, a loop that does not index the tensor, a block counts once per step of that loop after its first
+    iteration, and only where the loops inside it that index the tensor take one trip.
     """
     inside = () if seam is None else stream.loops[stream.loops.index(seam) + 1 :]
 
@@ -104,7 +103,7 @@ def _visits(nest: Nest, schedule: Schedule, stream: Stream, outside: tuple[int, 
     total = 1
     for axis, size in zip(stream.tensor.axes, stream.tensor.shape, strict=True):
         cuts = tuple(
-            CutDimension(nest.sizes[d], steps(d, outside), min(steps(d, inside), default=None)) for d, _ in axis.terms
+            TiledDimension(nest.sizes[d], steps(d, outside), min(steps(d, inside), default=None)) for d, _ in axis.terms
         )
         total *= axis_sum(axis, size, cuts)
     others = {schedule.loops[p].dim for p in outside} - stream.tensor.dims

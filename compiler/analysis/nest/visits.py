@@ -1,7 +1,7 @@
 """
-The order in which a scheduled nest visits its tiles: a walk of the first tile operations, and its loops as text.
+The order in which a scheduled nest visits its tiles: an enumeration of the first tile operations, and loops as text.
 
-A tile is brought when the loops that move its tensor (`blocks.py`) step; the same tile may be brought again later.
+A tile is loaded when the loops that move its tensor (`blocks.py`) step; the same tile may be loaded again later.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,18 +15,18 @@ from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
 WALKED = 4096
-"""The most tile operations that are walked."""
+"""The largest number of tile operations that are enumerated."""
 Lows = dict[str, int]
-"""The first index of each dimension at some place in the loops."""
+"""The first index of each dimension at some depth of the loops."""
 
 
 @dataclass(frozen=True)
 class Visits:
     """
     The tiles of one tensor on a grid: `rows` and `cols` are the dimensions in which its block moves, `height` and
-    `width` the tiles along them.
+    `width` the numbers of tiles along them.
 
-    `first` is the number of the tile operation that brings a tile first, `brought` how often it is brought.
+    `first` is the number of the tile operation that first loads a tile, `brought` the number of its loads.
     """
 
     tensor: str
@@ -39,7 +39,7 @@ class Visits:
 
 
 def visits(nest: Nest, schedule: Schedule, limit: int = WALKED) -> tuple[tuple[Visits, ...], int]:
-    """The tiles that the first operations bring, of every tensor but starts, and how many operations were walked."""
+    """The tiles that the first operations load, for every tensor but initial values, and the number of operations."""
     view = gemm_view(nest, nest.statements[0])
     roles = [view.batch, view.m, view.n, view.k]
     moved = [stream for stream in streams(nest, schedule) if stream.kind != "start"]
@@ -78,7 +78,7 @@ def visits(nest: Nest, schedule: Schedule, limit: int = WALKED) -> tuple[tuple[V
 
 
 def _operations(nest: Nest, schedule: Schedule) -> Iterator[tuple[Lows, ...]]:
-    """The tile operations in order: the first indices inside 0, 1, … up to all of the loops."""
+    """The tile operations in order: the first index of each dimension inside 0, 1, … up to all loops."""
 
     def inside(levels: tuple[Lows, ...], ends: Lows) -> Iterator[tuple[Lows, ...]]:
         if len(levels) > len(schedule.loops):
@@ -96,16 +96,16 @@ def loop_nest(
     nest: Nest,
     schedule: Schedule,
     reduction: Reduction = "dram",
-    still: Collection[str] = (),
-    finished: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    resident: Collection[str] = (),
+    epilogue: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[str, ...]:
     """
-    The loops of a schedule as lines of pseudocode, with what is loaded and stored in each.
+    The loops of a schedule as lines of pseudocode, with the loads and stores at each depth.
 
-    With `reduction` on chip a core begins with the sums of the core before it. The tensors `still` are in SPM already,
-    or stay there; `finished` says what is done with each block of an output that is finished.
+    With `reduction` "on-chip" a core continues the sums of the core before it. `resident` tensors cause no loads and
+    stores. `epilogue` gives the lines that follow each completed block of an output.
     """
-    return tuple(_Text(nest, schedule, reduction, still, finished).inside(0))
+    return tuple(_Text(nest, schedule, reduction, resident, epilogue).inside(0))
 
 
 class _Text:
@@ -114,10 +114,10 @@ class _Text:
         nest: Nest,
         schedule: Schedule,
         reduction: Reduction,
-        still: Collection[str],
-        finished: Mapping[str, Sequence[str]],
+        resident: Collection[str],
+        epilogue: Mapping[str, Sequence[str]],
     ):
-        self.still, self.finished = still, finished
+        self.resident, self.epilogue = resident, epilogue
         self.nest, self.loops, self.trips = nest, schedule.loops, max_trips(nest, schedule.loops)
         self.core_loops = schedule.core_depth if reduction == "on-chip" else 0
         self.moving = {stream.tensor.name: stream for stream in streams(nest, schedule)}
@@ -125,7 +125,7 @@ class _Text:
         self.moved = core_traffic(nest, schedule, reduction=reduction).channel
 
     def inside(self, depth: int) -> Iterator[str]:
-        """The lines inside the loops of a depth."""
+        """The lines inside the first `depth` loops."""
         here = [stream for stream in self.moving.values() if stream.depth == depth]
         outs = [stream for stream in here if stream.kind == "accumulator"]
         late = [stream for stream in here if stream.kind == "start" and self.is_late(stream)]
@@ -140,35 +140,35 @@ class _Text:
             yield from self.inside(depth + 1)
         else:
             yield from (f"{pad}{statement}" for statement in self.nest.statements)
-        stored = [stream.tensor.name for stream in outs if stream.tensor.name not in self.still]
+        stored = [stream.tensor.name for stream in outs if stream.tensor.name not in self.resident]
         if stored:
             yield f"{pad}store {', '.join(stored)}"
         for stream in outs:
-            yield from (pad + line for line in self.finished.get(stream.tensor.name, ()))
+            yield from (pad + line for line in self.epilogue.get(stream.tensor.name, ()))
 
     def loads(self, streams: list[Stream]) -> Iterator[str]:
-        """What comes in: always, or the first time."""
-        always = [s.tensor.name for s in streams if not self.first_time(s) and s.tensor.name not in self.still]
+        """The loads of some tensors: on every visit, or on the first one."""
+        always = [s.tensor.name for s in streams if not self.first_time(s) and s.tensor.name not in self.resident]
         if always:
             yield f"load {', '.join(always)}"
         yield from (f"load {s.tensor.name}{self.first_time(s)}" for s in streams if self.first_time(s))
 
     def begin(self, stream: Stream) -> str:
-        """What a block of an output is when its sums begin."""
+        """How a block of an output is initialised."""
         name, start = stream.tensor.name, self.starts.get(stream.tensor.name)
         first = "0" if start is None or self.is_late(start) else start.tensor.name
-        before = ["what is there" if name in self.still else "what was stored"] if self.moved[name].read else []
+        before = ["what is there" if name in self.resident else "what was stored"] if self.moved[name].read else []
         before += ["what the core before has"] if self.again(stream, self.core_loops) else []
         return f"{name} = {' or '.join(before)}, at first {first}" if before else f"{name} = {first}"
 
     def is_late(self, start: Stream) -> bool:
-        """Whether a start comes in by smaller blocks than its output, after the sums have begun."""
+        """Whether an initial value is loaded in smaller blocks than its output, after the sums have begun."""
         return start.depth > self.moving[start.out.name].depth
 
     def first_time(self, stream: Stream) -> str:
-        """Says that a start comes only with the first of several visits of its output."""
+        """The remark that an initial value is loaded with the first of several visits of its output only."""
         return ", the first time" if stream.kind == "start" and self.again(stream, stream.depth) else ""
 
     def again(self, stream: Stream, depth: int) -> bool:
-        """Whether the loops outside a depth come to the same elements of an output more than once."""
+        """Whether the first `depth` loops visit the same elements of an output more than once."""
         return any(loop.dim not in stream.out.dims and self.trips[p] > 1 for p, loop in enumerate(self.loops[:depth]))

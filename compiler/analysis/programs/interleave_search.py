@@ -28,7 +28,7 @@ from npuc.compiler.analysis.timing.interleave import (
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
-from npuc.dialects.npu.shared import Block, Together, Values, joint_footprint, reached
+from npuc.dialects.npu.shared import Block, Together, Values, joint_footprint, reached_elements
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _choices(problem: InterleaveProblem) -> list[tuple[tuple[Block, ...], ...]]:
     for number, (nest, fixed) in enumerate(_pairs(problem)):
         for tensor, value in zip(nest.ins, problem.values[number], strict=True):
             if fixed is None:
-                same.setdefault((value, reached(nest, tensor)), []).append((number, tensor.name))
+                same.setdefault((value, reached_elements(nest, tensor)), []).append((number, tensor.name))
     inputs = [tuple(blocks) for blocks in same.values() if len({number for number, _ in blocks}) > 1]
     return [(), *((one,) for one in inputs), *([tuple(inputs)] if len(inputs) > 1 else [])]
 

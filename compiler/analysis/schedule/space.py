@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from npuc.compiler.analysis.nest.blocks import CutDimension, axis_sum, inside, is_plain
+from npuc.compiler.analysis.nest.blocks import TiledDimension, axis_sum, inside, is_plain
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Tensor
 
@@ -264,7 +264,7 @@ def _axis_entry(sizes: dict[str, int], axis: Axis, size: int, step: dict[str, in
         dim = axis.terms[0][0]
         return step[dim], size, step[dim], (size - 1) % step[dim] + 1
     mask = positions(tuple((c, step[d]) for d, c in axis.terms))
-    cuts = tuple(CutDimension(sizes[d], (step[d],) if step[d] < sizes[d] else ()) for d in axis.dims)
+    cuts = tuple(TiledDimension(sizes[d], (step[d],) if step[d] < sizes[d] else ()) for d in axis.dims)
     rest = {d: (sizes[d] - 1) % step[d] + 1 for d in axis.dims}
     base = axis.offset + sum(c * (sizes[d] - rest[d]) for d, c in axis.terms)
     final = positions(tuple((c, rest[d]) for d, c in axis.terms))

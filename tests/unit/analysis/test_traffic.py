@@ -2,7 +2,7 @@
 
 import pytest
 
-from npuc.compiler.analysis.nest.blocks import CutDimension, axis_sum, intervals, lengths
+from npuc.compiler.analysis.nest.blocks import TiledDimension, axis_sum, intervals, lengths
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.gemm import GemmView, gemm_view
@@ -163,4 +163,4 @@ def test_intervals_of_nested_cuts() -> None:
 def test_axis_tables_are_clipped() -> None:
     """Windows of 3 with padding 1 over 6 positions, two a tile: 4 + 4 + 4 positions less one outside at each end."""
     axis = Axis((("y", 1), ("r", 1)), -1)
-    assert axis_sum(axis, 6, (CutDimension(6, (2,)), CutDimension(3, ()))) == 3 + 4 + 3
+    assert axis_sum(axis, 6, (TiledDimension(6, (2,)), TiledDimension(3, ()))) == 3 + 4 + 3
