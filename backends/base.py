@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
+    from npuc.compiler.core.kinds import Key
     from npuc.compiler.report import OpRow, Report
     from npuc.hardware import Hardware
-    from npuc.hardware.kinds import Key
 
 Level = Literal["train", "npu"]
 LEVELS = get_args(Level)

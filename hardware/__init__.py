@@ -5,16 +5,21 @@ Hardware descriptions: the keys a file may have, presets, and how one is read.
     hardware.require("dram.gb_per_s", backend="cycle")       # 150.0
 """
 
+from npuc.compiler.core.kinds import Flag, Integer, Key, OneOf, Real, Text
 from npuc.hardware.description import Hardware, machine_target, mapping_target
-from npuc.hardware.kinds import Key
 from npuc.hardware.load import PRESETS, load_hardware, parse_setting, preset_names
 from npuc.hardware.schema import KEYS
 
 __all__ = [
     "KEYS",
     "PRESETS",
+    "Flag",
     "Hardware",
+    "Integer",
     "Key",
+    "OneOf",
+    "Real",
+    "Text",
     "load_hardware",
     "machine_target",
     "mapping_target",

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar, overload
 
+from npuc.compiler.analysis.machine.table import facts_of
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.kinds import Scalar, Value
 from npuc.compiler.report import HardwareDict
-from npuc.hardware.kinds import Scalar, Value
 from npuc.hardware.schema import KEYS
 
 T = TypeVar("T", bool, int, float, str)
@@ -100,51 +101,10 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
     """
     The facts of a machine that schedules depend on, flat: what the driver writes into a module's `npu.target`.
 
-    Keys are those of the schema with their last part as the name; `spm_bytes` is what a schedule may use (half of the
-    SPM with double buffering). Energies and `element_bytes` are absent when the hardware has none. Raises
-    `UsageError` for a missing key.
+    Names, and what each depends on, are in `npuc.compiler.analysis.machine.table`; `spm_bytes` is what a schedule may
+    use (half of the SPM with double buffering). Raises `UsageError` for a missing key.
     """
-    spm = hardware.require("memory.spm_kib", float, backend=backend) * 1024
-    double = hardware.require("memory.double_buffer", bool, backend=backend)
-    usable = int(spm / 2 if double else spm)
-    if usable < 1:
-        raise UsageError(f"memory.spm_kib leaves no byte of SPM to backend '{backend}'", hint="--set memory.spm_kib=64")
-    target: dict[str, Scalar] = {
-        "name": hardware.name,
-        "rows": hardware.require("array.rows", int, backend=backend),
-        "cols": hardware.require("array.cols", int, backend=backend),
-        "dataflow": hardware.require("array.dataflow", str, backend=backend),
-        "fill": hardware.require("array.fill", str, backend=backend),
-        "drain": hardware.require("array.drain", str, backend=backend),
-        "spm_bytes": usable,
-        "double_buffer": double,
-        "clock_mhz": hardware.require("clock_mhz", float, backend=backend),
-        "gb_per_s": hardware.require("dram.gb_per_s", float, backend=backend),
-        "lanes": hardware.require("vector.lanes", int, backend=backend),
-    }
-    optional = ("memory.element_bytes", "energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte")
-    for key in optional:
-        value = hardware.get(key)
-        if isinstance(value, int | float):
-            target[key.partition(".")[2]] = value
-    for key in ("array.transpose", "array.overlap"):
-        if hardware.written(key):
-            target[key.partition(".")[2]] = hardware.require(key, str, backend=backend)
-    if hardware.require("array.cores", int, backend=backend) > 1:
-        target["cores"] = hardware.require("array.cores", int, backend=backend)
-        target["multicast"] = hardware.require("array.multicast", bool, backend=backend)
-        target["reduction"] = hardware.require("array.reduction", str, backend=backend)
-    if hardware.written("array.overlap"):
-        target["tile_m"] = hardware.require("array.tile_m", int, backend=backend)
-    if hardware.written("array.accumulator_bits"):
-        target["accumulator_bits"] = hardware.require("array.accumulator_bits", int, backend=backend)
-    if hardware.written("array.edge_elements"):
-        edge = hardware.get("array.edge_elements")
-        assert isinstance(edge, int | str), "it is read as a number or 'unlimited'"
-        target["edge_elements"] = edge
-    if hardware.written("memory.policy"):
-        target["policy"] = hardware.require("memory.policy", str, backend=backend)
-    return target
+    return {"name": hardware.name, **facts_of(hardware, backend)}
 
 
 def mapping_target(hardware: Hardware) -> dict[str, Scalar]:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import cast
 
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
+from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
 from npuc.hardware.description import Hardware
-from npuc.hardware.kinds import Rows, Text, Value, WrongValue
 from npuc.hardware.readers.maestro import read_maestro_file
 from npuc.hardware.readers.scalesim import read_cfg
 from npuc.hardware.readers.toml_places import find_key

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
-from npuc.compiler.analysis.machine.facts import as_written
+from npuc.compiler.analysis.machine.table import as_written
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device
+from npuc.compiler.core.kinds import Scalar
 from npuc.hardware.description import Hardware
-from npuc.hardware.kinds import Scalar
 
 
 def network_of(hardware: Hardware, *, backend: str) -> Interconnect:

@@ -21,7 +21,7 @@ from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity
 from npuc.backends.cycle.scalesim.layer import Representation
 from npuc.backends.cycle.scalesim.sparsity import storage
 from npuc.backends.operations import identity_of, sizes_of, uncosted_row
-from npuc.compiler.analysis.machine.facts import Energy
+from npuc.compiler.analysis.machine.table import Energy
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, TensorBytes

@@ -1,6 +1,6 @@
 """The hardware keys of the cycle backend: SCALE-Sim as it is."""
 
-from npuc.hardware.kinds import BANDWIDTH, COUNT, Flag, Key, Text
+from npuc.compiler.core.kinds import BANDWIDTH, COUNT, Flag, Key, Text
 
 KEYS = (
     Key("cycle.compat", Text(("none", "scalesim3")), "reproduce SCALE-Sim 3.0.0", "none"),

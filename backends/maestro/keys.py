@@ -1,6 +1,6 @@
 """The hardware keys of the maestro backend: processing elements, their buffers and network."""
 
-from npuc.hardware.kinds import COUNT, Integer, Key, Text
+from npuc.compiler.core.kinds import COUNT, Integer, Key, Text
 
 _UP_TO_UNLIMITED = Integer(1, (1 << 31) - 1)
 

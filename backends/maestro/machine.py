@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from npuc.compiler.analysis.machine.facts import as_written
+from npuc.compiler.analysis.machine.table import as_written
 from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
 from npuc.dialects.npu import ContractOp

@@ -1,6 +1,6 @@
 """The hardware keys of the roofline: its conventions."""
 
-from npuc.hardware.kinds import Flag, Integer, Key, Text
+from npuc.compiler.core.kinds import Flag, Integer, Key, Text
 
 KEYS = (
     Key("roofline.profile", Text(("default", "thesis")), "set of conventions"),

@@ -7,9 +7,9 @@ from typing import Literal, cast
 
 from npuc.backends.roofline.iteration.steps import Conventions
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.kinds import Value
 from npuc.compiler.core.units import MIB
 from npuc.hardware import Hardware
-from npuc.hardware.kinds import Value
 from npuc.hardware.schema import KEYS
 
 NAME = "roofline"

@@ -27,6 +27,7 @@ FORMER_NAMES = {
     "npuc.compiler.errors": "npuc.compiler.core.errors",
     "npuc.compiler.study": "npuc.studies",
     "npuc.compiler.sweep": "npuc.compiler.explore.sweep",
+    "npuc.hardware.kinds": "npuc.compiler.core.kinds",
 }
 """Packages with all that is in them, and modules."""
 

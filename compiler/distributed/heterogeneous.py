@@ -17,10 +17,10 @@ from npuc.compiler.analysis.sharding.heterogeneous.shares import REPLICATED, Sha
 from npuc.compiler.analysis.sharding.heterogeneous.workload import step_of_chain
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.kinds import WrongValue
 from npuc.compiler.core.options import Convention, Strategy
 from npuc.compiler.distributed.plan import ELEMENT_BYTES, exact_number, movement
 from npuc.compiler.report import Parallel, ParallelLevel, ParallelPair
-from npuc.hardware.kinds import WrongValue
 from npuc.hardware.network import groups_of
 from npuc.hardware.schema import KEYS
 

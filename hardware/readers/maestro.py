@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean
-from npuc.hardware.kinds import Value, WrongValue
+from npuc.compiler.core.kinds import Value, WrongValue
 from npuc.hardware.schema import KEYS
 
 UNLIMITED = 2**31 - 1

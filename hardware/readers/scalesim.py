@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from pathlib import PurePath
 
 from npuc.compiler.core.errors import Location, UsageError
-from npuc.hardware.kinds import Value, WrongValue
+from npuc.compiler.core.kinds import Value, WrongValue
 from npuc.hardware.schema import KEYS
 
 SECTIONS = ("general", "run_presets", "architecture_presets", "layout", "sparsity", "network_presets")

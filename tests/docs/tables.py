@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from npuc.backends.registry import built_in
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.kinds import Flag, Integer, Limit, OneOf, Real, Rows, Text, Value
 from npuc.compiler.core.options import UNLIMITED
 from npuc.compiler.driver.compile import compile_source
 from npuc.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
-from npuc.hardware.kinds import Flag, Integer, Limit, OneOf, Real, Rows, Text, Value
 from tests.docs.pages import FOLDER
 
 NETWORK = """

@@ -10,7 +10,7 @@ import pytest
 
 from npuc.compiler.analysis.machine.array import PLACES, Array
 from npuc.compiler.analysis.machine.compute import compute, tile_cycles
-from npuc.compiler.analysis.machine.facts import Energy, Machine
+from npuc.compiler.analysis.machine.table import Energy, Machine
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import footprint_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic

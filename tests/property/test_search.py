@@ -9,8 +9,8 @@ import pytest
 
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.compute import compute
-from npuc.compiler.analysis.machine.facts import Energy, Machine
 from npuc.compiler.analysis.machine.overlap import OVERLAPS, Overlap
+from npuc.compiler.analysis.machine.table import Energy, Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes, uniform_widths
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic

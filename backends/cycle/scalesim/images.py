@@ -9,6 +9,8 @@ In closed form: an input that fits, and one whose words come again only after an
 are taken in stretches of as many requests as the epoch still needs, where the new ones are found all at once.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 

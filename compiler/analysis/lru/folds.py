@@ -3,6 +3,8 @@ The folds of tile operations that come one by one, and what their groups wait fo
 (`analysis/machine/edge.py`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar

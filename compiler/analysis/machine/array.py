@@ -17,18 +17,23 @@ of its own stream and of the transfers across the array's edge beside it (`edge.
 replacement of its stationary tile. All sizes may be numpy arrays.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, overload
 
-import numpy as np
+from npuc.compiler.analysis.machine.fact import Description, FromKey, always
+from npuc.compiler.analysis.machine.overlap import OVERLAPS, Overlap, Stages, stages
+from npuc.compiler.core.kinds import Integer, Limit, Text
 
-from npuc.compiler.analysis.machine.overlap import Overlap, Stages, stages
+if TYPE_CHECKING:
+    import numpy as np
 
 Dataflow = Literal["os", "ws", "is", "in-place"]
 Fill = Literal["per-fold", "overlap"]
 Drain = Literal["hidden", "full"]
-Numbers: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+Numbers: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"
 Group = Literal["m", "n", "k"]
 
 PLACES: dict[Dataflow, tuple[Group, Group, Group]] = {
@@ -37,6 +42,12 @@ PLACES: dict[Dataflow, tuple[Group, Group, Group]] = {
     "is": ("k", "m", "n"),
     "in-place": ("n", "k", "m"),
 }
+
+_SIDE = Integer(1, 1 << 16)
+
+
+def _is_register_fed(hardware: Description) -> bool:
+    return hardware.written("array.overlap")
 
 
 @dataclass(frozen=True)
@@ -49,14 +60,34 @@ class Array:
     rows (`overlap.py`); its dataflow is `ws`, and `fill`, `drain` and `edge_elements` are ignored.
     """
 
-    rows: int
-    cols: int
-    dataflow: Dataflow = "os"
-    fill: Fill = "overlap"
-    drain: Drain = "hidden"
-    overlap: Overlap | None = None
-    tile_m: int = 16
-    edge_elements: int | None = 1
+    rows: Annotated[int, FromKey("array.rows", _SIDE, "rows of processing elements", always)]
+    cols: Annotated[int, FromKey("array.cols", _SIDE, "columns of processing elements", always)]
+    dataflow: Annotated[
+        Dataflow, FromKey("array.dataflow", Text(tuple(PLACES)), "what stays in the elements", always)
+    ] = "os"
+    fill: Annotated[
+        Fill, FromKey("array.fill", Text(("per-fold", "overlap")), "whether folds overlap their fill and drain", always)
+    ] = "overlap"
+    drain: Annotated[
+        Drain,
+        FromKey("array.drain", Text(("hidden", "full")), "whether outputs drain beside the next fold", always),
+    ] = "hidden"
+    overlap: Annotated[
+        Overlap | None,
+        FromKey("array.overlap", Text(OVERLAPS), "how instructions of a register-fed array overlap"),
+    ] = None
+    tile_m: Annotated[
+        int,
+        FromKey("array.tile_m", _SIDE, "rows that one instruction streams (array.overlap)", _is_register_fed),
+    ] = 16
+    edge_elements: Annotated[
+        int | None,
+        FromKey(
+            "array.edge_elements",
+            Limit(1 << 20),
+            "elements that a port of the array's edge takes or gives in a cycle, beside a fold (array.fill overlap)",
+        ),
+    ] = 1
 
     @cached_property
     def stages(self) -> Stages | None:

@@ -1,5 +1,7 @@
 """An idealised array that only streams, with which a timeline compares its folds."""
 
+from __future__ import annotations
+
 from typing import overload
 
 from npuc.compiler.analysis.machine.array import Array, Numbers

@@ -12,8 +12,8 @@ from math import ceil
 
 from npuc.compiler.analysis.lru import Mode, Walk, walk_pool
 from npuc.compiler.analysis.machine.compute import Compute, compute
-from npuc.compiler.analysis.machine.facts import ENERGIES, Machine
 from npuc.compiler.analysis.machine.stationary import transposed
+from npuc.compiler.analysis.machine.table import ENERGIES, Machine
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.core.errors import UsageError, did_you_mean, nearest
+from npuc.compiler.core.kinds import Rows, Text, WrongValue
 from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.options import PLAN_OPTIONS, needs_devices
@@ -23,7 +24,6 @@ from npuc.compiler.explore.sweep.devices import FLAGS, check_shared, devices_of
 from npuc.compiler.explore.sweep.values import MOST_POINTS, read_values, too_many
 from npuc.frontends.source import Source
 from npuc.hardware import load_hardware, parse_setting
-from npuc.hardware.kinds import Rows, Text, WrongValue
 from npuc.hardware.schema import KEYS, key_named
 
 if TYPE_CHECKING:

@@ -9,54 +9,63 @@ what a schedule may use: half of the SPM where it is double buffered.
 """
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler.analysis.machine.facts import TARGET, Fact, machine_from, target_attr
+from npuc.compiler.analysis.machine.fact import Fact
+from npuc.compiler.analysis.machine.facts import TARGET, target_attr
+from npuc.compiler.analysis.machine.table import PES, TABLE, machine_from
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.kinds import Flag, Kind, Limit, Real, Text
 
-REALS = ("clock_mhz", "gb_per_s", "mac_pj", "spm_pj_per_byte", "dram_pj_per_byte")
+
+def _type_of(kind: Kind) -> Any:
+    """The type of a pass's option for a fact."""
+    match kind:
+        case Real():
+            return int | float
+        case Flag():
+            return bool
+        case Text():
+            return str
+        case Limit():
+            return int | str
+        case _:
+            return int
 
 
-@dataclass(frozen=True)
+def _with_facts(cls: type["SetTargetPass"]) -> type["SetTargetPass"]:
+    """The pass with an option for every fact; those without a default come first, and what may lack has none."""
+    for row in sorted(TABLE, key=lambda row: not row.required or row.default is not None):
+        cls.__annotations__[row.name] = _type_of(row.kind) if row.required else _type_of(row.kind) | None
+        if not row.required or row.default is not None:
+            setattr(cls, row.name, row.default if row.required else None)
+    cls.__annotations__[PES] = int | None
+    setattr(cls, PES, None)
+    return dataclass(frozen=True)(cls)
+
+
+@_with_facts
 class SetTargetPass(ModulePass):
     """Write `npu.target`; keys and units as in a hardware file, the last part of each name."""
 
     name = "set-target"
 
-    rows: int
-    cols: int
-    spm_bytes: int
-    clock_mhz: int | float
-    gb_per_s: int | float
-    lanes: int
-    dataflow: str = "os"
-    fill: str = "overlap"
-    drain: str = "hidden"
-    double_buffer: bool = True
-    element_bytes: int | None = None
-    transpose: str | None = None
-    overlap: str | None = None
-    tile_m: int | None = None
-    edge_elements: int | str | None = None
-    num_pes: int | None = None
-    cores: int | None = None
-    multicast: bool | None = None
-    reduction: str | None = None
-    accumulator_bits: int | None = None
-    mac_pj: int | float | None = None
-    spm_pj_per_byte: int | float | None = None
-    dram_pj_per_byte: int | float | None = None
+    if TYPE_CHECKING:
+
+        def __init__(self, *values: Fact, **facts: Fact | None) -> None: ...
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        reals = {row.name for row in TABLE if isinstance(row.kind, Real)}
         facts: dict[str, Fact] = {}
         for field in fields(self):
             value: Fact | None = getattr(self, field.name)
             if field.name != "name" and value is not None:
-                facts[field.name] = float(value) if field.name in REALS else value
+                facts[field.name] = float(value) if field.name in reals else value
         try:
             machine_from(facts)
         except UsageError as e:

@@ -6,15 +6,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.facts import (
-    TARGET,
-    Energy,
-    Fact,
-    Machine,
-    machine_from,
-    machine_of,
-    target_attr,
-)
+from npuc.compiler.analysis.machine.facts import TARGET, Fact, machine_of, target_attr
+from npuc.compiler.analysis.machine.table import Energy, Machine, machine_from
 from npuc.compiler.core.errors import Location, UsageError
 from npuc.frontends.mlir import read_mlir
 

@@ -23,8 +23,7 @@ from npuc.compiler.report import OpRow, make_report
 from npuc.compiler.report.text.words import Words
 from npuc.dialects.provenance import layer_of, role_of
 from npuc.dialects.train.base import TrainOp
-from npuc.hardware import Key
-from npuc.hardware.kinds import Real, Text
+from npuc.hardware import Key, Real, Text
 
 
 class Slow(Backend):

@@ -174,16 +174,22 @@ class Rows:
         return result
 
 
+Kind = Integer | OneOf | Real | Flag | Text | Limit | Rows
+"""What a value may be."""
+
+
 @dataclass(frozen=True)
 class Key:
     """One key, dotted: its meaning with its unit, what it may be, and its default (None: it has none)."""
 
     path: str
-    kind: Integer | OneOf | Real | Flag | Text | Limit | Rows
+    kind: Kind
     meaning: str
     default: Scalar | None = None
 
 
+ENERGY = Real(1e6, zero=True)
+"""In picojoules."""
 COUNT = Integer(1, 1 << 20)
 """Of parts of a machine."""
 BANDWIDTH = Real(1e7)

@@ -1,0 +1,218 @@
+"""
+A machine as schedules and their costs see it, and the table of its facts: hardware keys, `npu.target`, `set-target`.
+
+A fact is a field of `Machine`, `Array` or `Energy` with a note (`fact.py`); one more is such a field and its use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Annotated, Any, Literal, cast
+
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.fact import Description, Fact, FactRow, FromKey, always, rows_of, values_of
+from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Text
+
+Transpose = Literal["none", "explicit"]
+Policy = Literal["explicit", "lru"]
+Reduction = Literal["dram", "on-chip"]
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Picojoules: a MAC, a byte from or to SPM, a byte from or to DRAM."""
+
+    mac_pj: Annotated[float, FromKey("energy.mac_pj", ENERGY, "energy of a MAC, pJ")]
+    spm_pj_per_byte: Annotated[float, FromKey("energy.spm_pj_per_byte", ENERGY, "energy of an SPM access, pJ a byte")]
+    dram_pj_per_byte: Annotated[float, FromKey("energy.dram_pj_per_byte", ENERGY, "energy of a DRAM access, pJ a byte")]
+
+    def joules(self, macs: int, spm_bytes: float, dram_bytes: float) -> float:
+        """Energy of that much work, in joules."""
+        return 1e-12 * (macs * self.mac_pj + spm_bytes * self.spm_pj_per_byte + dram_bytes * self.dram_pj_per_byte)
+
+
+def _has_cores(hardware: Description) -> bool:
+    return hardware.get("array.cores") != 1
+
+
+def _usable_spm(hardware: Description, backend: str) -> int:
+    """The bytes of SPM that a schedule may use."""
+    size = cast("float", hardware.require("memory.spm_kib", backend=backend)) * 1024
+    usable = int(size / 2 if hardware.require("memory.double_buffer", backend=backend) else size)
+    if usable < 1:
+        raise UsageError(f"memory.spm_kib leaves no byte of SPM to backend '{backend}'", hint="--set memory.spm_kib=64")
+    return usable
+
+
+@dataclass(frozen=True)
+class Machine:
+    """
+    A chip of equal cores, each with an array, an SPM and a vector unit; one DRAM channel serves them all.
+
+    All facts are those of one core, `bytes_per_cycle`, which is exact, its part of the channel. `multicast`: what
+    several cores read comes from DRAM once; `reduction` "on-chip": partial sums pass from core to core without DRAM.
+    `spm_bytes` is what a schedule may use: half of the SPM where it is double buffered, since the other half is being
+    filled. `element_bytes` counts for every float element; None: the size of its type. `energy` is None where the
+    machine does not say all three values. `transpose` "explicit": an in-place array that gets W for dX and X for dW
+    transposed through memory, for comparison. `policy` says what stays in SPM: what the schedules keep, or the least
+    recently used tiles. `accumulator_bits` are those of a partial sum until it is finished, wherever it lives.
+    """
+
+    array: Array
+    spm_bytes: Annotated[
+        int,
+        FromKey(
+            "memory.spm_kib",
+            Real(1 << 30),
+            "scratchpad of one core, KiB",
+            always,
+            name="spm_bytes",
+            derived=_usable_spm,
+            kind_of_fact=Integer(1, 1 << 40),
+        ),
+    ]
+    bytes_per_cycle: Annotated[
+        Fraction, FromKey("dram.gb_per_s", BANDWIDTH, "DRAM bandwidth of one core, 10^9 bytes a second", always)
+    ]
+    clock_mhz: Annotated[float, FromKey("clock_mhz", Real(1e5), "clock of the array, MHz", always)]
+    lanes: Annotated[int, FromKey("vector.lanes", COUNT, "element operations a cycle", always)]
+    double_buffer: Annotated[
+        bool,
+        FromKey("memory.double_buffer", Flag(), "whether half of the SPM is filled while the other is used", always),
+    ] = True
+    element_bytes: Annotated[
+        int | None,
+        FromKey("memory.element_bytes", Integer(1, 64), "bytes of every float element; without it the type's own"),
+    ] = None
+    energy: Energy | None = None
+    transpose: Annotated[
+        Transpose,
+        FromKey("array.transpose", Text(("none", "explicit")), "how an in-place array gets W for dX and X for dW"),
+    ] = "none"
+    policy: Annotated[Policy, FromKey("memory.policy", Text(("explicit", "lru")), "how blocks stay in the SPM")] = (
+        "explicit"
+    )
+    cores: Annotated[
+        int, FromKey("array.cores", Integer(1, 1 << 12), "arrays, each with an SPM of its own", _has_cores)
+    ] = 1
+    multicast: Annotated[
+        bool,
+        FromKey("array.multicast", Flag(), "whether a block that several cores read is fetched once", _has_cores),
+    ] = False
+    reduction: Annotated[
+        Reduction,
+        FromKey(
+            "array.reduction", Text(("dram", "on-chip")), "where partial sums of several cores are added", _has_cores
+        ),
+    ] = "dram"
+    accumulator_bits: Annotated[
+        int,
+        FromKey("array.accumulator_bits", OneOf((16, 32)), "bits of a partial sum until it is finished"),
+    ] = 32
+
+    @property
+    def channel(self) -> Fraction:
+        """Bytes a cycle of the DRAM channel of all cores."""
+        return self.bytes_per_cycle * self.cores
+
+    @property
+    def channel_bits(self) -> Fraction:
+        """Bits a cycle of the DRAM channel of all cores."""
+        return 8 * self.channel
+
+    @property
+    def spm_bits(self) -> int:
+        """The bits of SPM that a schedule may use."""
+        return 8 * self.spm_bytes
+
+    @property
+    def elements(self) -> int:
+        """MACs a cycle of all arrays."""
+        return self.array.elements * self.cores
+
+    @property
+    def bounding_spm(self) -> int:
+        """
+        The bytes of one SPM whose lower bound of traffic holds for the chip.
+
+        That of a core, since what it computes comes through its own; all together where one transfer serves several.
+        """
+        shared = self.multicast or self.reduction == "on-chip"
+        return self.spm_bytes * (self.cores if shared else 1)
+
+    def core(self, among: int) -> Machine:
+        """One core where `among` of them share the DRAM channel."""
+        return replace(self, cores=1, bytes_per_cycle=self.channel / among, multicast=False, reduction="dram")
+
+    def transfer_cycles(self, moved: int) -> int:
+        """The cycles in which the DRAM channel moves that many bytes."""
+        rate = self.channel
+        return -(-moved * rate.denominator // rate.numerator)
+
+    def seconds(self, cycles: int) -> float:
+        """The time of that many cycles."""
+        return cycles / (self.clock_mhz * 1e6)
+
+
+_WRITTEN_ORDER = """
+    rows cols dataflow fill drain spm_bytes double_buffer clock_mhz gb_per_s lanes element_bytes mac_pj
+    spm_pj_per_byte dram_pj_per_byte transpose overlap cores multicast reduction tile_m accumulator_bits edge_elements
+    policy
+""".split()
+"""The order of facts in texts of `npu.target` that exist; others follow, in the order of their fields."""
+
+
+def _in_written_order(rows: tuple[FactRow, ...]) -> tuple[FactRow, ...]:
+    places = {name: place for place, name in enumerate(_WRITTEN_ORDER)}
+    return tuple(sorted(rows, key=lambda row: places.get(row.name, len(places))))
+
+
+TABLE = _in_written_order((*rows_of(Array), *rows_of(Machine), *rows_of(Energy)))
+"""All facts that schedules and their costs depend on, in the order in which `npu.target` has them."""
+ENERGIES = tuple(row.name for row in rows_of(Energy))
+PES = "num_pes"
+"""Processing elements that mappings are for; a machine with no other fact has no schedules."""
+REQUIRED = tuple(row.name for row in TABLE if row.required)
+KNOWN = (*REQUIRED, "name", *(row.name for row in TABLE if not row.required), PES)
+"""The names of all facts that a target may have."""
+
+
+def facts_of(hardware: Description, backend: str) -> dict[str, Fact]:
+    """
+    The facts of a described machine, by name, that a schedule for `backend` depends on.
+
+    Raises `UsageError` for a required one that there is none of: of derived ones first.
+    """
+    told = [row for row in TABLE if row.is_told(hardware)]
+    by_row = {row.name: row.fact_of(hardware, backend) for row in sorted(told, key=lambda row: not row.note.derived)}
+    return {row.name: by_row[row.name] for row in told}
+
+
+def machine_from(facts: Mapping[str, Fact]) -> Machine:
+    """
+    The machine that flat facts describe: names and units as in a hardware file, the last part of each key.
+
+    `spm_bytes` is what a schedule may use. Raises `UsageError` for a fact that is missing, unknown or of a wrong type.
+    """
+    for name in facts:
+        if name not in KNOWN:
+            raise UsageError(f"npu.target has an unknown key '{name}'", hint=did_you_mean(name, KNOWN))
+    if "overlap" in facts and facts.get("dataflow") != "ws":
+        raise UsageError("overlap is of a weight-stationary array", hint="dataflow ws")
+    for name in REQUIRED:
+        if name not in facts:
+            raise UsageError(f"npu.target has no {name}", hint=f"it needs {', '.join(REQUIRED)}")
+    array: dict[str, Any] = values_of(Array, facts)
+    chip: dict[str, Any] = values_of(Machine, facts)
+    energy: dict[str, Any] = values_of(Energy, facts)
+    # exact, of the decimal numbers that were written
+    chip["bytes_per_cycle"] = as_written(chip["bytes_per_cycle"]) * 1000 / as_written(chip["clock_mhz"])
+    return Machine(Array(**array), **chip, energy=Energy(**energy) if len(energy) == len(ENERGIES) else None)
+
+
+def as_written(value: float) -> Fraction:
+    """The decimal number that was written."""
+    return Fraction(repr(value))
