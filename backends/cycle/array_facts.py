@@ -1,4 +1,4 @@
-"""The sections of a contraction's row that say what its arrays and cores do."""
+"""The sections of a contraction's row about its arrays and cores."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from npuc.dialects.npu.nest import Nest, Schedule
 def array_facts(
     cores: Sequence[CorePart], works: Sequence[Compute], busiest: Compute, machine: Machine
 ) -> tuple[ArrayFacts, RegisterFedFacts | None, WeightReuseFacts | None]:
-    """Tiles, folds and filling; of an array whose stages overlap its instructions and how often weights are used."""
+    """Tiles, folds and fill; for a register-fed array also its instructions and the reuse of weights."""
     array, tiles, folds = machine.array, sum(work.tiles for work in works), sum(work.folds for work in works)
     if array.stages is None:
         filling = busiest.overhead + busiest.folds * array.fold_overhead + busiest.reloads * array.reload
@@ -33,12 +33,12 @@ def array_facts(
     )
 
 
-def reload_facts(works: Sequence[Compute], busiest: Compute, array: Array, held: bool) -> ReloadFacts | None:
-    """Changes of the stationary tile, of an array where they take time of their own."""
+def reload_facts(works: Sequence[Compute], busiest: Compute, array: Array, *, tile_loaded: bool) -> ReloadFacts | None:
+    """Reloads of the stationary tile; None for an array where they take no time of their own."""
     if array.stages is not None or not array.reload:
         return None
     reloads = sum(work.reloads for work in works)
-    return ReloadFacts(reloads=reloads, reload_cycles=busiest.reloads * array.reload, held=int(held))
+    return ReloadFacts(reloads=reloads, reload_cycles=busiest.reloads * array.reload, held=int(tile_loaded))
 
 
 def core_facts(
@@ -50,7 +50,7 @@ def core_facts(
     read: list[int],
     written: list[int],
 ) -> CoreFacts | None:
-    """On a chip of several cores what each does, and how evenly they are loaded."""
+    """The work of each core and the load balance, on a chip of several cores."""
     if machine.cores == 1:
         return None
     if schedule.core_depth:
@@ -70,7 +70,7 @@ def core_facts(
 
 
 def weight_groups(nest: Nest, schedule: Schedule, machine: Machine, work: Compute) -> int:
-    """How many groups of instructions with the same weights follow each other on a register-fed array."""
+    """The number of groups of consecutive instructions on the same weights, on a register-fed array."""
     array = machine.array
     return work.folds - sum(
         stationary_reuse(nest, schedule, array, statement, count_all=True).tiles for statement in nest.statements

@@ -130,14 +130,14 @@ def _marked(row: OpRow) -> OpRow:
 def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
     """The rows of npuc's own model."""
     groups = fused_groups(ops, machine)
-    held, shares, stays = contractions_reusing_tiles(ops, machine), pool_shares(ops, machine), stays_of(ops, machine)
+    reusing, shares, stays = contractions_reusing_tiles(ops, machine), pool_shares(ops, machine), stays_of(ops, machine)
     waiting: list[OpRow] = []
 
     def kind_of(op: Operation) -> Hashable:
         kind = None if op in groups else _kind(op)
-        if kind is None or (op not in held and op not in shares and op not in stays):
+        if kind is None or (op not in reusing and op not in shares and op not in stays):
             return kind
-        return kind, op in held, shares.get(op), stays.get(op)
+        return kind, op in reusing, shares.get(op), stays.get(op)
 
     def price(op: Operation, index: int) -> OpRow:
         row = alone(op, index)
@@ -150,7 +150,7 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
             if op in groups:
                 first, *waiting[:] = fused_rows(op, groups[op], machine, index)
                 return first
-            return contract_row(op, machine, index, op in held, shares.get(op))
+            return contract_row(op, machine, index, tile_loaded=op in reusing, share=shares.get(op))
         if isinstance(op, InterleaveOp):
             return interleave_row(op, machine, index)
         return stream_row(op, machine, index, stays[op].room if op in stays else 0)

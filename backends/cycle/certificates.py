@@ -1,9 +1,9 @@
 """
-How far rows and layers are from what has to move: certificates (docs/bounds.md).
+Optimality certificates of rows and layers (docs/bounds.md): their traffic beside a lower bound.
 
-A row's certificate is that of its own operation. A layer's adds up those of its products, in which dX and dW of one
-product count as one: its bound is that of any program of the two, also where they run one after the other. So a layer
-says how far its choice of program is from the best, too.
+A row's certificate is that of its operation. A layer's sums those of its products, where dX and dW of one product count
+as one: the bound holds for any program of the two, also if they run one after the other. So a layer's gap includes that
+of its choice of program.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -41,7 +41,7 @@ def certificate_facts(certificate: Certificate) -> CertificateFacts:
 
 
 def certificate_of(row: OpRow, reached: int | None = None) -> Certificate:
-    """The certificate of a row that has one; `reached` is what it moves, where that is not yet the row's."""
+    """The certificate of a row that has one; `reached` replaces the bytes that the row moves."""
     found = CertificateFacts.found_in(row)
     assert found is not None
     moved = found.reached_bytes if reached is None else reached
@@ -50,7 +50,7 @@ def certificate_of(row: OpRow, reached: int | None = None) -> Certificate:
 
 @dataclass
 class _Products:
-    """Contractions that are certified as one, and the rows that they are in."""
+    """Contractions that are certified together, and their rows."""
 
     contracts: list[ContractOp] = field(default_factory=list[ContractOp])
     rows: list[OpRow] = field(default_factory=list[OpRow])
@@ -65,8 +65,10 @@ def layer_certificates(ops: Sequence[Operation], rows: Sequence[OpRow], machine:
 
 
 def _products(ops: Sequence[Operation], rows: Sequence[OpRow], machine: Machine) -> Iterator[_Products]:
-    """What is certified as one: dX and dW of one product, contractions that share a pool, others by themselves."""
-    pool = {op: number for number, group in enumerate(pool_groups(ops, machine)) if _apart(group) for op in group}
+    """The units of certification: dX and dW of one product, contractions that share a pool, any other by itself."""
+    pool = {
+        op: number for number, group in enumerate(pool_groups(ops, machine)) if _are_independent(group) for op in group
+    }
     found: dict[Hashable, _Products] = {}
     for op, row in zip(ops, rows, strict=True):
         if isinstance(op, ContractOp | InterleaveOp):
@@ -83,32 +85,32 @@ def _products(ops: Sequence[Operation], rows: Sequence[OpRow], machine: Machine)
 
 
 def _pair(op: ContractOp) -> Hashable:
-    """Equal for dX and dW of one product, which share dY; None for what is neither."""
+    """A key that is equal for dX and dW of one product, which share dY; None for other contractions."""
     outs = {out.name for out in op.nest.outs}
     dy = next((v for t, v in zip(op.nest.ins, op.operands, strict=False) if t.name == "dY"), None)
     return ("pair", layer_of(op), _same(dy)) if dy is not None and outs <= GRADIENTS else None
 
 
 def _is_other_half(products: _Products, op: ContractOp, row: OpRow) -> bool:
-    """Whether a contraction computes the other gradient, as often, of products that do not depend on each other."""
+    """Whether a contraction is the other gradient, with the same repeat and no dependence between the two."""
     names = {out.name for one in products.contracts for out in one.nest.outs}
     others = names.isdisjoint(out.name for out in op.nest.outs)
-    return others and row.repeat == products.rows[0].repeat and _apart([*products.contracts, op])
+    return others and row.repeat == products.rows[0].repeat and _are_independent([*products.contracts, op])
 
 
-def _apart(contracts: Sequence[ContractOp]) -> bool:
-    """Whether none of these reads what another one computes."""
+def _are_independent(contracts: Sequence[ContractOp]) -> bool:
+    """Whether no contraction reads a result of another one."""
     results = {result for op in contracts for result in op.results}
     return results.isdisjoint(memory_of(value) for op in contracts for value in op.operands)
 
 
 def _same(value: SSAValue) -> Hashable:
-    """Equal for values that are in the same memory."""
+    """A key that is equal for values in the same memory."""
     return same_value(memory_of(value))
 
 
 def _certified(products: _Products, machine: Machine) -> CertifiedProducts:
-    """The certificate of products that are certified as one."""
+    """The certificate of contractions that are certified together."""
     contracts, rows = products.contracts, products.rows
     values = number_values([[_same(value) for value in op.operands] for op in contracts])
     if len(rows) == 1 and len({number for own in values for number in own}) == sum(len(own) for own in values):
@@ -134,13 +136,13 @@ def _certified(products: _Products, machine: Machine) -> CertifiedProducts:
 
 
 def not_stored(row: OpRow) -> int:
-    """The bytes of its results that a row need not write, since vector work on their blocks is all that reads them."""
+    """The bytes of results that a row need not write, as only fused vector work reads them."""
     found = UnstoredFacts.found_in(row)
     return 0 if found is None else found.not_stored_bytes
 
 
 def _layer(name: str, products: list[CertifiedProducts]) -> LayerCertificate:
-    """The certificate of a layer: all runs of all its products."""
+    """The certificate of a layer, over all runs of all its products."""
     bound = sum(one.repeat * one.bound_bytes for one in products)
     reached = sum(one.repeat * one.reached_bytes for one in products)
     return LayerCertificate(

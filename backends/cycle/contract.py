@@ -1,13 +1,13 @@
 """
-What a scheduled contraction costs.
+The cost of a scheduled contraction.
 
-Time is the pipeline of its tile operations (`npuc.compiler.analysis.timing.double_buffer`), compute cycles are those of
-its folds (`npuc.compiler.analysis.machine.compute`), bytes its traffic (`npuc.compiler.analysis.nest.traffic`). Energy
-counts MACs, bytes between array and SPM and what the DMA moves in and out of SPM, and DRAM bytes.
+Time comes from the double-buffered pipeline of its tile operations (`npuc.compiler.analysis.timing.double_buffer`),
+compute cycles from its folds (`npuc.compiler.analysis.machine.compute`), bytes from its traffic
+(`npuc.compiler.analysis.nest.traffic`). Energy counts MACs, SPM accesses of the array and of the DMA, and DRAM bytes.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
@@ -24,9 +24,9 @@ from npuc.backends.cycle.limits import (
     is_edge_bound,
     limit_of,
 )
-from npuc.backends.cycle.pool import Share
+from npuc.backends.cycle.pool import PoolShare
 from npuc.backends.operations import identity_of, sizes_of
-from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import transposed
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
@@ -46,8 +46,8 @@ from npuc.dialects.provenance import layer_of
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What one run of a scheduled nest costs; in cycles and bytes."""
+class NestCost:
+    """The cost of one run of a scheduled nest, in cycles and bytes."""
 
     cycles: int
     compute_cycles: int
@@ -63,11 +63,31 @@ class Cost:
 
     @property
     def limit(self) -> str:
-        """What sets the time, as `limit_of` says."""
+        """What bounds the time, as `limit_of` decides."""
         stall = self.cycles - self.compute_cycles
         if is_edge_bound(self.edge_cycles, self.streamed_cycles, stall):
             return "edge"
         return limit_of(self.cycles, self.compute_cycles, self.transfer_cycles)
+
+
+@dataclass(frozen=True)
+class _Traffic:
+    """DRAM traffic of a nest by tensor, and per core the bytes that its DMA moves into and out of SPM."""
+
+    tensors: dict[str, TensorBytes]
+    unmoved: int
+    loaded: list[int]
+    stored: list[int]
+
+    @property
+    def read(self) -> int:
+        """All bytes read."""
+        return sum(t.read_bytes for t in self.tensors.values())
+
+    @property
+    def written(self) -> int:
+        """All bytes written."""
+        return sum(t.write_bytes for t in self.tensors.values())
 
 
 @lru_cache(maxsize=8192)
@@ -76,61 +96,35 @@ def nest_cost(
     schedule: Schedule,
     machine: Machine,
     widths: Bits,
-    held: bool = False,
-    share: Share | None = None,
-    still: frozenset[str] = frozenset(),
-) -> Cost:
+    *,
+    tile_loaded: bool = False,
+    share: PoolShare | None = None,
+    resident: frozenset[str] = frozenset(),
+) -> NestCost:
     """
     The cost of a scheduled nest.
 
-    `held`: the operation before left the stationary tile in the array. `share`: what it does in a pool of tiles, under
-    memory.policy "lru". `still`: the tensors of which nothing moves, as they stay in SPM.
+    With `tile_loaded` the operation before left the stationary tile in the array. `share` is the nest's share of a pool
+    of tiles, under memory.policy "lru". `resident` tensors stay in SPM and cause no traffic.
     """
-    moving = widths.without(nest, still)
     cores = core_parts(nest, schedule)
-    moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
-    moved = moves.channel if share is None else dict(share.tensors)
-    tensors = {name: TensorBytes(*both) for name, both in bytes_by_tensor(nest, moved, widths).items()}
-    kept_still = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in still)
-    tensors |= dict.fromkeys(still, TensorBytes(0, 0))
-    turned = transposed(nest, widths.by_name(nest)) if machine.array.dataflow == "in-place" else {}
-    if machine.transpose == "explicit":
-        for name, bits in turned.items():
-            size = whole_bytes(bits)
-            tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
-    read = sum(t.read_bytes for t in tensors.values())
-    written = sum(t.write_bytes for t in tensors.values())
-    works = [compute(part.nest, part.schedule, machine.array, tile_loaded=held) for part in cores]
-    outs = {t.name for t in nest.outs}
-    accessed = {
-        name: whole_bytes(sum(work.accesses[name] for work in works) * bits)
-        for name, bits in widths.with_sums(nest).items()
-    }
-    stored = sum(size for name, size in accessed.items() if name in outs)
-    loaded = sum(accessed.values()) - stored
-    # What the DMA brings into an SPM is written there, what it takes out is read there.
-    brought, taken = [read], [written]
-    if schedule.core_depth:
-        each = [bytes_by_tensor(nest, rows, widths).values() for rows in moves.moved]
-        brought, taken = ([sum(both[way] for both in rows) for rows in each] for way in (0, 1))
+    works = [compute(part.nest, part.schedule, machine.array, tile_loaded=tile_loaded) for part in cores]
     busiest = max(works, key=lambda work: work.cycles)
-    timing = pipeline(nest, schedule, machine, moving, held) if share is None else share.timing
-    transfer = machine.transfer_cycles(read + written)
-    spm_read, spm_written = loaded + sum(taken), stored + sum(brought)
-    edge = edge_facts(works, busiest, machine.array)
+    turned = transposed(nest, widths.by_name(nest)) if machine.array.dataflow == "in-place" else {}
+    traffic = _traffic(nest, schedule, machine, widths, share, resident, turned)
+    moving = widths.without(nest, resident)
+    timing = pipeline(nest, schedule, machine, moving, tile_loaded) if share is None else share.timing
+    transposes = _transposes(nest, schedule, machine, widths, turned)
     cycles = timing.cycles
-    transposes = None
-    if turned:
-        # For comparison: the same products after transposes through DRAM, which leave no tile in the array.
-        twice = 2 * sum(map(whole_bytes, turned.values()))
-        extra = Fraction(twice) / machine.channel
-        explicit = ceil(pipeline(nest, schedule, machine, widths).time + extra)
-        transposes = TransposeFacts(transpose_bytes=twice, explicit_cycles=explicit)
-        cycles = explicit if machine.transpose == "explicit" else cycles
+    if transposes is not None and machine.transpose == "explicit":
+        cycles = transposes.explicit_cycles
+    read, written = traffic.read, traffic.written
+    transfer = machine.transfer_cycles(read + written)
+    array_reads, array_writes = _array_accesses(nest, works, widths)
+    spm_read, spm_written = array_reads + sum(traffic.stored), array_writes + sum(traffic.loaded)
+    edge = edge_facts(works, busiest, machine.array)
     peak = None if share is None else whole_bytes(share.peak)
-    energy = None
-    if machine.energy is not None:
-        energy = machine.energy.joules(nest.macs, spm_read + spm_written, read + written)
+    energy = machine.energy
     array, register_fed, reuse = array_facts(cores, works, busiest, machine)
     native = columns(
         array,
@@ -142,33 +136,86 @@ def nest_cost(
         ),
         edge,
         register_fed,
-        reload_facts(works, busiest, machine.array, held),
+        reload_facts(works, busiest, machine.array, tile_loaded=tile_loaded),
         transposes,
-        UnmovedFacts(not_moved_bytes=kept_still) if still else None,
+        UnmovedFacts(not_moved_bytes=traffic.unmoved) if resident else None,
         None if peak is None else PoolFacts(peak_spm_bytes=peak),
         reuse,
-        core_facts(nest, schedule, machine, widths, works, brought, taken),
+        core_facts(nest, schedule, machine, widths, works, traffic.loaded, traffic.stored),
     )
-    return Cost(
+    return NestCost(
         cycles=cycles,
         compute_cycles=timing.compute,
         streamed_cycles=busiest.cycles - array.fill_drain_cycles - busiest.edge,
         edge_cycles=0 if edge is None else edge.edge_cycles,
         transfer_cycles=transfer,
-        tensors=tensors,
+        tensors=traffic.tensors,
         read=read,
         written=written,
         spm_bytes=footprint_bytes(nest, schedule, widths) if peak is None else peak,
-        energy_j=energy,
+        energy_j=None if energy is None else energy.joules(nest.macs, spm_read + spm_written, read + written),
         native=native,
     )
 
 
-def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = False, share: Share | None = None) -> OpRow:
+def _traffic(
+    nest: Nest,
+    schedule: Schedule,
+    machine: Machine,
+    widths: Bits,
+    share: PoolShare | None,
+    resident: frozenset[str],
+    turned: Mapping[str, int],
+) -> _Traffic:
     """
-    The row of a contraction; `held`: the one before left its stationary tile in the array; `share`: its pool's.
+    The traffic of a nest, with explicit transposes of the tensors `turned` (in bits) where the machine needs them.
+    """
+    moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
+    moved = moves.channel if share is None else dict(share.tensors)
+    tensors = {name: TensorBytes(*both) for name, both in bytes_by_tensor(nest, moved, widths).items()}
+    unmoved = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in resident)
+    tensors |= dict.fromkeys(resident, TensorBytes(0, 0))
+    if machine.transpose == "explicit":
+        for name, bits in turned.items():
+            size = whole_bytes(bits)
+            tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
+    found = _Traffic(tensors, unmoved, [], [])
+    if not schedule.core_depth:
+        return replace(found, loaded=[found.read], stored=[found.written])
+    of_cores = [bytes_by_tensor(nest, rows, widths).values() for rows in moves.moved]
+    loaded = [sum(read for read, _ in rows) for rows in of_cores]
+    return replace(found, loaded=loaded, stored=[sum(write for _, write in rows) for rows in of_cores])
 
-    Raises `UsageError` for one without a schedule and `CapacityError` for blocks that do not fit the SPM.
+
+def _array_accesses(nest: Nest, works: Sequence[Compute], widths: Bits) -> tuple[int, int]:
+    """The bytes that the arrays of all cores read from SPM, and those that they write."""
+    outs = {t.name for t in nest.outs}
+    accessed = {
+        name: whole_bytes(sum(work.accesses[name] for work in works) * bits)
+        for name, bits in widths.with_sums(nest).items()
+    }
+    written = sum(size for name, size in accessed.items() if name in outs)
+    return sum(accessed.values()) - written, written
+
+
+def _transposes(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, turned: Mapping[str, int]
+) -> TransposeFacts | None:
+    """The same products after transposes through DRAM, which leave no tile in the array; None without transposes."""
+    if not turned:
+        return None
+    moved = 2 * sum(map(whole_bytes, turned.values()))
+    time = pipeline(nest, schedule, machine, widths).time + Fraction(moved) / machine.channel
+    return TransposeFacts(transpose_bytes=moved, explicit_cycles=ceil(time))
+
+
+def contract_row(
+    op: ContractOp, machine: Machine, index: int, *, tile_loaded: bool = False, share: PoolShare | None = None
+) -> OpRow:
+    """
+    The report row of a contraction; `tile_loaded` and `share` are as in `nest_cost`.
+
+    Raises `UsageError` for a contraction without a schedule and `CapacityError` for blocks that do not fit the SPM.
     """
     if op.schedule_attr is None:
         raise UsageError(
@@ -178,12 +225,12 @@ def contract_row(op: ContractOp, machine: Machine, index: int, held: bool = Fals
         )
     nest, schedule = op.nest, op.schedule
     widths = contract_widths(op, machine)
-    still = not_moved(op)
-    cost = nest_cost(nest, schedule, machine, widths, held, share, still)
+    resident = not_moved(op)
+    cost = nest_cost(nest, schedule, machine, widths, tile_loaded=tile_loaded, share=share, resident=resident)
     if share is None:
         _check_room(op, cost, machine)
     values, moved = number_values([op.operands]), cost.read + cost.written
-    certified = joint_certificate((nest,), values, machine.bounding_spm, (widths.without(nest, still),), moved)
+    certified = joint_certificate((nest,), values, machine.bounding_spm, (widths.without(nest, resident),), moved)
     if share is not None:
         certified = certified.without_traffic(share.found)
     own = max(0, certified.bound - (0 if share is None else share.early))
@@ -218,7 +265,7 @@ def _named(op: ContractOp) -> str:
     return f"the contraction of layer {layer}" if layer else "a contraction"
 
 
-def _check_room(op: ContractOp, cost: Cost, machine: Machine) -> None:
+def _check_room(op: ContractOp, cost: NestCost, machine: Machine) -> None:
     needed = max(cost.spm_bytes, op.schedule.spm or 0)
     if needed > machine.spm_bytes:
         raise CapacityError(
@@ -238,8 +285,8 @@ def _check_room(op: ContractOp, cost: Cost, machine: Machine) -> None:
 @lru_cache(maxsize=8192)
 def schedule_row(nest: Nest, schedule: Schedule) -> ScheduleRow:
     """
-    A schedule as reports show it: loops over cores are a partition over cores, the outer loop of a dimension that is
-    cut twice one over time.
+    A schedule as a report shows it: loops over cores are a partition over cores, the outer loop of a dimension that is
+    tiled twice is a partition over time.
     """
     over, inner = schedule.loops[: schedule.core_depth], schedule.loops[schedule.core_depth :]
     dims = [loop.dim for loop in inner]

@@ -14,23 +14,23 @@ class ArrayFacts(Section, frozen=True):
 
 
 class RegisterFedFacts(Section, frozen=True):
-    """Instructions of an array whose stages overlap, and their groups with the same weights, of all cores."""
+    """Instructions of a register-fed array, and their groups on the same weights, of all cores."""
 
     instructions: int
     weight_groups: int
 
 
 class WeightReuseFacts(Section, frozen=True):
-    """How many instructions follow each other on the same weights, on average."""
+    """The average number of consecutive instructions on the same weights."""
 
     weight_reuse: float
 
 
 class ReloadFacts(Section, frozen=True):
     """
-    Changes of the tile that stays in the array: of all cores, and the cycles that those of the busiest take.
+    Reloads of the stationary tile: of all cores, and the cycles that those of the busiest core take.
 
-    `held` is 1 where the operation before left the first tile there.
+    `held` is 1 if the operation before left the first tile in the array.
     """
 
     reloads: int
@@ -39,14 +39,14 @@ class ReloadFacts(Section, frozen=True):
 
 
 class TransposeFacts(Section, frozen=True):
-    """What transposes through DRAM would move, and the cycles of the product with them."""
+    """The traffic of explicit transposes through DRAM, and the cycles of the product with them."""
 
     transpose_bytes: int
     explicit_cycles: int
 
 
 class PoolFacts(Section, frozen=True):
-    """The most that a product's tiles take of the pool (memory.policy "lru")."""
+    """The peak size of a contraction's tiles in the pool (memory.policy "lru")."""
 
     peak_spm_bytes: int
 
@@ -59,13 +59,13 @@ class InterleavedFacts(Section, frozen=True):
 
 
 class StreamFacts(Section, frozen=True):
-    """Vector work or a move: the name of the train operation that it computes."""
+    """The name of the train operation that vector work or a move computes."""
 
     work: str
 
 
 class RereadFacts(Section, frozen=True):
-    """Operands that come from DRAM twice; `group_bytes` would have to be resident for them to come once."""
+    """Operands that are read from DRAM twice; with `group_bytes` of residency they would be read once."""
 
     read_twice: list[str]
     read_twice_bytes: int

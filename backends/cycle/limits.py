@@ -1,4 +1,4 @@
-"""What sets the time of products: the array, its edge, the DRAM channel, or waits of one for the other."""
+"""What bounds the time of contractions: the array, its edge, the DRAM channel, or latency between them."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from npuc.compiler.report.sections import EdgeFacts, TransferFacts
 from npuc.dialects.npu.nest import Nest
 
 IDLE = 0.1
-"""The share of the time in which neither array nor DRAM channel works from which on `limit` is `latency`."""
+"""The share of idle time of both array and DRAM channel from which on `limit` is `latency`."""
 
 WHY = {
     "compute": "the compute unit sets the time, data comes early enough",
@@ -34,7 +34,7 @@ def is_edge_bound(edge: int, streamed: int, stall: int) -> bool:
 
 
 def limit_of(cycles: int, compute: int, transfer: int) -> str:
-    """What sets a time: the array, the DRAM channel, or the waits of one for the other."""
+    """What bounds a time: the array ("compute"), the DRAM channel ("dram"), or neither ("latency")."""
     if cycles - max(compute, transfer) > IDLE * cycles:
         return "latency"
     return "compute" if compute >= transfer else "dram"
@@ -42,8 +42,8 @@ def limit_of(cycles: int, compute: int, transfer: int) -> str:
 
 def cycles_lower_bound_of(nests: Sequence[Nest], least_bytes: int, machine: Machine) -> int:
     """
-    What no schedules of products are below, in cycles: the least bytes on the channel, all MACs on all elements, and
-    what the busiest array takes for whole folds or for what crosses its edge.
+    A lower bound of the cycles of contractions over all schedules: the largest of the least bytes over the channel, of
+    all MACs over all processing elements, and of the busiest array's whole folds or transfers across its edge.
     """
     macs = sum(nest.macs for nest in nests)
     array = busy_cycles_lower_bound(nests, machine.array, machine.cores)
@@ -52,8 +52,8 @@ def cycles_lower_bound_of(nests: Sequence[Nest], least_bytes: int, machine: Mach
 
 def edge_facts(works: Sequence[Compute], busiest: Compute, array: Array) -> EdgeFacts | None:
     """
-    Groups of folds on one stationary tile, of all cores, and the cycles in which those of the busiest wait for the edge
-    of its array; None for an array that does not know them.
+    The fold groups of all cores, and the cycles in which those of the busiest core wait for the edge of its array; None
+    for an array without such waits.
     """
     if not has_edge_waits(array):
         return None

@@ -1,11 +1,11 @@
 """
-`memory.policy = "lru"`: the SPM as one pool of tiles, which outlives an operation within a layer's backward pass.
+`memory.policy = "lru"`: the SPM as one pool of tiles, which is shared by the operations of a layer's backward pass.
 
 Consecutive contractions of one layer's backward pass (dX, then dW; for a product of two activations both gradients) run
-over the same pool, so that a tile of dY may still be there for the second; the pool is empty before the first of them.
-Vector work between them leaves the pool alone. Each contraction has the traffic of its own tile operations. Its time is
-what it adds to the time of those before it, so that times add up to that of the walk without a pause between them: what
-the second one needs may be loaded beside the first.
+over the same pool, so that the second may find a tile of dY there; the pool is empty before the first of them. Vector
+work between them does not touch the pool. Each contraction has the traffic of its own tile operations. Its time is what
+it adds to the time of those before it, so that the times add up to that of a simulation without a pause in between: the
+loads of the second contraction may overlap the first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,21 +27,21 @@ from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import Role, layer_of, repeat_of, role_of
 
 BACKWARD = (Role.DX, Role.DW, Role.DXDW)
-"""What a contraction of a layer's backward pass is for."""
+"""The roles of contractions of a layer's backward pass."""
 SECONDS = 4e-6
-"""The time of a tile operation's walk, roughly."""
+"""The approximate time to simulate a tile operation."""
 LONG = 2.0
-"""The seconds from which on a walk is announced."""
+"""The seconds from which on a simulation is announced."""
 IGNORED = "memory.policy = 'lru': the schedules' keep and spm have no meaning, tiles stay as long as there is room"
 
 
 @dataclass(frozen=True)
-class Share:
+class PoolShare:
     """
-    What one contraction does in the pool: elements moved by tensor, its timing, the most bits in the pool meanwhile.
+    The share of one contraction in the pool: elements moved by tensor, its timing, and the peak bits in the pool.
 
-    `found` are bytes of its operands that the contractions before it touched, and that may be in the pool when it
-    starts; `early` is the room for what may be loaded before they end.
+    `found` counts bytes of its operands that earlier contractions touched, and that may be in the pool when it starts;
+    `early` is the room for loads that may be issued before those end.
     """
 
     tensors: tuple[tuple[str, TensorTraffic], ...]
@@ -51,13 +51,13 @@ class Share:
     early: int = 0
 
 
-def pool_shares(ops: Sequence[Operation], machine: Machine) -> dict[Operation, Share]:
+def pool_shares(ops: Sequence[Operation], machine: Machine) -> dict[Operation, PoolShare]:
     """
     The share of each contraction of a program that has a schedule; none under another policy.
 
     Raises `CapacityError` for tiles of which those of one operation do not fit the pool.
     """
-    shares: dict[Operation, Share] = {}
+    shares: dict[Operation, PoolShare] = {}
     for group in pool_groups(ops, machine):
         walks = walks_of(group, machine)
         try:
@@ -77,7 +77,7 @@ def pool_shares(ops: Sequence[Operation], machine: Machine) -> dict[Operation, S
             touched = sum(whole_bytes(_elements(op, value) * width) for value, width in known.items())
             found = min(machine.spm_bytes, touched)
             early = machine.spm_bytes if seen else 0
-            shares[op] = Share(walked.tensors, timing, walked.peak, found, early)
+            shares[op] = PoolShare(walked.tensors, timing, walked.peak, found, early)
             seen.update(op.operands)
             end = walked.end
     return shares
@@ -88,7 +88,7 @@ def _elements(op: ContractOp, value: SSAValue) -> int:
 
 
 def forecast_walks(ops: Sequence[Operation], machine: Machine) -> str | None:
-    """What to say before walks that take more than seconds; equal ones are walked once."""
+    """The announcement of simulations that take long; equal ones are simulated once. None if they are short."""
     walks = {walks for walks in (walks_of(group, machine) for group in pool_groups(ops, machine))}
     count = sum(walk.operations for group in walks for walk in group)
     if count * SECONDS < LONG:
@@ -97,13 +97,13 @@ def forecast_walks(ops: Sequence[Operation], machine: Machine) -> str | None:
 
 
 def pool_warnings(ops: Sequence[Operation], machine: Machine) -> list[str]:
-    """Says once that schedules promise what the pool does not keep."""
+    """The warning that `keep` and `spm` of schedules are ignored under this policy, if any schedule has them."""
     contracts = [op for group in pool_groups(ops, machine) for op in group]
     return [IGNORED] if any(op.schedule.keep or op.schedule.spm is not None for op in contracts) else []
 
 
 def pool_groups(ops: Sequence[Operation], machine: Machine) -> Iterator[list[ContractOp]]:
-    """The contractions that share a pool, in order."""
+    """The groups of contractions that share a pool, in program order."""
     if machine.policy != "lru":
         return
     contracts = [op for op in ops if isinstance(op, ContractOp)]
@@ -124,7 +124,7 @@ def walks_of(group: Sequence[ContractOp], machine: Machine) -> tuple[Walk, ...]:
     """
     The walks of contractions over one pool, for `walk_pool`, sequential or zipped.
 
-    Their values are numbered by first use, so that equal groups are equal.
+    Values are numbered by first use, so that structurally equal groups have equal walks.
     """
     numbers: dict[SSAValue, int] = {}
     walks: list[Walk] = []

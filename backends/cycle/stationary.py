@@ -1,13 +1,13 @@
 """
-Which contractions find their stationary tile in an in-place array, left there by the contraction before.
+Contractions that reuse the stationary tile which the contraction before left in an in-place array.
 
-Two cases, in both of which one tile of W serves the whole of both operations (W fits the array):
+There are two cases, in both of which one tile of W serves both operations entirely (W fits the array):
 
     forward, then dX of the same W      dX needs no preload
-    dX, then dW of the same W           the sums of dW stay where W is and update it there: no drain. So the gradient
-                                        may have no other use than a plain `sgd` of that W
+    dX, then dW of the same W           the sums of dW accumulate where W is and update it there, without a drain; so
+                                        the only use of the gradient must be a plain `sgd` of that W
 
-Vector work between them does not touch the array; another contraction does.
+Vector work between the two does not touch the array; another contraction does.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from npuc.dialects.provenance import repeat_of
 
 
 def contractions_reusing_tiles(ops: Sequence[Operation], machine: Machine) -> frozenset[Operation]:
-    """The contractions of a program, in its order, that find their tile in the array."""
+    """The contractions of a program (`ops` in program order) that find their stationary tile in the array."""
     found: set[Operation] = set()
     if machine.array.dataflow != "in-place" or machine.transpose == "explicit":
         return frozenset()
@@ -39,7 +39,7 @@ def contractions_reusing_tiles(ops: Sequence[Operation], machine: Machine) -> fr
 
 
 def _follows(before: ContractOp, op: ContractOp, machine: Machine) -> bool:
-    """Whether an operation works in the tile that the one before left."""
+    """Whether a contraction reuses the stationary tile of the one before."""
     if repeat_of(before) > 1 or repeat_of(op) > 1:
         return False
     array, first, second = machine.array, _product(before.nest), _product(op.nest)
@@ -56,18 +56,18 @@ def _follows(before: ContractOp, op: ContractOp, machine: Machine) -> bool:
 
 
 def _product(nest: Nest) -> Product | None:
-    """Which product of a layer a nest is; None for a product that does not name its sides."""
+    """Which product of a layer a nest is; None if its tensors have other names."""
     names = {name.removeprefix("d") for s in nest.statements for name in (s.out, s.lhs, s.rhs)}
     return product_of(nest.statements[0])[0] if names == {"X", "W", "Y"} else None
 
 
 def _value(op: ContractOp, name: str) -> SSAValue | None:
-    """The operand that a nest calls by this name."""
+    """The operand of this name in the nest."""
     return next((v for t, v in zip(op.nest.ins, op.operands, strict=False) if t.name == name), None)
 
 
 def _updates(op: ContractOp, weights: SSAValue) -> bool:
-    """Whether the result of dW does nothing but update `weights` by plain gradient descent."""
+    """Whether the only use of dW is a plain gradient descent update of `weights`."""
     uses = list(op.results[0].uses)
     user = uses[0].operation if len(uses) == 1 else None
     return (
@@ -80,7 +80,7 @@ def _updates(op: ContractOp, weights: SSAValue) -> bool:
 
 
 def _cells(nest: Nest, machine: Machine) -> tuple[bool, ...]:
-    """Of each axis of W, or dW, whether it lies on the rows."""
+    """For each axis of W, or dW, whether it is mapped to the rows of the array."""
     statement = nest.statements[0]
     place = placement(statement, machine.array)
     rows = set(members(gemm_view(nest, statement), place.rows))
