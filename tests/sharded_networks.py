@@ -176,7 +176,7 @@ def set_types(module: ModuleOp, precision: str) -> None:
 @st.composite
 def plans(draw: st.DrawFn, network: PlanGraph, levels: int) -> tuple[Pattern, ...]:
     """Any way at any level."""
-    return tuple(tuple(draw(st.sampled_from(node.types)) for _ in range(levels)) for node in network.nodes)
+    return tuple(tuple(draw(st.sampled_from(group.types)) for _ in range(levels)) for group in network.groups)
 
 
 def spread_by(

@@ -76,12 +76,12 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
         func.attributes[TIMES] = times_attr(measure.times(before, number, session.say))
 
 
-def _name_by_nodes(func: FuncOp, network: PlanGraph) -> None:
+def _name_by_groups(func: FuncOp, network: PlanGraph) -> None:
     """Give each operation the number of its node as its layer."""
-    both = zip(network.program.tasks, network.node_of, strict=True)
+    both = zip(network.program.tasks, network.group_of, strict=True)
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
-    for op, node in zip(ops, [node for task, node in both if not task.hub], strict=True):
-        op.attributes["layer"] = StringAttr("" if node is None else str(node))
+    for op, group in zip(ops, [group for task, group in both if not task.hub], strict=True):
+        op.attributes["layer"] = StringAttr("" if group is None else str(group))
 
 
 class _Measure:
@@ -125,12 +125,12 @@ class _Measure:
         network, flows = self.plan.network_to_plan(func)
         labels = sequences_for_time(network, self.plan.rule, len(mesh.sizes))
         wanted = [list({key_of(pattern): pattern for pattern in own}.values()) for own in labels]
-        _name_by_nodes(func, network)
-        homes = {number: home.node for number, home in flows.homes.items()}
+        _name_by_groups(func, network)
+        homes = {number: home.group for number, home in flows.homes.items()}
         owners = {argument.name: homes.get(argument.index) for argument in arguments_of(func)}
         rounds = max(map(len, wanted), default=0)
         say(f"planning for time: {self.model.name} prices the work of {rounds:,} plans")
-        work: list[dict[str, float]] = [{} for _ in network.nodes]
+        work: list[dict[str, float]] = [{} for _ in network.groups]
         rest, start = 0.0, monotonic()
         for turn in range(rounds):
             if turn and (spent := monotonic() - start) / turn > SLOW_SECONDS:
@@ -143,8 +143,8 @@ class _Measure:
                 differentiate(own_func)
             seconds = self._seconds(step, owners)
             rest = fsum(seconds.get(None, ()))
-            for node, pattern in enumerate(patterns):
-                work[node][key_of(pattern)] = fsum(seconds.get(node, ()))
+            for group, pattern in enumerate(patterns):
+                work[group][key_of(pattern)] = fsum(seconds.get(group, ()))
         return Times(self.network.levels, self.machine.get("memory.element_bytes", int), tuple(work), rest)
 
     def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:
@@ -154,7 +154,7 @@ class _Measure:
         if all(row.seconds is None for row in rows):
             raise UsageError(f"--plan-objective time: the backend '{self.model.name}' says no times here")
         for row in rows:
-            node = int(row.name) if row.name.isdecimal() else owners.get(row.name)
+            group = int(row.name) if row.name.isdecimal() else owners.get(row.name)
             # what a backend does not model counts for nothing, as in its totals
-            found.setdefault(node, []).append(row.repeat * (row.seconds or 0.0))
+            found.setdefault(group, []).append(row.repeat * (row.seconds or 0.0))
         return found

@@ -64,8 +64,8 @@ def _explain_unequal(source: Source, options: Options, machine: Hardware, choose
         machine.get("memory.element_bytes", int),
         machine.get("compute.ops_per_mac", int) or OPS_PER_MAC,
     )
-    names = unique_names([node.name for node in network.nodes])
-    weighted = [number for number, node in enumerate(network.nodes) if node.kind is not None]
+    names = unique_names([group.name for group in network.groups])
+    weighted = [number for number, group in enumerate(network.groups) if group.kind is not None]
     shown = weighted if choose is None else [choose(names)]
     found = plan_unequal(step, fleet)
     return UnequalReport(

@@ -79,7 +79,7 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
     width = float_bytes_of(module)
     network, flows, planned = _planned(func, width, options, machine, sources)
     explainer = Explainer(network, flows, planned, width)
-    names = unique_names([node.name for node in network.nodes])
+    names = unique_names([group.name for group in network.groups])
     numbers = range(len(names)) if choose is None else [choose(names)]
     writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow(), alone=choose is not None)
     bound = planned.bound
@@ -137,22 +137,22 @@ class _Writer:
         strategy, convention = explainer.planned.strategy, explainer.planned.convention
         self.three, self.has_cuts = names_three_types(strategy), has_cuts(strategy, convention)
 
-    def layer(self, node: int) -> PlanLayer:
+    def layer(self, group: int) -> PlanLayer:
         """A layer by the number of its node."""
         explainer = self.explainer
-        parts = explainer.parts(node)
+        parts = explainer.parts(group)
         return PlanLayer(
-            layer=self.names[node],
-            weights=self._has_weights(node),
-            choices=self._types(node, explainer.planned.patterns[node]),
-            cuts=self._cuts(node, explainer.planned.patterns[node]),
+            layer=self.names[group],
+            weights=self._has_weights(group),
+            choices=self._types(group, explainer.planned.patterns[group]),
+            cuts=self._cuts(group, explainer.planned.patterns[group]),
             parts=[self.part(part) for part in parts],
             total=movement(
                 sum((part.elements for part in parts), start=Fraction(0)),
                 sum((part.bytes for part in parts), start=Fraction(0)),
             ),
-            other=self._other(node, explainer.best_other(node)),
-            adapted=self._other(node, explainer.best_adapted(node, whole=self.alone) if self.adapts else None),
+            other=self._other(group, explainer.best_other(group)),
+            adapted=self._other(group, explainer.best_adapted(group, whole=self.alone) if self.adapts else None),
         )
 
     def part(self, part: MovementPart) -> PlanPart:
@@ -164,24 +164,24 @@ class _Writer:
             total=movement(part.elements, part.bytes),
         )
 
-    def _types(self, node: int, pattern: Pattern) -> list[str]:
+    def _types(self, group: int, pattern: Pattern) -> list[str]:
         if self.three:
             return list(pattern)
-        shown = TYPES_SHOWN if self._has_weights(node) else TYPES_SHOWN | {"III": "III"}
+        shown = TYPES_SHOWN if self._has_weights(group) else TYPES_SHOWN | {"III": "III"}
         return [shown.get(type, type) for type in pattern]
 
-    def _cuts(self, node: int, pattern: Pattern) -> list[str | None] | None:
-        return [CUTS_SHOWN.get(type) for type in pattern] if self.has_cuts and self._has_weights(node) else None
+    def _cuts(self, group: int, pattern: Pattern) -> list[str | None] | None:
+        return [CUTS_SHOWN.get(type) for type in pattern] if self.has_cuts and self._has_weights(group) else None
 
-    def _has_weights(self, node: int) -> bool:
-        return self.explainer.network.nodes[node].kind is not None
+    def _has_weights(self, group: int) -> bool:
+        return self.explainer.network.groups[group].kind is not None
 
-    def _other(self, node: int, other: Other | None) -> PlanOther | None:
+    def _other(self, group: int, other: Other | None) -> PlanOther | None:
         if other is None:
             return None
         return PlanOther(
-            choices=self._types(node, other.pattern),
-            cuts=self._cuts(node, other.pattern),
+            choices=self._types(group, other.pattern),
+            cuts=self._cuts(group, other.pattern),
             total=movement(other.elements, other.bytes),
             lower_bound_elements=exact_number(other.bound),
         )

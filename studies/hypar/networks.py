@@ -51,12 +51,12 @@ class HyparNetwork:
     @cached_property
     def weighted(self) -> tuple[int, ...]:
         """The numbers of the nodes that are layers with weights."""
-        return tuple(number for number, node in enumerate(self._graph[0].nodes) if node.kind is not None)
+        return tuple(number for number, group in enumerate(self._graph[0].groups) if group.kind is not None)
 
     @property
     def layers(self) -> tuple[str, ...]:
         """The names of the layers with weights."""
-        return tuple(self._graph[0].nodes[number].name for number in self.weighted)
+        return tuple(self._graph[0].groups[number].name for number in self.weighted)
 
     def plan(self, strategy: Strategy, convention: Convention, devices: int) -> Planned:
         """The plan of a strategy for `devices` accelerators."""

@@ -36,7 +36,7 @@ def test_the_parts_of_all_layers_are_what_the_plan_moves_at_each_level(
     module: ModuleOp, strategy: Strategy, convention: Convention, levels: int
 ) -> None:
     explainer = explainer_of(module, strategy, convention, levels)
-    parts = [part for node in range(len(explainer.network.nodes)) for part in explainer.parts(node)]
+    parts = [part for group in range(len(explainer.network.groups)) for part in explainer.parts(group)]
     assert all(part.elements > 0 and min(part.levels) >= 0 for part in parts)
     for level, pairs in enumerate(explainer.planned.levels):
         assert sum((part.levels[level] for part in parts), start=Fraction(0)) == 2**level * pairs
@@ -55,30 +55,30 @@ def test_no_other_pattern_costs_less_than_the_next_best(
 ) -> None:
     explainer = explainer_of(module, strategy, convention, levels)
     network, sizes = explainer.network, explainer.sizes
-    labels = labels_of(network.nodes, explainer.free, (2,) * levels)
+    labels = labels_of(network.groups, explainer.free, (2,) * levels)
     count = 1
     for own in labels:
         count *= len(own)
     assume(count <= MOST_PLANS)
-    node = choose.draw(st.integers(0, len(labels) - 1))
+    group = choose.draw(st.integers(0, len(labels) - 1))
     terms = explainer.terms
     now = explainer.planned.patterns
 
     def moved(plan: tuple[Pattern, ...]) -> Fraction:
         return total_of(amounts_of(terms, plan, sizes))
 
-    types = {type for label in labels[node] for type in label}
+    types = {type for label in labels[group] for type in label}
     patterns: list[Pattern] = list(product([type for type in PARTITION_TYPES if type in types], repeat=levels))
-    others = [pattern for pattern in patterns if pattern != now[node]]
-    alone = [moved((*now[:node], other, *now[node + 1 :])) for other in others]
-    best = explainer.best_other(node)
+    others = [pattern for pattern in patterns if pattern != now[group]]
+    alone = [moved((*now[:group], other, *now[group + 1 :])) for other in others]
+    best = explainer.best_other(group)
     assert (best is None) == (not others)
-    assert best is None or best.elements == min(alone) == moved((*now[:node], best.pattern, *now[node + 1 :]))
+    assert best is None or best.elements == min(alone) == moved((*now[:group], best.pattern, *now[group + 1 :]))
 
     def differs(label: Pattern) -> bool:
-        return label != now[node] and (explainer.free.has_outputs or sorted(label) != sorted(now[node]))
+        return label != now[group] and (explainer.free.has_outputs or sorted(label) != sorted(now[group]))
 
-    together = [moved(plan) for plan in product(*labels) if differs(plan[node])]
-    adapted = explainer.best_adapted(node)
+    together = [moved(plan) for plan in product(*labels) if differs(plan[group])]
+    adapted = explainer.best_adapted(group)
     assert (adapted is None) == (not together)
     assert adapted is None or (adapted.elements == adapted.bound == min(together) and differs(adapted.pattern))

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_from
 from npuc.compiler.analysis.sharding.graph.edges import Flows, flows_of
-from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, network_of
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, plan_graph_of
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
 from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
@@ -152,8 +152,8 @@ class ParallelizePass(ModulePass):
             times = times_from(func.attributes.get(TIMES))
         except ValueError as e:
             raise PassFailedException(f"{self.name}: {e}") from e
-        if times is not None and len(times.work) != len(network.nodes):
-            found = f"found {len(times.work):,} nodes in {TIMES}, expected {len(network.nodes):,}"
+        if times is not None and len(times.work) != len(network.groups):
+            found = f"found {len(times.work):,} nodes in {TIMES}, expected {len(network.groups):,}"
             raise PassFailedException(f"{self.name}: {found}")
         if times is not None:
             self._check_known(network, times)
@@ -162,10 +162,10 @@ class ParallelizePass(ModulePass):
     def _check_known(self, network: PlanGraph, times: Times) -> None:
         """Raise `PassFailedException` where the work of a node is not known in one of its ways."""
         labels = sequences_for_time(network, self.rule, len(self.sizes))
-        for node, own, work in zip(network.nodes, labels, times.work, strict=True):
+        for group, own, work in zip(network.groups, labels, times.work, strict=True):
             unknown = sorted({key_of(pattern) for pattern in own} - set(work))
             if unknown:
-                raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{node.name}' for {unknown[0]}")
+                raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{group.name}' for {unknown[0]}")
 
     def network_to_plan(self, func: FuncOp) -> tuple[PlanGraph, Flows]:
         """
@@ -219,8 +219,8 @@ def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> Dictiona
     `bound` what no plan goes below in elements. With another objective than movement, `cost` and `cost_bound` are
     seconds or bytes. `forward`: it is the plan of a forward pass.
     """
-    both = zip(network.nodes, planned.patterns, strict=True)
-    layers = [(node.name, type) for node, type in both if node.kind is not None]
+    both = zip(network.groups, planned.patterns, strict=True)
+    layers = [(group.name, type) for group, type in both if group.kind is not None]
     names = unique_names([name for name, _ in layers])
     entries: dict[str, Attribute] = {
         "strategy": StringAttr(planned.strategy),
@@ -251,7 +251,7 @@ def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGrap
     split_batch_norms(func)
     merge_slices(func)
     by_element = updates_by_element(func)
-    network = network_of(forward_program(func))
+    network = plan_graph_of(forward_program(func))
     return network, flows_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
 
 

@@ -50,16 +50,16 @@ def divisible_types(
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     uneven: set[tuple[int, PartitionType]] = set()
     for number, task in enumerate(network.program.tasks):
-        op, node = None if task.hub else next(ops), network.node_of[number]
-        for type in () if node is None else set(asked).intersection(network.nodes[node].types):
+        op, group = None if task.hub else next(ops), network.group_of[number]
+        for type in () if group is None else set(asked).intersection(network.groups[group].types):
             cut = network.task_cuts.cut_of[type][number]
-            if node is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
-                uneven.add((node, type))
-    nodes: list[LayerGroup] = []
-    for number, node in enumerate(network.nodes):
-        types = tuple(type for type in node.types if (number, type) not in uneven)
-        nodes.append(replace(node, types=types or node.types))
-    return replace(network, nodes=tuple(nodes))
+            if group is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
+                uneven.add((group, type))
+    groups: list[LayerGroup] = []
+    for number, group in enumerate(network.groups):
+        types = tuple(type for type in group.types if (number, type) not in uneven)
+        groups.append(replace(group, types=types or group.types))
+    return replace(network, groups=tuple(groups))
 
 
 def _length(program: TaskGraph, task: Task, cut: Cut, op: Operation | None) -> int:
@@ -92,8 +92,8 @@ def _problems(
     for number, task in enumerate(network.program.tasks):
         op = None if task.hub else next(ops)
         beside = op or beside
-        node = network.node_of[number]
-        for type in dict.fromkeys(() if node is None else plan[node]):
+        group = network.group_of[number]
+        for type in dict.fromkeys(() if group is None else plan[group]):
             cut = network.task_cuts.cut_of[type][number]
             where = op or beside
             if cut is None or where is None or not _length(network.program, task, task.cuts[cut], op) % mesh.devices:

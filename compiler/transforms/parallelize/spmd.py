@@ -104,16 +104,16 @@ class _Spreading:
 
     # ---- forms
 
-    def _pattern(self, node: int | None) -> Pattern:
-        return ("whole",) * len(self.mesh.sizes) if node is None else self.plan[node]
+    def _pattern(self, group: int | None) -> Pattern:
+        return ("whole",) * len(self.mesh.sizes) if group is None else self.plan[group]
 
     def _placed_layout(self, home: Home) -> Layout:
-        return layout_of(home.made, self._pattern(home.node))
+        return layout_of(home.made, self._pattern(home.group))
 
     def _cuts(self, number: int) -> list[Cut | None]:
         """The cut of a task at each level."""
         sharing = self.flows.sharing[number]
-        return [sharing.cuts[TYPE_NUMBER[type]] for type in self._pattern(sharing.node)]
+        return [sharing.cuts[TYPE_NUMBER[type]] for type in self._pattern(sharing.group)]
 
     def _produced_layout(self, number: int, task: Task, place: int) -> Layout:
         """The form in which a task makes a result."""
@@ -132,7 +132,7 @@ class _Spreading:
         home = self.flows.homes.get(number)
         layout: Layout = (None,) * len(self.mesh.sizes)
         readings = [r for r in self.flows.readings if r.value == number]
-        if readings and readings[0].maker is None and home is not None and home.node is not None:
+        if readings and readings[0].maker is None and home is not None and home.group is not None:
             needed = {layout_of(r.needed, self._pattern(r.reader)) for r in readings}
             layout = needed.pop() if len(needed) == 1 else layout
         elif home is not None:
@@ -181,7 +181,7 @@ class _Spreading:
     def _addends(self, number: int, task: Task) -> tuple[int, ...]:
         """The levels at which a task of a node goes on with addends that another node will take."""
         found = {
-            own for operand in task.operands if (own := self._addends_of(operand)) and self._same_node(operand, number)
+            own for operand in task.operands if (own := self._addends_of(operand)) and self._same_group(operand, number)
         }
         return found.pop() if found else ()
 
@@ -189,16 +189,16 @@ class _Spreading:
         """The levels at which devices have addends of a value."""
         return () if value in self.constants else self.local[value].addends
 
-    def _same_node(self, value: int, task: int) -> bool:
-        maker, node_of = self.network.maker[value], self.network.node_of
-        return maker is not None and node_of[maker] == node_of[task]
+    def _same_group(self, value: int, task: int) -> bool:
+        maker, group_of = self.network.maker[value], self.network.group_of
+        return maker is not None and group_of[maker] == group_of[task]
 
     def _later(self, value: int) -> tuple[int, ...]:
         """The levels at which what a task makes addends of is summed by another node."""
         own = self.sums.get(value)
         if own is None or own.taker is None:
             return ()
-        pattern, taker = self._pattern(own.node), self._pattern(own.taker)
+        pattern, taker = self._pattern(own.group), self._pattern(own.taker)
         takes = levels_where(own.later, taker)
         return tuple(h for h in takes if own.adds[TYPE_NUMBER[pattern[h]]] is not None)
 

@@ -77,9 +77,9 @@ def blocks(layers: int, *, joint: bool = False, parallel: bool = False) -> Modul
 def megatron(network: PlanGraph, levels: int) -> tuple[Pattern, ...]:
     """Megatron-LM's plan (Shoeybi et al., 2019): columns, then rows; heads over devices."""
     found: list[Pattern] = []
-    for number, node in enumerate(network.nodes):
-        type = "II" if network.is_hub(number) else MEGATRON.get(node.name.split(".")[-1], "III")
-        assert type in node.types, node
+    for number, group in enumerate(network.groups):
+        type = "II" if network.is_hub(number) else MEGATRON.get(group.name.split(".")[-1], "III")
+        assert type in group.types, group
         found.append((type,) * levels)
     return tuple(found)
 

@@ -45,7 +45,7 @@ def test_more_devices_than_sequences_are_searched_for() -> None:
     network, flows = planned_from(text)
     terms, sizes = terms_of(network, flows, "physical"), (2,) * 13
     found = plan_network(network, flows, "joint", "physical", 13)
-    two = search_all(network.nodes, terms, rule_of("joint", "table2"), sizes)
+    two = search_all(network.groups, terms, rule_of("joint", "table2"), sizes)
     assert found.total <= min(two.elements, plan_network(network, flows, "hypar", "physical", 13).total)
     assert found.bound is None
 

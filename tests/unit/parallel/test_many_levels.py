@@ -14,7 +14,7 @@ from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.edges import Flows
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
-from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
+from npuc.compiler.analysis.sharding.reference.chain_terms import chain_groups, chain_terms
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.least_movement import elements_of, graph_of, search_all
 from npuc.compiler.analysis.sharding.search.many_levels import relaxation
@@ -104,9 +104,9 @@ def test_what_is_near_a_pattern() -> None:
 @settings(max_examples=30)
 @given(st.lists(LAYERS, min_size=1, max_size=4), st.integers(1, 4), st.sampled_from(CONVENTIONS))
 def test_no_plan_of_a_chain_goes_below_the_relaxation(layers: list[Layer], levels: int, convention: Convention) -> None:
-    nodes, terms, sizes = chain_nodes(layers), chain_terms(layers, convention), (2,) * levels
-    bound = relaxation(nodes, terms, rule_of("accpar-joint", "table2"), sizes).bound
-    least = search_all(nodes, terms, rule_of("accpar-joint", "table2"), sizes).elements
+    groups, terms, sizes = chain_groups(layers), chain_terms(layers, convention), (2,) * levels
+    bound = relaxation(groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
+    least = search_all(groups, terms, rule_of("accpar-joint", "table2"), sizes).elements
     assert bound <= least
     if convention == "physical":
         assert bound == least
@@ -177,8 +177,8 @@ def test_no_plan_of_a_network_goes_below_the_relaxation(
 ) -> None:
     network, flows = net
     terms, sizes = terms_of(network, flows, convention), (2,) * levels
-    bound = relaxation(network.nodes, terms, rule_of("accpar-joint", "table2"), sizes).bound
-    assert bound <= search_all(network.nodes, terms, rule_of("accpar-joint", "table2"), sizes).bound
+    bound = relaxation(network.groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
+    assert bound <= search_all(network.groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
 
 
 @pytest.mark.parametrize("levels", [6, 10])

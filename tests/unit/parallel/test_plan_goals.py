@@ -105,8 +105,8 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
 
 def random_times(data: st.DataObject, network: PlanGraph, levels: int, rule: Rule) -> Times:
     work: list[dict[str, float]] = []
-    for node in network.nodes:
-        keys = {key_of(p) for p in product(candidate_types(node, rule), repeat=levels)}
+    for group in network.groups:
+        keys = {key_of(p) for p in product(candidate_types(group, rule), repeat=levels)}
         work.append({key: float(data.draw(st.integers(0, 40))) * 1e-6 for key in sorted(keys)})
     return Times(data.draw(networks_of((2,) * levels)), None, tuple(work), 1e-6)
 
@@ -126,7 +126,7 @@ def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, rule: Rul
     text = RESIDUAL if levels == 1 else CHAIN
     network, flows = planned_from(text)
     times = random_times(data, network, levels, rule)
-    every = product(*(list(product(candidate_types(node, rule), repeat=levels)) for node in network.nodes))
+    every = product(*(list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups))
     best = min(seconds(network, flows, plan, times, levels) for plan in every)
     found = fastest(network, flows, rule, (2,) * levels, times)
     assert found.cost == pytest.approx(best, rel=1e-9)
@@ -142,7 +142,7 @@ def test_many_levels_are_searched_by_one_change_of_way(data: st.DataObject) -> N
     found = fastest(network, flows, TWO, (2,) * 7, times)
     assert seconds(network, flows, found.patterns, times, 7) == pytest.approx(found.cost, rel=1e-9)
     assert found.bound <= found.cost * (1 + 1e-12)
-    alike = tuple(pattern("I", 7) for _ in network.nodes)
+    alike = tuple(pattern("I", 7) for _ in network.groups)
     assert found.cost <= seconds(network, flows, alike, times, 7) * (1 + 1e-12)
 
 
@@ -217,15 +217,15 @@ def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: R
     func = the_function(read_source(text, defines={}))
     network, flows = network_for(func)
     room, sizes = room_of(func, 0, 4), (2,) * levels
-    labels = [list(product(candidate_types(node, rule), repeat=levels)) for node in network.nodes]
+    labels = [list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups]
     kept = kept_tensors(network, flows, room)
     terms = terms_of(network, flows, "physical")
     found = smallest(network, flows, terms, rule, sizes, room)
 
     def bytes_of(tensor: KeptTensor, plan: tuple[Pattern, ...]) -> int:
-        if tensor.node is None:
+        if tensor.group is None:
             return tensor.size
-        layout = layout_of(tensor.made, plan[tensor.node])
+        layout = layout_of(tensor.made, plan[tensor.group])
         if tensor.there is not None and layout_of(tensor.there, plan[tensor.maker or 0]) == layout:
             return 0
         return -(-tensor.size // part_count(layout, sizes))

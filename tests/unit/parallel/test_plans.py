@@ -158,7 +158,7 @@ def networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
 
 def every(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
     """All sequences of ways of each node."""
-    return [list(product(candidate_types(node, rule), repeat=levels)) for node in network.nodes]
+    return [list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups]
 
 
 def cost(terms: list[Term], plan: tuple[Pattern, ...], levels: int) -> Fraction:
@@ -174,7 +174,7 @@ def test_ways_at_the_bottom_are_as_good_as_all_sequences(
 ) -> None:
     network, flows = net
     terms, sizes, rule = terms_of(network, flows, convention), (2,) * levels, rule_of("joint", "table2")
-    found = search_all(network.nodes, terms, rule, sizes)
+    found = search_all(network.groups, terms, rule, sizes)
     best = minimise(graph_of(terms, every(network, rule, levels), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
@@ -187,13 +187,13 @@ def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
 ) -> None:
     """As where a batch does not divide."""
     network, flows = net
-    nodes = [
-        replace(node, types=data.draw(st.sampled_from([node.types, node.types[1:], node.types[:2]])))
-        for node in network.nodes
+    groups = [
+        replace(group, types=data.draw(st.sampled_from([group.types, group.types[1:], group.types[:2]])))
+        for group in network.groups
     ]
-    network = replace(network, nodes=tuple(nodes))
+    network = replace(network, groups=tuple(groups))
     terms, sizes, rule = terms_of(network, flows, convention), (2, 2), rule_of("joint", convention)
-    found = search_all(network.nodes, terms, rule, sizes)
+    found = search_all(network.groups, terms, rule, sizes)
     best = minimise(graph_of(terms, every(network, rule, 2), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes)
@@ -216,7 +216,7 @@ def test_joins_have_channels_below_what_is_whole(
     given_sizes: dict[str, object] = {"batch": batch, "wide": 1, "h": h, "g": g, "out": out, "bias": "true"}
     network, flows = planned_from(NET.format(middle=middle.format(**given_sizes), **given_sizes))
     terms, sizes, rule = terms_of(network, flows, "physical"), (2,) * levels, rule_of("joint", "table2")
-    found = search_all(network.nodes, terms, rule, sizes)
+    found = search_all(network.groups, terms, rule, sizes)
     best = minimise(graph_of(terms, every(network, rule, levels), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes)
@@ -301,7 +301,7 @@ def test_no_plan_moves_more_than_by_cuts_of_inputs_alone(
     network, flows = net
     terms, sizes = terms_of(network, flows, "physical"), (2,) * levels
     search = search_levels if strategy == "hypar" else search_all
-    before = search(network.nodes, terms, rule_of(strategy, "physical").without_outputs(), sizes)
+    before = search(network.groups, terms, rule_of(strategy, "physical").without_outputs(), sizes)
     found = plan_network(network, flows, strategy, "physical", levels)
     assert found.total <= before.elements
     assert found.bound is not None

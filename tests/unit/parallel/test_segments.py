@@ -148,7 +148,7 @@ def test_any_plan_of_gates_and_heads_is_right_or_refused(
 
 def by_batch(network: PlanGraph) -> list[Pattern]:
     """Every node by its batch, or whole."""
-    types: list[PartitionType] = ["I" if "I" in node.types else "whole" for node in network.nodes]
+    types: list[PartitionType] = ["I" if "I" in group.types else "whole" for group in network.groups]
     return [(type,) for type in types]
 
 
@@ -160,7 +160,7 @@ def test_each_way_that_is_offered_can_be_taken(name: str, devices: int) -> None:
         the_function(program_of(name))
     )
     offered: list[tuple[int, PartitionType]] = [
-        (number, type) for number, node in enumerate(given.nodes) for type in node.types
+        (number, type) for number, group in enumerate(given.groups) for type in group.types
     ]
     for chosen, type in offered:
         module = program_of(name)
@@ -180,7 +180,7 @@ def test_a_plan_that_cuts_across_gates_is_refused() -> None:
     func = the_function(module)
     network, flows = ParallelizePass(strategy="dp", devices=2).network_to_plan(func)
     plan = by_batch(network)
-    plan[next(n for n, node in enumerate(network.nodes) if node.name == "h.0.1.recurrent")] = ("III",)
+    plan[next(n for n, group in enumerate(network.groups) if group.name == "h.0.1.recurrent")] = ("III",)
     expected = "found 3, one of the parts side by side in the 12 of 3x12, expected a multiple of 2, the devices"
     with pytest.raises(CapacityError, match=expected):
         spread(func, network, flows, plan, Mesh((2,)))

@@ -196,13 +196,13 @@ def test_a_pair_takes_the_least_time_of_all_choices(
         some = owns(chain, macs)[first_layer : first_layer + len(options)]
         return walk(some, [first, second], 1, lambda _, __: choice)[0]
 
-    nodes = [{option: float(seconds(n, [option])[0]) for option in own} for n, own in enumerate(labels)]
+    alone_seconds = [{option: float(seconds(n, [option])[0]) for option in own} for n, own in enumerate(labels)]
     between = [
         {options: float(seconds(n, options)[2]) for options in product(*labels[n : n + 2])}
         for n in range(len(chain) - 1)
     ]
     least = min(
-        sum(own[option] for own, option in zip(nodes, options, strict=True))
+        sum(own[option] for own, option in zip(alone_seconds, options, strict=True))
         + sum(own[options[n], options[n + 1]] for n, own in enumerate(between))
         for options in product(*labels)
     )
@@ -215,7 +215,7 @@ EDGES = ((0, 1), (1, 2), (1, 3), (2, 3))
 
 
 def none_balanced(halves: Halves, left: Left) -> list[list[tuple[Fraction, ...]]]:
-    """No shares of nodes' own: fewer labels for brute force."""
+    """No shares of alone_seconds' own: fewer labels for brute force."""
     return [[()] * len(left.work)] * len(left.within)
 
 
@@ -256,13 +256,13 @@ def test_joins_have_shares_too(layers: tuple[Layer, Layer], macs: list[int], fir
             times.append((missing(has, needs) + missing(needs, has)) * entering[edge] * 4 / width)
         return float(max(times))
 
-    nodes = [{label: alone(node, *label) for label in own} for node, own in enumerate(labels)]
+    alone_seconds = [{label: alone(node, *label) for label in own} for node, own in enumerate(labels)]
     crossed = [
         {(one, other): crossing(edge, one, other) for one in labels[maker] for other in labels[reader]}
         for edge, (maker, reader) in enumerate(EDGES)
     ]
     least = min(
-        sum(nodes[n][label] for n, label in enumerate(choice))
+        sum(alone_seconds[n][label] for n, label in enumerate(choice))
         + sum(crossed[edge][choice[maker], choice[reader]] for edge, (maker, reader) in enumerate(EDGES))
         for choice in product(*labels)
     )

@@ -42,11 +42,11 @@ def totals(rate: Rate, before: Sequence[Pattern], after: Sequence[Pattern]) -> N
         charged, whole, halves = _paper_cells(rate)
         amounts = charged * (2 if rate.active else halves)
         found: Numbers = np.zeros((len(before), len(after)), np.int64)
-        groups = np.ones_like(found)
+        replicas = np.ones_like(found)
         for h in range(levels):
             cell = np.ix_(maker[:, h], reader[:, h])
-            found += groups * amounts[cell]
-            groups *= 1 + whole[cell]
+            found += replicas * amounts[cell]
+            replicas *= 1 + whole[cell]
         return (found << levels) // 2
 
     def count(cells: Cells) -> Numbers:

@@ -42,13 +42,13 @@ class Term:
 
     value: int
     elements: int
-    nodes: tuple[int, ...]
+    groups: tuple[int, ...]
     rate: Rate
     what: str
 
     def amounts(self, plan: Sequence[Pattern], sizes: Sizes) -> Amounts:
         """What the term moves at each level under a plan: a pattern for each node."""
-        rate = self.rate.amounts(tuple(plan[node] for node in self.nodes), sizes)
+        rate = self.rate.amounts(tuple(plan[group] for group in self.groups), sizes)
         return tuple(self.elements * amount for amount in rate)
 
     def bytes(self, values: Sequence[Value], plan: Sequence[Pattern], sizes: Sizes, float_bytes: int | None) -> int:
@@ -56,7 +56,7 @@ class Term:
         What it moves at all levels, in bytes for each of the units: value and gradient each in the type in which it
         moves; `float_bytes` are those of every float, where the machine says.
         """
-        patterns, value = tuple(plan[node] for node in self.nodes), values[self.value]
+        patterns, value = tuple(plan[group] for group in self.groups), values[self.value]
         width, back = (own.element_bytes(float_bytes) for own in (value, value.gradient()))
         moved = width * sum(self.rate.amounts(patterns, sizes))
         if back != width:
@@ -184,9 +184,9 @@ def physical_terms(flows: Flows) -> list[Term]:
     """The terms of the convention `physical`: what the lowered program moves."""
     found: list[Term] = []
     for reading in flows.readings:
-        nodes = tuple(dict.fromkeys(node for node in (reading.maker, reading.reader) if node is not None))
-        found.append(Term(reading.value, reading.elements, nodes, rate_of(reading), "read"))
+        groups = tuple(dict.fromkeys(group for group in (reading.maker, reading.reader) if group is not None))
+        found.append(Term(reading.value, reading.elements, groups, rate_of(reading), "read"))
     for own in flows.sums:
-        nodes = (own.node,) if own.taker is None else (own.node, own.taker)
-        found.append(Term(own.value, own.elements, nodes, SumRate(own.made, own.adds, own.later), "sum"))
+        groups = (own.group,) if own.taker is None else (own.group, own.taker)
+        found.append(Term(own.value, own.elements, groups, SumRate(own.made, own.adds, own.later), "sum"))
     return found

@@ -50,7 +50,7 @@ class KeptTensor:
 
     value: int
     size: int
-    node: int | None
+    group: int | None
     made: AxisByType
     there: AxisByType | None = None
     maker: int | None = None
@@ -70,20 +70,20 @@ def kept_tensors(network: PlanGraph, flows: Flows, room: DeviceMemory) -> list[K
         if value.argument is ArgumentKind.PARAM:
             home = flows.homes.get(number)
             copies = 1 + room.states if value.active else 1
-            node, made = (None, UNSHARDED) if home is None else (home.node, home.made)
-            found.append(KeptTensor(number, copies * value.bytes(room.float_bytes), node, made))
+            group, made = (None, UNSHARDED) if home is None else (home.group, home.made)
+            found.append(KeptTensor(number, copies * value.bytes(room.float_bytes), group, made))
     for number, task in enumerate(network.program.tasks):
         for place, result in enumerate(task.results):
             if result in room.by_others and not task.hub:
                 size = network.program.values[result].bytes(room.float_bytes)
-                found.append(KeptTensor(result, size, flows.sharing[number].node, flows.sharing[number].made(place)))
+                found.append(KeptTensor(result, size, flows.sharing[number].group, flows.sharing[number].made(place)))
     inputs = set[int]()
     for reading in flows.readings:
         own = network.program.values[reading.value]
         if own.argument is ArgumentKind.INPUT and reading.value not in inputs:
             inputs.add(reading.value)
             found.append(KeptTensor(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed))
-        weighted = reading.reader is not None and network.nodes[reading.reader].kind is not None
+        weighted = reading.reader is not None and network.groups[reading.reader].kind is not None
         if reading.value in room.by_weights and weighted:
             there = reading.made if reading.value in room.by_others else None
             found.append(
@@ -98,11 +98,11 @@ def kept_graph(
     kept: Sequence[KeptTensor], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
 ) -> tuple[int, Choices]:
     """What is kept whatever is chosen, and what the labels of nodes, and of makers and readers, keep; in bytes."""
-    alone = [tensor for tensor in kept if tensor.there is None or tensor.maker in (None, tensor.node)]
+    alone = [tensor for tensor in kept if tensor.there is None or tensor.maker in (None, tensor.group)]
     fixed, unary = bytes_by_label(alone, labels, sizes)
     pairs: dict[tuple[int, int], Table] = {}
     for tensor in kept:
-        maker, reader = tensor.maker, tensor.node
+        maker, reader = tensor.maker, tensor.group
         if tensor.there is None or maker is None or reader is None or maker == reader:
             continue
         in_parts = np.array([-(-tensor.size // n) for n in _parts(tensor.made, tuple(labels[reader]), sizes)], np.int64)
@@ -137,11 +137,11 @@ def bytes_by_label(
     fixed = 0
     tables: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
     for tensor in kept:
-        if tensor.node is None:
+        if tensor.group is None:
             fixed += tensor.size
             continue
-        own = [tensor.bytes(pattern, sizes) for pattern in labels[tensor.node]]
-        tables[tensor.node] = tables[tensor.node] + np.array(own, np.int64)
+        own = [tensor.bytes(pattern, sizes) for pattern in labels[tensor.group]]
+        tables[tensor.group] = tables[tensor.group] + np.array(own, np.int64)
     return fixed, tables
 
 
@@ -151,7 +151,7 @@ def largest(
     """The nodes whose tensors take most under a plan, by name, and their bytes."""
     total: dict[str, int] = {}
     for tensor in kept:
-        name = "all layers" if tensor.node is None else network.nodes[tensor.node].name
-        size = tensor.size if tensor.node is None else tensor.bytes(plan[tensor.node], sizes)
+        name = "all layers" if tensor.group is None else network.groups[tensor.group].name
+        size = tensor.size if tensor.group is None else tensor.bytes(plan[tensor.group], sizes)
         total[name] = total.get(name, 0) + size
     return sorted(total.items(), key=lambda item: -item[1])[:count]

@@ -47,10 +47,10 @@ class WithinRate:
         """A level's size s takes s - 1 times what there is of the tensor in all groups above."""
         (pattern,) = patterns
         found: list[int] = []
-        groups = 1
+        replicas = 1
         for type, size in zip(pattern, sizes, strict=True):
-            found.append(2 * prod(sizes) * groups * (size - 1) if type == self.type else 0)
-            groups *= size if type == self.type else 1
+            found.append(2 * prod(sizes) * replicas * (size - 1) if type == self.type else 0)
+            replicas *= size if type == self.type else 1
         return tuple(found)
 
     def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
@@ -84,11 +84,11 @@ class BetweenRate:
     def _both(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
         before, after = patterns
         found: list[int] = []
-        groups = 1
+        replicas = 1
         for made, read, size in zip(before, after, sizes, strict=True):
             charged, whole = self.cell(made, read)
-            found.append(prod(sizes) * groups * (size - 1) if charged else 0)
-            groups *= size if whole else 1
+            found.append(prod(sizes) * replicas * (size - 1) if charged else 0)
+            replicas *= size if whole else 1
         return tuple(found)
 
     def cell(self, made: PartitionType, read: PartitionType) -> tuple[bool, bool]:
@@ -113,22 +113,22 @@ class BetweenRate:
         return 0 if gives == "all" else 2 if takes == "all" else 1
 
 
-def layer_of_node(network: PlanGraph, node: int) -> Layer | None:
+def layer_of_group(network: PlanGraph, group: int) -> Layer | None:
     """What a node with weights is in the papers' terms: `output` is what it hands on. None for others."""
-    own = network.nodes[node]
+    own = network.groups[group]
     if own.kind is None:
         return None
     values = network.program.values
-    weighted, handed = _weighted(network, node)
+    weighted, handed = _weighted(network, group)
     assert weighted.weight is not None
     weight = values[weighted.operands[weighted.weight]].elements
     data = values[weighted.operands[1 - weighted.weight]].elements
     return Layer(own.name, own.kind, data, weight, values[handed].elements)
 
 
-def _weighted(network: PlanGraph, node: int) -> tuple[Task, int]:
+def _weighted(network: PlanGraph, group: int) -> tuple[Task, int]:
     """The first task of a node that reads its weights, and what the node hands on, by number."""
-    own, tasks = network.nodes[node], network.program.tasks
+    own, tasks = network.groups[group], network.program.tasks
     weighted = next(tasks[n] for n in own.tasks if tasks[n].weight is not None)
     handed = weighted.results[0]
     for number in own.tasks:
@@ -139,23 +139,25 @@ def _weighted(network: PlanGraph, node: int) -> tuple[Task, int]:
     return weighted, handed
 
 
-def layer_terms(node: int, layer: Layer, values: Mapping[PartitionType, int] | None = None) -> list[Term]:
+def layer_terms(group: int, layer: Layer, values: Mapping[PartitionType, int] | None = None) -> list[Term]:
     """
     What a layer moves by itself, in each of its ways: of the sums for which there is a tensor in `values`, by number.
     """
     own: dict[PartitionType, int] = {"I": layer.weight, "II": layer.output, "III": layer.input}
     known = dict.fromkeys(own, -1) if values is None else values
-    return [Term(known[type], size, (node,), WithinRate(type), "within") for type, size in own.items() if type in known]
+    return [
+        Term(known[type], size, (group,), WithinRate(type), "within") for type, size in own.items() if type in known
+    ]
 
 
 def paper_terms(network: PlanGraph, flows: Flows, convention: Convention) -> list[Term]:
     """The terms of `table2` or `published`: of gradients only those that the program has (`_summed`)."""
     found: list[Term] = []
-    layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
+    layers = [layer_of_group(network, group) for group in range(len(network.groups))]
     behind = _behind_parameters(network.program)
-    for node, layer in enumerate(layers):
+    for group, layer in enumerate(layers):
         if layer is not None:
-            found += layer_terms(node, layer, _summed(network, node, behind))
+            found += layer_terms(group, layer, _summed(network, group, behind))
     seen: dict[tuple[int, int, int], bool] = {}
     for reading in flows.readings:
         maker, reader = reading.maker, reading.reader
@@ -169,13 +171,13 @@ def paper_terms(network: PlanGraph, flows: Flows, convention: Convention) -> lis
     return found
 
 
-def _summed(network: PlanGraph, node: int, behind: frozenset[int]) -> dict[PartitionType, int]:
+def _summed(network: PlanGraph, group: int, behind: frozenset[int]) -> dict[PartitionType, int]:
     """
     The tensor whose addends a layer makes in each of its ways: its weights, if they have a gradient, its output, and
     its input, if that has one. The papers' first layer is like all others: a network's input has a gradient, too, where
     the layer's weights have one.
     """
-    weighted, handed = _weighted(network, node)
+    weighted, handed = _weighted(network, group)
     assert weighted.weight is not None
     weight, data = weighted.operands[weighted.weight], weighted.operands[1 - weighted.weight]
     values = network.program.values

@@ -72,7 +72,7 @@ def message_seconds(
     for term in terms:
         assert isinstance(term.rate, ReadingRate | SumRate)
         value, back = sizes_of(program, term, times)
-        for step in steps_of(term.rate, tuple(plan[node] for node in term.nodes), sizes):
+        for step in steps_of(term.rate, tuple(plan[group] for group in term.groups), sizes):
             size = Fraction(back if step.back else value, step.cut)
             total += collective_cost(step.kind, size, placement, step.levels).seconds
     return total
@@ -116,15 +116,15 @@ def time_graph(
     pairs: dict[tuple[int, int], Table] = {}
     for term in terms:
         assert isinstance(term.rate, ReadingRate | SumRate)
-        if not term.nodes:
+        if not term.groups:
             continue
-        waits, there, back = tables(term.rate, tuple(keys[node] for node in term.nodes))
+        waits, there, back = tables(term.rate, tuple(keys[group] for group in term.groups))
         value, gradient = sizes_of(program, term, times)
         cost = waits + there * value + back * gradient
-        if len(term.nodes) == 1:
-            unary[term.nodes[0]] = unary[term.nodes[0]] + cost
+        if len(term.groups) == 1:
+            unary[term.groups[0]] = unary[term.groups[0]] + cost
         else:
-            first, second = term.nodes
+            first, second = term.groups
             pairs[first, second] = pairs[first, second] + cost if (first, second) in pairs else cost
     return Choices([len(own) for own in labels], unary, pairs)
 

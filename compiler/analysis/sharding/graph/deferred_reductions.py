@@ -26,7 +26,7 @@ class Taker:
 
 
 def takers_of(
-    program: TaskGraph, node_of: Sequence[int | None], tasks: Sequence[Sequence[int]], maker: Sequence[int | None]
+    program: TaskGraph, group_of: Sequence[int | None], tasks: Sequence[Sequence[int]], maker: Sequence[int | None]
 ) -> Mapping[int, Taker]:
     """For each value that a product makes, or a sum of two, the sum of two nodes that alone reads it, if one does."""
     readers: dict[int, list[tuple[int, int]]] = {}
@@ -43,10 +43,10 @@ def takers_of(
         while value not in program.returned and len(readers.get(value, ())) == 1:
             ((reader, place),) = readers[value]
             task = program.tasks[reader]
-            if node_of[reader] != node_of[number]:
+            if group_of[reader] != group_of[number]:
                 return Taker(reader, place, tuple(between)) if is_sum(reader) else None
             others = [own for n, own in enumerate(task.operands) if n != place]
-            known = all(maker[own] is None or node_of[maker[own] or 0] is None for own in others)
+            known = all(maker[own] is None or group_of[maker[own] or 0] is None for own in others)
             if place not in task.linear or not known:
                 return None
             between.append(reader)
@@ -55,7 +55,7 @@ def takers_of(
 
     found: dict[int, Taker] = {}
     for number, task in enumerate(program.tasks):
-        if node_of[number] is not None and (task.weight is not None or is_sum(number)) and len(task.results) == 1:
+        if group_of[number] is not None and (task.weight is not None or is_sum(number)) and len(task.results) == 1:
             own = taker(number, task.results[0])
             if own is not None:
                 found[task.results[0]] = own

@@ -66,7 +66,7 @@ class Sum:
 
     value: int
     elements: int
-    node: int
+    group: int
     made: AxisByType
     adds: tuple[Combine | None, ...]
     taker: int | None = None
@@ -121,7 +121,7 @@ class _Builder:
         for number, task in enumerate(tasks):
             for place, operand in enumerate(task.operands):
                 if task.gradients[place]:
-                    self.passes.add((operand, homes.sharing[number].node, needs[number, place]))
+                    self.passes.add((operand, homes.sharing[number].group, needs[number, place]))
         for number, task in enumerate(tasks):
             for place, operand in enumerate(task.operands):
                 self.reading_of[number, place] = self._read(number, operand, needs[number, place])
@@ -131,24 +131,24 @@ class _Builder:
 
     def _read(self, task: int, value: int, needs: Needs) -> int:
         network, argument = self.network, self.homes.argument(value)
-        node, hub = self.homes.sharing[task].node, network.program.tasks[task].hub
+        group, hub = self.homes.sharing[task].group, network.program.tasks[task].hub
         maker, made = self.homes.made(value)
         own = network.program.values[value]
         if own.argument is ArgumentKind.INPUT:
             # inputs are given in any form
             maker, made = None, UNSHARDED
-        kept = argument is ArgumentKind.PARAM and maker == node and made != needs.axes
+        kept = argument is ArgumentKind.PARAM and maker == group and made != needs.axes
         reading = Reading(
             value,
             own.elements,
-            (value, node, needs) in self.passes,
+            (value, group, needs) in self.passes,
             maker,
             made,
-            node,
+            group,
             needs.axes,
             needs.shared,
             scattered=kept or hub,
-            held=NO_TYPES if argument is not None or maker == node else held_in(network, maker),
+            held=NO_TYPES if argument is not None or maker == group else held_in(network, maker),
             added=needs.added,
         )
         return self.readings.setdefault(reading, len(self.readings))
@@ -156,12 +156,12 @@ class _Builder:
     def _sum(self, task: int, place: int, result: int) -> None:
         network, sharing = self.network, self.homes.sharing[task]
         adds = tuple(axis if isinstance(axis, Combine) else None for axis in sharing.results(place))
-        if any(adds) and sharing.node is not None:
+        if any(adds) and sharing.group is not None:
             elements, taker = network.program.values[result].elements, network.takers.get(result)
-            own = Sum(result, elements, sharing.node, sharing.made(place), adds)
+            own = Sum(result, elements, sharing.group, sharing.made(place), adds)
             if taker is not None:
                 later = self.homes.needs(taker.task, taker.place).added
-                own = replace(own, taker=network.node_of[taker.task], later=later)
+                own = replace(own, taker=network.group_of[taker.task], later=later)
             self.sums.append(own)
 
 

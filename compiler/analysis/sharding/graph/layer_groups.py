@@ -44,45 +44,45 @@ class PlanGraph:
     """
     A program with hubs, its cuts, and its nodes.
 
-    `node_of` is the node of each task; None where work depends on no data and every device does it whole. `maker` is
+    `group_of` is the node of each task; None where work depends on no data and every device does it whole. `maker` is
     the task that makes a value; None for arguments. `takers` has for a value of which a node makes addends the sum, by
     number, that can take them as they are.
     """
 
     program: TaskGraph
     task_cuts: TaskCuts
-    nodes: tuple[LayerGroup, ...]
-    node_of: tuple[int | None, ...]
+    groups: tuple[LayerGroup, ...]
+    group_of: tuple[int | None, ...]
     maker: tuple[int | None, ...]
     takers: Mapping[int, Taker]
 
-    def is_hub(self, node: int) -> bool:
+    def is_hub(self, group: int) -> bool:
         """Whether a node is a hub (and, of weights, work on these alone)."""
-        return self.program.tasks[self.nodes[node].tasks[0]].hub
+        return self.program.tasks[self.groups[group].tasks[0]].hub
 
 
-def network_of(program: TaskGraph) -> PlanGraph:
+def plan_graph_of(program: TaskGraph) -> PlanGraph:
     """The nodes of a program."""
     program = with_segments(program)
-    grouped = _group(program)
-    program, node_of = with_hubs(program, grouped)
-    count = max((number for number in node_of if number is not None), default=-1) + 1
+    grouped = _grouped(program)
+    program, group_of = with_hubs(program, grouped)
+    count = max((number for number in group_of if number is not None), default=-1) + 1
     tasks: list[list[int]] = [[] for _ in range(count)]
-    for number, node in enumerate(node_of):
-        if node is not None:
-            tasks[node].append(number)
+    for number, group in enumerate(group_of):
+        if group is not None:
+            tasks[group].append(number)
     maker: list[int | None] = [None] * len(program.values)
     for number, task in enumerate(program.tasks):
         for result in task.results:
             maker[result] = number
-    takers = takers_of(program, node_of, tasks, maker)
+    takers = takers_of(program, group_of, tasks, maker)
     cut = task_cuts(program, {taker.task for taker in takers.values()})
     batched = _of_batch(program, cut)
-    nodes = tuple(_node(program, cut, tuple(own), takers, batched) for own in tasks)
-    return PlanGraph(program, cut, nodes, tuple(node_of), tuple(maker), takers)
+    groups = tuple(_layer_group(program, cut, tuple(own), takers, batched) for own in tasks)
+    return PlanGraph(program, cut, groups, tuple(group_of), tuple(maker), takers)
 
 
-def _group(program: TaskGraph) -> list[int | None]:
+def _grouped(program: TaskGraph) -> list[int | None]:
     """The node of each task: numbers in the order in which their first tasks come."""
     made_in: dict[int, int] = {}
     by_weight: dict[int, int] = {}
@@ -91,26 +91,26 @@ def _group(program: TaskGraph) -> list[int | None]:
     count = 0
     for task in program.tasks:
         before = {made_in[operand] for operand in task.operands if operand in made_in}
-        node: int | None = None
+        group: int | None = None
         if task.weight is not None:
             weight = task.operands[task.weight]
-            node = by_weight.setdefault(roots.get(weight, weight), count)
+            group = by_weight.setdefault(roots.get(weight, weight), count)
         elif len(before) == 1:
-            (node,) = before
+            (group,) = before
         elif any(program.values[operand].source is Source.DATA for operand in task.operands):
-            node = count
-        if node is not None:
-            count = max(count, node + 1)
-            made_in.update((result, node) for result in task.results)
+            group = count
+        if group is not None:
+            count = max(count, group + 1)
+            made_in.update((result, group) for result in task.results)
         elif task.operands:
             first = task.operands[0]
             roots.update((result, roots.get(first, first)) for result in task.results)
-        found.append(node)
+        found.append(group)
     _join_readers(program, found)
     return found
 
 
-def _join_readers(program: TaskGraph, node_of: list[int | None]) -> None:
+def _join_readers(program: TaskGraph, group_of: list[int | None]) -> None:
     """
     Put what the batch cuts of work without data into the node that reads it, if only one does: the product of an
     initial state and weights.
@@ -120,11 +120,11 @@ def _join_readers(program: TaskGraph, node_of: list[int | None]) -> None:
     for number in range(len(program.tasks) - 1, -1, -1):
         task = program.tasks[number]
         constant = all(program.values[result].source is Source.CONSTANT for result in task.results)
-        if node_of[number] is None and by_batch[number] is not None and not constant:
-            nodes = set[int | None]().union(*(readers.get(result, {None}) for result in task.results))
-            node_of[number] = nodes.pop() if len(nodes) == 1 else None
+        if group_of[number] is None and by_batch[number] is not None and not constant:
+            groups = set[int | None]().union(*(readers.get(result, {None}) for result in task.results))
+            group_of[number] = groups.pop() if len(groups) == 1 else None
         for operand in task.operands:
-            readers.setdefault(operand, set()).add(node_of[number])
+            readers.setdefault(operand, set()).add(group_of[number])
 
 
 def _of_batch(program: TaskGraph, cut: TaskCuts) -> set[int]:
@@ -136,7 +136,7 @@ def _of_batch(program: TaskGraph, cut: TaskCuts) -> set[int]:
     return found
 
 
-def _node(
+def _layer_group(
     program: TaskGraph, cut: TaskCuts, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
 ) -> LayerGroup:
     first = program.tasks[tasks[0]]
@@ -156,16 +156,16 @@ def _node(
     return LayerGroup(name, None, tasks, tuple(type for type, own in can.items() if own), weights, held)
 
 
-def charged(network: PlanGraph, *, by_batch: bool) -> PlanGraph:
+def with_paper_types(network: PlanGraph, *, by_batch: bool) -> PlanGraph:
     """
     The network with those ways alone of joins and hubs that the papers' conventions know.
 
     Weights are whole; with `by_batch` (all data parallel) their gradient is one sum.
     """
 
-    def known(node: LayerGroup) -> tuple[PartitionType, ...]:
-        if node.weights:
+    def known(group: LayerGroup) -> tuple[PartitionType, ...]:
+        if group.weights:
             return ("II",) if by_batch else ("whole",)
-        return node.types if node.kind is not None else tuple(type for type in node.types if type != "II")
+        return group.types if group.kind is not None else tuple(type for type in group.types if type != "II")
 
-    return replace(network, nodes=tuple(replace(node, types=known(node)) for node in network.nodes))
+    return replace(network, groups=tuple(replace(group, types=known(group)) for group in network.groups))

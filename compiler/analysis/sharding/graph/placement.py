@@ -35,7 +35,7 @@ NO_TYPES: TypeFlags = (False,) * len(PARTITION_TYPES)
 class Home:
     """The form in which an argument is given and kept: that of one of the nodes that read it (None: whole)."""
 
-    node: int | None
+    group: int | None
     made: AxisByType
 
 
@@ -43,7 +43,7 @@ class Home:
 class Sharing:
     """How a task is shared: the node whose pattern says so (None: every device does it whole), and its cut by way."""
 
-    node: int | None
+    group: int | None
     cuts: tuple[Cut | None, ...]
 
     def needed(self, place: int) -> AxisByType:
@@ -101,16 +101,16 @@ def homes_of(network: PlanGraph, *, cut_parameters: bool, scatter_over: int | No
     return _Keeper(network, cut_parameters, scatter_over).homes_of()
 
 
-def held_in(network: PlanGraph, node: int | None) -> TypeFlags:
+def held_in(network: PlanGraph, group: int | None) -> TypeFlags:
     """The ways of a node in which the gradients of its results are kept as addends."""
-    return NO_TYPES if node is None else tuple(type in network.nodes[node].held for type in PARTITION_TYPES)
+    return NO_TYPES if group is None else tuple(type in network.groups[group].held for type in PARTITION_TYPES)
 
 
 def _sharing(network: PlanGraph, number: int) -> Sharing:
     """How a task is shared as a part of its node."""
     task, cut_of = network.program.tasks[number], network.task_cuts.cut_of
     chosen = [cut_of[type][number] for type in PARTITION_TYPES]
-    return Sharing(network.node_of[number], tuple(None if cut is None else task.cuts[cut] for cut in chosen))
+    return Sharing(network.group_of[number], tuple(None if cut is None else task.cuts[cut] for cut in chosen))
 
 
 def _made(
@@ -119,20 +119,20 @@ def _made(
     maker = network.maker[value]
     if maker is None:
         home = homes.get(value, Home(None, UNSHARDED))
-        return home.node, home.made
+        return home.group, home.made
     place = network.program.tasks[maker].results.index(value)
-    return sharing[maker].node, sharing[maker].made(place)
+    return sharing[maker].group, sharing[maker].made(place)
 
 
 def _needs(network: PlanGraph, sharing: Sequence[Sharing], task: int, place: int) -> Needs:
     """Where a node keeps the gradients of its results as addends, it reads all from elsewhere as if for a part."""
-    own, cuts, node = network.program.tasks[task], sharing[task].cuts, network.node_of[task]
+    own, cuts, group = network.program.tasks[task], sharing[task].cuts, network.group_of[task]
     axes = sharing[task].needed(place)
     added = tuple(cut is not None and cut.addends for cut in cuts)
     shared = tuple(cut is not None and cut.operands[place] is None and not cut.addends for cut in cuts)
     maker = network.maker[own.operands[place]]
-    if own.hub or maker is None or network.node_of[maker] != node:
-        held = held_in(network, node)
+    if own.hub or maker is None or network.group_of[maker] != group:
+        held = held_in(network, group)
         shared = tuple(one or (other and axis is None) for one, other, axis in zip(shared, held, axes, strict=True))
     return Needs(axes, shared, added)
 
@@ -160,14 +160,14 @@ class _Keeper:
                 self._keep(operand, number, place)
         for number in alone:
             (operand,) = self.network.program.tasks[number].operands
-            node, made = _made(self.network, self.homes, self.sharing, operand)
-            self.sharing[number] = Sharing(node, tuple(self._cut_along(number, axis) for axis in made))
+            group, made = _made(self.network, self.homes, self.sharing, operand)
+            self.sharing[number] = Sharing(group, tuple(self._cut_along(number, axis) for axis in made))
         return Homes(self.network, self.homes, tuple(self.sharing), self.origins)
 
     def _is_alone(self, number: int) -> bool:
         """Whether a task that no node does makes one value of one argument alone."""
         network, task = self.network, self.network.program.tasks[number]
-        if network.node_of[number] is not None or len(task.operands) != 1 or len(task.results) != 1:
+        if network.group_of[number] is not None or len(task.operands) != 1 or len(task.results) != 1:
             return False
         argument = network.program.values[task.operands[0]].argument
         return task.operands[0] in self.origins or argument not in (None, ArgumentKind.INPUT)
@@ -175,11 +175,11 @@ class _Keeper:
     def _keep(self, value: int, task: int, place: int) -> None:
         """Let an argument be kept as a task needs it, or what is made of it, if nothing has read it before."""
         argument = self.origins.get(value, value)
-        own, node = self.network.program.values[argument], self.network.node_of[task]
+        own, group = self.network.program.values[argument], self.network.group_of[task]
         if own.argument is None or argument in self.homes:
             return
         is_param = own.argument is ArgumentKind.PARAM
-        if node is None or (is_param and not self.cut_parameters):
+        if group is None or (is_param and not self.cut_parameters):
             self.homes[argument] = Home(None, UNSHARDED)
             return
         needs, path = _needs(self.network, self.sharing, task, place), self._path_to(value)
@@ -188,7 +188,7 @@ class _Keeper:
         axis = self._scatter_axis(argument, path) if is_param else None
         if axis is not None:
             made = tuple(axis if shared else one for one, shared in zip(made, needs.shared, strict=True))
-        self.homes[argument] = Home(node, made)
+        self.homes[argument] = Home(group, made)
 
     def _path_to(self, value: int) -> list[int]:
         """The tasks that make a value of an argument alone."""

@@ -18,18 +18,18 @@ from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
 from npuc.compiler.layers.base import Cut
 from npuc.dialects.train.signature import ArgumentKind
 
-Nodes = Sequence[int | None]
+GroupNumbers = Sequence[int | None]
 
 
-def with_hubs(program: TaskGraph, node_of: Nodes) -> tuple[TaskGraph, list[int | None]]:
+def with_hubs(program: TaskGraph, group_of: GroupNumbers) -> tuple[TaskGraph, list[int | None]]:
     """
     The program with hubs, each a node, and the node of each task; readers of what has a hub read the hub's result.
 
     Work on weights that have a hub, and on nothing else that has a gradient, belongs to the hub's node.
     """
-    read = _readings(program, node_of, task_cuts(program))
-    weights = _hubs_of_weights(program, node_of, read)
-    return _Writer(program, node_of, read, weights).write()
+    read = _readings(program, group_of, task_cuts(program))
+    weights = _hubs_of_weights(program, group_of, read)
+    return _Writer(program, group_of, read, weights).write()
 
 
 @dataclass(frozen=True)
@@ -40,50 +40,50 @@ class _Reading:
     """
 
     task: int
-    node: int
+    group: int
     layout: tuple[tuple[int | None, bool], ...]
     gradient: bool
 
     @property
     def key(self) -> tuple[object, ...]:
         """What readings have in common that are one movement."""
-        return self.node, self.layout
+        return self.group, self.layout
 
 
-def _readings(program: TaskGraph, node_of: Nodes, cut: TaskCuts) -> dict[int, list[_Reading]]:
+def _readings(program: TaskGraph, group_of: GroupNumbers, cut: TaskCuts) -> dict[int, list[_Reading]]:
     """The readings of each value by tasks of nodes."""
     found: dict[int, list[_Reading]] = {}
-    for number, (task, node) in enumerate(zip(program.tasks, node_of, strict=True)):
+    for number, (task, group) in enumerate(zip(program.tasks, group_of, strict=True)):
         chosen = [cut.cut_of[type][number] for type in PARTITION_TYPES]
         for place, operand in enumerate(task.operands):
-            if node is not None:
+            if group is not None:
                 axes = [None if own is None else task.cuts[own].operands[place] for own in chosen]
                 layout = tuple((axis, own is not None) for axis, own in zip(axes, chosen, strict=True))
-                found.setdefault(operand, []).append(_Reading(number, node, layout, task.gradients[place]))
+                found.setdefault(operand, []).append(_Reading(number, group, layout, task.gradients[place]))
     return found
 
 
-def _hubs_of_weights(program: TaskGraph, node_of: Nodes, read: dict[int, list[_Reading]]) -> dict[int, int]:
+def _hubs_of_weights(program: TaskGraph, group_of: GroupNumbers, read: dict[int, list[_Reading]]) -> dict[int, int]:
     """The weights, or their parts, that have hubs; those of one node have the same number."""
-    tasks = [task for task, node in zip(program.tasks, node_of, strict=True) if node is None]
+    tasks = [task for task, group in zip(program.tasks, group_of, strict=True) if group is None]
     below: dict[int, list[Task]] = {}
     for task in tasks:
         for operand in _active(task):
             below.setdefault(operand, []).append(task)
     roots = _roots(program, below, read)
-    group = {root: root for root in roots}
+    merged = {root: root for root in roots}
     origin = {root: root for root in roots}
 
     def first(root: int) -> int:
-        while group[root] != root:
-            root = group[root]
+        while merged[root] != root:
+            root = merged[root]
         return root
 
     several: set[int] = set()
     for task in tasks:
         found = sorted({first(origin[operand]) for operand in _active(task) if operand in origin})
         for root in found:
-            group[root] = found[0]
+            merged[root] = found[0]
         several.update(found if len(found) > 1 else ())
         for result in task.results if found else ():
             if program.values[result].active:
@@ -127,70 +127,74 @@ def _active(task: Task) -> list[int]:
 class _Writer:
     """The tasks with hubs between them."""
 
-    def __init__(self, program: TaskGraph, node_of: Nodes, read: dict[int, list[_Reading]], weights: dict[int, int]):
+    def __init__(
+        self, program: TaskGraph, group_of: GroupNumbers, read: dict[int, list[_Reading]], weights: dict[int, int]
+    ):
         self.program = program
-        self.node_of = node_of
+        self.group_of = group_of
         self.read = read
         self.weights = weights
         self.values = list(program.values)
         self.tasks: list[Task] = []
-        self.nodes: list[int | None] = []
-        self.count = max((node for node in node_of if node is not None), default=-1) + 1
+        self.groups: list[int | None] = []
+        self.count = max((group for group in group_of if group is not None), default=-1) + 1
         self.instead: dict[int, tuple[int, int | None]] = {}
-        self.groups: dict[int, int] = {}
+        self.point_groups: dict[int, int] = {}
         self.made_in: dict[int, int] = {}
         self.segments: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def write(self) -> tuple[TaskGraph, list[int | None]]:
-        for task, node in zip(self.program.tasks, self.node_of, strict=True):
+        for task, group in zip(self.program.tasks, self.group_of, strict=True):
             active = _active(task)
             for operand in active:
                 if operand in self.weights and operand not in self.instead:
                     self._weights_hub(task.layer, operand)
-            operands = tuple(self._instead(operand, node) for operand in task.operands)
-            owners = {self.made_in.get(self._instead(operand, None)) for operand in active} if node is None else {node}
+            operands = tuple(self._instead(operand, group) for operand in task.operands)
+            owners = (
+                {self.made_in.get(self._instead(operand, None)) for operand in active} if group is None else {group}
+            )
             owner = owners.pop() if owners else None
             assert not owners
             self.tasks.append(replace(task, operands=operands))
-            self.nodes.append(owner)
+            self.groups.append(owner)
             for result in task.results:
-                if node is None and owner is not None:
+                if group is None and owner is not None:
                     self.made_in[result] = owner
-                others = [reading for reading in self.read.get(result, ()) if reading.node != node]
-                if node is not None and len({reading.key for reading in others}) > 1:
+                others = [reading for reading in self.read.get(result, ()) if reading.group != group]
+                if group is not None and len({reading.key for reading in others}) > 1:
                     active = any(reading.gradient for reading in others)
-                    self._hub(task.layer, result, node, self._new_node(), active=active)
+                    self._hub(task.layer, result, group, self._new_group(), active=active)
         program = replace(
             self.program,
             values=tuple(self.values),
             tasks=tuple(self.tasks),
             segments={**self.program.segments, **self.segments},
         )
-        return program, _renumbered(self.nodes)
+        return program, _renumbered(self.groups)
 
-    def _instead(self, operand: int, node: int | None) -> int:
+    def _instead(self, operand: int, group: int | None) -> int:
         """What a task of a node reads: the hub's result, but in the node that makes the value."""
         result, maker = self.instead.get(operand, (operand, None))
-        return operand if node is not None and node == maker else result
+        return operand if group is not None and group == maker else result
 
-    def _new_node(self) -> int:
+    def _new_group(self) -> int:
         self.count += 1
         return self.count - 1
 
     def _weights_hub(self, layer: str, value: int) -> None:
-        group = self.weights[value]
-        if group not in self.groups:
-            self.groups[group] = self._new_node()
-        result = self._hub(layer, value, None, self.groups[group], axes=self._axes(value), active=True)
-        self.made_in[result] = self.groups[group]
+        point = self.weights[value]
+        if point not in self.point_groups:
+            self.point_groups[point] = self._new_group()
+        result = self._hub(layer, value, None, self.point_groups[point], axes=self._axes(value), active=True)
+        self.made_in[result] = self.point_groups[point]
 
     def _hub(
-        self, layer: str, value: int, maker: int | None, node: int, *, axes: tuple[int, ...] = (), active: bool
+        self, layer: str, value: int, maker: int | None, group: int, *, axes: tuple[int, ...] = (), active: bool
     ) -> int:
         cuts = tuple(Cut((axis,), (axis,)) for axis in range(len(self.values[value].shape)))
         result = len(self.values)
         self.tasks.append(Task(layer, (value,), (result,), cuts, hub=True, axes=axes, gradients=(active,)))
-        self.nodes.append(node)
+        self.groups.append(group)
         self.instead[value] = (result, maker)
         self.values.append(replace(self.values[value], argument=None, trained=False, active=active))
         for axis in range(len(cuts)):
@@ -204,7 +208,7 @@ class _Writer:
         return tuple(dict.fromkeys(axis for axis in axes if axis is not None))
 
 
-def _renumbered(nodes: Nodes) -> list[int | None]:
-    """Nodes numbered in the order in which their first tasks come."""
+def _renumbered(groups: GroupNumbers) -> list[int | None]:
+    """GroupNumbers numbered in the order in which their first tasks come."""
     order: dict[int, int] = {}
-    return [None if node is None else order.setdefault(node, len(order)) for node in nodes]
+    return [None if group is None else order.setdefault(group, len(order)) for group in groups]

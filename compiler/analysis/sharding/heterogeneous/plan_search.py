@@ -42,7 +42,7 @@ class Pair:
     The choice of a pair of sides, exact, and the pairs within each side (None: one device).
 
     `seconds` is what the pair takes as the search sees it, its sides at full speed; `sides` what each side takes of it,
-    without waiting. `nodes` and `boundaries` are the seconds of each with all pairs below.
+    without waiting. `group_seconds` and `edge_seconds` are those of each layer group and edge, with all pairs below.
     """
 
     fleet: Fleet
@@ -50,13 +50,13 @@ class Pair:
     within: tuple[Pair | None, Pair | None]
     seconds: float
     sides: tuple[float, float]
-    nodes: Table
-    boundaries: Table
+    group_seconds: Table
+    edge_seconds: Table
 
     @property
     def step_seconds(self) -> float:
         """The time of a step on all devices of the pair."""
-        return math.fsum(self.nodes.tolist()) + math.fsum(self.boundaries.tolist())
+        return math.fsum(self.group_seconds.tolist()) + math.fsum(self.edge_seconds.tolist())
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,8 @@ class _Grower:
             within.append(below)
             work, moved = halves.seconds(side, rest.work, own)
             _, crossed = halves.seconds(side, rest.work, read[side])
-            slowest = work if below is None else below.nodes
-            deeper = 0 if below is None else below.boundaries
+            slowest = work if below is None else below.group_seconds
+            deeper = 0 if below is None else below.edge_seconds
             found.append((work + moved, crossed, slowest + moved, deeper + crossed))
         first, second = found
         ideal = [math.fsum(np.maximum(a, b).tolist()) for a, b in zip(first[:2], second[:2], strict=True)]

@@ -74,13 +74,13 @@ class ShareSearch:
         for maker, reader in zip(step.makers, step.readers, strict=True):
             beside[maker].add(reader)
             beside[reader].add(maker)
-        self._neighbours = [sorted(nodes) for nodes in beside]
+        self._neighbours = [sorted(groups) for groups in beside]
 
     def choose(self, halves: Halves, left: Left) -> Choice:
         """The best choice for what is left; of equally good ones halves and the first type."""
         labels, order = self._labels_of(halves, left)
         sizes = [len(own.floats.types) for own in labels]
-        graph = Choices(sizes, _of_nodes(halves, left, labels), _of_boundaries(halves, left, labels))
+        graph = Choices(sizes, _of_groups(halves, left, labels), _of_edges(halves, left, labels))
         result = minimise_in(order, graph, max_table=MAX_TABLE)
         chosen = list(zip(labels, result.choice, strict=True))
         return Choice(
@@ -101,9 +101,9 @@ class ShareSearch:
         ratio = first / (first + second)
         balanced, usual = balanced_shares(halves, left), (HALF, ratio, *(Fraction(k, GRID) for k in range(1, GRID)))
         labels: list[_Labels] = []
-        for node, types in enumerate(self.types):
+        for group, types in enumerate(self.types):
             own: list[tuple[PartitionType, Shares]] = [
-                (type, (*usual, *balanced[TYPE_NUMBER[type]][node])) for type in types
+                (type, (*usual, *balanced[TYPE_NUMBER[type]][group])) for type in types
             ]
             labels.append(self._label_set(tuple(own)))
         order = self._order(labels)
@@ -132,24 +132,24 @@ class ShareSearch:
         return self._labels[types]
 
 
-def _of_nodes(halves: Halves, left: Left, labels: Sequence[_Labels]) -> list[Table]:
+def _of_groups(halves: Halves, left: Left, labels: Sequence[_Labels]) -> list[Table]:
     alike: dict[_Labels, list[int]] = {}
-    for node, own in enumerate(labels):
-        alike.setdefault(own, []).append(node)
+    for group, own in enumerate(labels):
+        alike.setdefault(own, []).append(group)
     found: list[Table] = [np.zeros(0)] * len(labels)
-    for own, nodes in alike.items():
-        read = left.within[own.floats.types][:, nodes]
+    for own, groups in alike.items():
+        read = left.within[own.floats.types][:, groups]
         sides: list[Table] = []
         for side in (0, 1):
-            computing, moving = halves.seconds(side, own.floats.part(side)[:, None] * left.work[nodes], read)
+            computing, moving = halves.seconds(side, own.floats.part(side)[:, None] * left.work[groups], read)
             sides.append(computing + moving)
         slower = np.maximum(sides[0], sides[1])
-        for place, node in enumerate(nodes):
-            found[node] = slower[:, place]
+        for place, group in enumerate(groups):
+            found[group] = slower[:, place]
     return found
 
 
-def _of_boundaries(halves: Halves, left: Left, labels: Sequence[_Labels]) -> dict[tuple[int, int], Table]:
+def _of_edges(halves: Halves, left: Left, labels: Sequence[_Labels]) -> dict[tuple[int, int], Table]:
     step = halves.step
     rates: dict[tuple[_Labels, _Labels, bool, bool], Table] = {}
     found: dict[tuple[int, int], Table] = {}

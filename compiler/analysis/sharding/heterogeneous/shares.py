@@ -116,9 +116,9 @@ class Choice:
         row = np.asarray(is_layer).astype(np.intp)
         return _TAKEN[row, self.types], _GIVEN[row, self.types]
 
-    def at(self, nodes: Sequence[int]) -> Choice:
+    def at(self, groups: Sequence[int]) -> Choice:
         """The choice of some nodes."""
-        return Choice(self.types[nodes], self.shares[nodes])
+        return Choice(self.types[groups], self.shares[groups])
 
 
 def lacks(has: Table, needs: Table, a: Table, b: Table) -> tuple[Table, Table]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
+from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_group, paper_terms
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.edges import Flows
-from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, charged
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, with_paper_types
 from npuc.compiler.analysis.sharding.heterogeneous.shares import Left, SharedStep
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.least_movement import candidate_types
@@ -40,21 +40,21 @@ def step_of_network(network: PlanGraph, flows: Flows, float_bytes: int | None, o
     The nodes of a network, joins and hubs with them. `float_bytes` are those of every float, where the machine says;
     else an element has the bytes of its type. Where the tensors that move differ, all count as the widest of them.
     """
-    network = charged(network, by_batch=False)
-    numbers = range(len(network.nodes))
-    layers = [layer_of_node(network, node) for node in numbers]
+    network = with_paper_types(network, by_batch=False)
+    numbers = range(len(network.groups))
+    layers = [layer_of_group(network, group) for group in numbers]
     terms = paper_terms(network, flows, "table2")
     between = [term for term in terms if isinstance(term.rate, BetweenRate)]
     floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
     element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=1)
     return SharedStep(
-        [candidate_types(node, rule_of("accpar", "table2")) for node in network.nodes],
+        [candidate_types(group, rule_of("accpar", "table2")) for group in network.groups],
         [layer is not None for layer in layers],
-        [term.nodes[0] for term in between],
-        [term.nodes[1] for term in between],
+        [term.groups[0] for term in between],
+        [term.groups[1] for term in between],
         Left.of(
             _addends(layers),
-            [_macs(network, node) * ops_per_mac for node in numbers],
+            [_macs(network, group) * ops_per_mac for group in numbers],
             [term.elements for term in between],
         ),
         element_bytes,
@@ -67,8 +67,8 @@ def _addends(layers: Sequence[Layer | None]) -> list[list[int]]:
     return [[size[row] for size in sizes] for row in range(3)]
 
 
-def _macs(network: PlanGraph, node: int) -> int:
+def _macs(network: PlanGraph, group: int) -> int:
     """The multiply-accumulates of a node's products, forward and backward."""
     tasks, values = network.program.tasks, network.program.values
-    own = [tasks[number] for number in network.nodes[node].tasks]
+    own = [tasks[number] for number in network.groups[group].tasks]
     return sum(task.macs * (1 + sum(values[operand].active for operand in task.operands)) for task in own)

@@ -37,7 +37,7 @@ OUTPUT = SumRate(HANDED_ON, (None, Combine.SUM, None, None))
 """The output of type II is a sum over the parts of the input's channels."""
 
 
-def chain_nodes(chain: Sequence[Layer]) -> list[LayerGroup]:
+def chain_groups(chain: Sequence[Layer]) -> list[LayerGroup]:
     """A node for each layer, which may have any type."""
     return [LayerGroup(layer.name, layer.kind, (), BASIC_TYPES) for layer in chain]
 

@@ -97,21 +97,21 @@ class Explainer:
         self.terms = terms_of(network, flows, planned.convention)
         self.bytes = self.bytes_of(planned.patterns)
         self.free = rule_of(planned.strategy, planned.convention).all_free()
-        self._touching: list[list[Term]] = [[] for _ in network.nodes]
+        self._touching: list[list[Term]] = [[] for _ in network.groups]
         for term in self.terms:
-            for node in term.nodes:
-                self._touching[node].append(term)
+            for group in term.groups:
+                self._touching[group].append(term)
         self._rows: dict[tuple[Side, tuple[PartitionType, ...], Pattern], Table] = {}
         self._others: dict[Hashable, tuple[int, Pattern] | None] = {}
 
-    def parts(self, node: int) -> list[MovementPart]:
+    def parts(self, group: int) -> list[MovementPart]:
         """Where what a node moves comes from: what is more than nothing, alike terms together."""
         found: dict[tuple[What, int | None], list[int]] = {}
         sizes: dict[tuple[What, int | None], int] = {}
-        for term in self._touching[node]:
-            if term.nodes[-1] != node:
+        for term in self._touching[group]:
+            if term.groups[-1] != group:
                 continue
-            maker = term.nodes[0] if len(term.nodes) > 1 else None
+            maker = term.groups[0] if len(term.groups) > 1 else None
             for what, amounts in self._split(term):
                 levels = found.setdefault((what, maker), [0] * len(self.sizes))
                 levels[:] = [a + term.elements * b for a, b in zip(levels, amounts, strict=True)]
@@ -131,8 +131,8 @@ class Explainer:
     def sources(self) -> list[MovementPart]:
         """What all nodes move together, by what it is, the largest first."""
         found: dict[What, list[MovementPart]] = {}
-        for node in range(len(self.network.nodes)):
-            for part in self.parts(node):
+        for group in range(len(self.network.groups)):
+            for part in self.parts(group):
                 found.setdefault(part.what, []).append(part)
         zero = Fraction(0)
         sums = [
@@ -148,7 +148,7 @@ class Explainer:
 
     def _split(self, term: Term) -> list[tuple[What, Amounts]]:
         """What one element of a term moves, by what it is."""
-        patterns = tuple(self.planned.patterns[node] for node in term.nodes)
+        patterns = tuple(self.planned.patterns[group] for group in term.groups)
         rate = term.rate
         whole = rate.amounts(patterns, self.sizes)
         if isinstance(rate, WithinRate):
@@ -163,10 +163,10 @@ class Explainer:
             return [("forward", there), ("gradient", back), ("input_gradients", summed)]
         return [("weights", there), ("weight_gradients", tuple(a + b for a, b in zip(back, summed, strict=True)))]
 
-    def best_other(self, node: int) -> Other | None:
+    def best_other(self, group: int) -> Other | None:
         """The best other pattern of a node with all else as planned; None where it has no other."""
-        now, types = self.planned.patterns[node], candidate_types(self.network.nodes[node], self.free)
-        sides = tuple((self._side(term, node), term.elements) for term in self._touching[node])
+        now, types = self.planned.patterns[group], candidate_types(self.network.groups[group], self.free)
+        sides = tuple((self._side(term, group), term.elements) for term in self._touching[group])
         # many nodes of a network are alike
         key = now, types, sides
         if key not in self._others:
@@ -175,14 +175,14 @@ class Explainer:
             return None
         more, pattern = best
         elements = self.planned.total + elements_of(more, self.sizes)
-        patterns = [pattern if n == node else own for n, own in enumerate(self.planned.patterns)]
-        touching = self._touching[node]
+        patterns = [pattern if n == group else own for n, own in enumerate(self.planned.patterns)]
+        touching = self._touching[group]
         change = self.bytes_of(patterns, touching) - self.bytes_of(self.planned.patterns, touching)
         return Other(pattern, elements, elements, self.bytes + change)
 
-    def _side(self, term: Term, node: int) -> Side:
-        place = term.nodes.index(node)
-        other = next((self.planned.patterns[n] for n in term.nodes if n != node), None)
+    def _side(self, term: Term, group: int) -> Side:
+        place = term.groups.index(group)
+        other = next((self.planned.patterns[n] for n in term.groups if n != group), None)
         return Side(term.rate, place, other)
 
     def _best_alone(
@@ -224,7 +224,7 @@ class Explainer:
         """What the best plan moves with each pattern of each node, in the units of `moves`; None where that is hard."""
         return None if self._choices is None else marginals(self._choices[1])
 
-    def best_adapted(self, node: int, *, whole: bool = False) -> Other | None:
+    def best_adapted(self, group: int, *, whole: bool = False) -> Other | None:
         """
         The best plan in which a node has another pattern and all else adapts; None where there is none, or too many.
 
@@ -235,25 +235,25 @@ class Explainer:
         if self._choices is None:
             return None
         labels, graph = self._choices
-        now = sorted(self.planned.patterns[node])
+        now = sorted(self.planned.patterns[group])
         three = self.free.has_outputs
         kept = [
             number
-            for number, label in enumerate(labels[node])
-            if (label != self.planned.patterns[node] if three else sorted(label) != now)
+            for number, label in enumerate(labels[group])
+            if (label != self.planned.patterns[group] if three else sorted(label) != now)
         ]
         if not kept:
             return None
         if self._marginals is not None and (self._one_width is not None or not whole):
-            costs = self._marginals[node][np.array(kept)]
+            costs = self._marginals[group][np.array(kept)]
             number = int(costs.argmin())
             elements = elements_of(costs.item(number), self.sizes)
             size = None if self._one_width is None else elements * self._one_width
-            return Other(labels[node][kept[number]], elements, elements, size)
-        result = minimise(_restricted(graph, node, kept))
-        pattern = labels[node][kept[result.choice[node]]]
+            return Other(labels[group][kept[number]], elements, elements, size)
+        result = minimise(_restricted(graph, group, kept))
+        pattern = labels[group][kept[result.choice[group]]]
         patterns = [
-            pattern if n == node else own[label]
+            pattern if n == group else own[label]
             for n, (own, label) in enumerate(zip(labels, result.choice, strict=True))
         ]
         elements, bound = elements_of(result.cost, self.sizes), elements_of(result.bound, self.sizes)
@@ -282,16 +282,16 @@ class Explainer:
         """The patterns of all nodes that a search over all levels chooses from; None where they are too many."""
         if self.free.has_outputs and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
             return None
-        labels = labels_of(self.network.nodes, self.free, self.sizes)
+        labels = labels_of(self.network.groups, self.free, self.sizes)
         return labels, graph_of(self.terms, labels, self.sizes)
 
 
-def _restricted(graph: Choices, node: int, kept: Sequence[int]) -> Choices:
+def _restricted(graph: Choices, group: int, kept: Sequence[int]) -> Choices:
     """A graph in which a node has some of its labels."""
-    sizes = [len(kept) if n == node else size for n, size in enumerate(graph.sizes)]
-    unary = [table[np.array(kept)] if n == node else table for n, table in enumerate(graph.unary)]
+    sizes = [len(kept) if n == group else size for n, size in enumerate(graph.sizes)]
+    unary = [table[np.array(kept)] if n == group else table for n, table in enumerate(graph.unary)]
     pairs = {
-        (i, j): table.take(kept, axis=0 if i == node else 1) if node in (i, j) else table
+        (i, j): table.take(kept, axis=0 if i == group else 1) if group in (i, j) else table
         for (i, j), table in graph.pairs.items()
     }
     return Choices(sizes, unary, pairs)

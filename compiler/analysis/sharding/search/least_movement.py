@@ -54,16 +54,16 @@ class MovementPlan:
     bound: Fraction
 
 
-def candidate_types(node: LayerGroup, rule: Rule) -> tuple[PartitionType, ...]:
+def candidate_types(group: LayerGroup, rule: Rule) -> tuple[PartitionType, ...]:
     """The ways that a node chooses from: those that a rule's types are, for a layer with weights."""
-    if node.kind is None:
+    if group.kind is None:
         # all data parallel: joins and what several read as well, and weights whole with one sum of their gradient
-        wanted: PartitionType = "II" if node.weights else "I"
-        return (wanted,) if rule.by_batch and wanted in node.types else node.types
-    types = rule.of_kind(node.kind)
+        wanted: PartitionType = "II" if group.weights else "I"
+        return (wanted,) if rule.by_batch and wanted in group.types else group.types
+    types = rule.of_kind(group.kind)
     if len(types) == 1:
         return types
-    return tuple(type for type in types if type in node.types) or (node.types if "I" in types else types[:1])
+    return tuple(type for type in types if type in group.types) or (group.types if "I" in types else types[:1])
 
 
 def canonical_sequences(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
@@ -76,7 +76,7 @@ def pattern(type: PartitionType, levels: int) -> Pattern:
     return (type,) * levels
 
 
-def labels_of(nodes: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[list[Pattern]]:
+def labels_of(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[list[Pattern]]:
     """
     The labels of each node for a search over all levels together; with three ways and many levels some of them.
 
@@ -88,7 +88,7 @@ def labels_of(nodes: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[lis
             f"found {levels} levels, not all of 2 parts, expected at most {MOST_LEVELS_ON_GRAPHS}",
             hint="neighbouring levels as one",
         )
-    choices = [candidate_types(node, rule) for node in nodes]
+    choices = [candidate_types(group, rule) for group in groups]
     # where only some nodes can cut the batch, the order of levels counts, too
     by_batch = {"I" in types for types in choices if rule.joint}
     ordered = mixed or rule.has_outputs or (len(by_batch) > 1 and levels <= MOST_LEVELS_ON_GRAPHS)
@@ -104,14 +104,14 @@ def labels_of(nodes: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[lis
 
 
 def search_all(
-    nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    groups: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> MovementPlan:
     """
     The plan of least movement among the labels of a rule, over all levels together.
 
     `exact`, here and below, has an integer program close what elimination leaves open (`minimise`).
     """
-    labels = labels_of(nodes, rule, sizes)
+    labels = labels_of(groups, rule, sizes)
     result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
     return MovementPlan(
         chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes)
@@ -134,7 +134,7 @@ def search_within(
     Where none does, it is the plan that keeps least. Raises `CapacityError` where the parameters and states of that
     plan alone are too much.
     """
-    labels = labels_of(network.nodes, rule, sizes)
+    labels = labels_of(network.groups, rule, sizes)
     result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
     return MovementPlan(
         chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes)
@@ -190,11 +190,11 @@ def chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[
 
 
 def search_levels(
-    nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    groups: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> MovementPlan:
     """The published search: each level the best for what those above have left."""
-    types = [candidate_types(node, rule) for node in nodes]
-    patterns: list[Pattern] = [()] * len(nodes)
+    types = [candidate_types(group, rule) for group in groups]
+    patterns: list[Pattern] = [()] * len(groups)
     for level in range(1, len(sizes) + 1):
         labels = [[above + pattern(type, 1) for type in own] for above, own in zip(patterns, types, strict=True)]
         result = minimise(graph_of(terms, labels, sizes[:level]), solve_exactly=exact)
@@ -238,11 +238,11 @@ def graph_of(
     unary: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
     pairs: dict[tuple[int, int], Table] = {}
     for term in terms:
-        rates = table(term.rate, tuple(keys[node] for node in term.nodes))
+        rates = table(term.rate, tuple(keys[group] for group in term.groups))
         cost = times(rates, term.elements)
-        if len(term.nodes) == 1:
-            unary[term.nodes[0]] = plus(unary[term.nodes[0]], cost)
-        elif len(term.nodes) == 2:
-            first, second = term.nodes
+        if len(term.groups) == 1:
+            unary[term.groups[0]] = plus(unary[term.groups[0]], cost)
+        elif len(term.groups) == 2:
+            first, second = term.groups
             pairs[first, second] = plus(pairs[first, second], cost) if (first, second) in pairs else cost
     return Choices([len(own) for own in labels], unary, pairs)

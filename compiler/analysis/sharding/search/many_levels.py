@@ -51,7 +51,7 @@ def has_many(rule: Rule, sizes: Sizes) -> bool:
 
 
 def search_joint(
-    nodes: Sequence[LayerGroup],
+    groups: Sequence[LayerGroup],
     terms: Sequence[Term],
     rule: Rule,
     sizes: Sizes,
@@ -67,14 +67,14 @@ def search_joint(
     here and below, has an integer program close what elimination leaves open.
     """
     if not has_many(rule, sizes):
-        return search_all(nodes, terms, rule, sizes, exact=exact)
-    without = search_all(nodes, terms, rule.without_outputs(), sizes)
-    known = [search_levels(nodes, terms, rule, sizes).patterns, without.patterns, *beside]
+        return search_all(groups, terms, rule, sizes, exact=exact)
+    without = search_all(groups, terms, rule.without_outputs(), sizes)
+    known = [search_levels(groups, terms, rule, sizes).patterns, without.patterns, *beside]
     elements, best = min((moved_by(terms, plan, sizes), plan) for plan in known)
     if len(sizes) > MOST_LEVELS:
         return MovementPlan(best, elements, Fraction(0))
-    types = [candidate_types(node, rule) for node in nodes]
-    bound = relaxation(nodes, terms, rule, sizes, exact=exact)
+    types = [candidate_types(group, rule) for group in groups]
+    bound = relaxation(groups, terms, rule, sizes, exact=exact)
     around = [bound.patterns, *known]
     for _ in range(ROUNDS):
         labels = [neighbours(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(types)]
@@ -87,31 +87,31 @@ def search_joint(
 
 
 def least(
-    nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    groups: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> Fraction | None:
     """What no plan goes below that has a rule's types; None where there are too many levels to say."""
     free = rule.all_free()
     if has_many(free, sizes) and len(sizes) > MOST_LEVELS:
         return None
     search = relaxation if has_many(free, sizes) else search_all
-    return search(nodes, terms, free, sizes, exact=exact).bound
+    return search(groups, terms, free, sizes, exact=exact).bound
 
 
 def relaxation(
-    nodes: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    groups: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> MovementPlan:
     """
     What no plan goes below, and numbers of levels of each way to begin with, as patterns with the ways in order.
 
     `elements` are what the relaxation has, not what these patterns move.
     """
-    types = [candidate_types(node, rule) for node in nodes]
+    types = [candidate_types(group, rule) for group in groups]
     labels = [ordered_sequences(own, len(sizes)) for own in types]
-    alone = graph_of([term for term in terms if len(term.nodes) == 1], labels, sizes)
+    alone = graph_of([term for term in terms if len(term.groups) == 1], labels, sizes)
     between: dict[tuple[int, int], list[tuple[Rate, int]]] = {}
     for term in terms:
-        if len(term.nodes) == 2:
-            first, second = term.nodes
+        if len(term.groups) == 2:
+            first, second = term.groups
             between.setdefault((first, second), []).append((term.rate, term.elements))
     pairs = {(i, j): _pair(tuple(own), types[i], types[j], len(sizes)) for (i, j), own in between.items()}
     result = minimise(Choices(alone.sizes, alone.unary, pairs), solve_exactly=exact)
@@ -127,9 +127,11 @@ def _cases(before: int, after: int, levels: int) -> tuple[NDArray[np.int64], NDA
     With them the first case of each such group, and the numbers of the groups among all pairs of `ordered_sequences`.
     """
     counts = compositions(levels, before * after).reshape(-1, before, after)
-    group = _rank(counts.sum(axis=2), levels) * len(compositions(levels, after)) + _rank(counts.sum(axis=1), levels)
-    order = np.argsort(group, kind="stable")
-    numbers, starts = np.unique(group[order], return_index=True)
+    case_class = _rank(counts.sum(axis=2), levels) * len(compositions(levels, after)) + _rank(
+        counts.sum(axis=1), levels
+    )
+    order = np.argsort(case_class, kind="stable")
+    numbers, starts = np.unique(case_class[order], return_index=True)
     return counts[order], starts, numbers
 
 

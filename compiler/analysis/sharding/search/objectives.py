@@ -60,7 +60,7 @@ def candidate_sequences(types: Sequence[PartitionType], levels: int) -> list[Pat
 
 def sequences_for_time(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
     """The patterns of each node that a search for the shortest step chooses from."""
-    return [candidate_sequences(candidate_types(node, rule), levels) for node in network.nodes]
+    return [candidate_sequences(candidate_types(group, rule), levels) for group in network.groups]
 
 
 def fastest(
@@ -100,7 +100,7 @@ def smallest(
     exact: bool = False,
 ) -> Best:
     """The plan that keeps least in a device's memory, and of these moves least by `terms`."""
-    labels = labels_of(network.nodes, rule, sizes)
+    labels = labels_of(network.groups, rule, sizes)
     fixed, kept = kept_graph(kept_tensors(network, flows, room), labels, sizes)
     moved = graph_of(terms, labels, sizes)
     # one byte counts for more than all that a plan may move

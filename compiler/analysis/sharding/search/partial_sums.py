@@ -26,32 +26,34 @@ MOST = 64
 def with_addends(network: PlanGraph, flows: Flows, patterns: Sequence[Pattern], sizes: Sizes) -> tuple[Pattern, ...]:
     """The plan with addends instead of whole values, and hubs of weights in any form, so that least is moved."""
     devices = prod(sizes)
-    nodes = [_even(network, node, devices) for node in network.nodes]
-    labels = [_variants(node, own) for node, own in zip(nodes, patterns, strict=True)]
+    groups = [_even(network, group, devices) for group in network.groups]
+    labels = [_variants(group, own) for group, own in zip(groups, patterns, strict=True)]
     if all(len(own) == 1 for own in labels):
         return tuple(patterns)
     return chosen(labels, minimise(graph_of(physical_terms(flows), labels, sizes)).choice)
 
 
-def _even(network: PlanGraph, node: LayerGroup, devices: int) -> LayerGroup:
+def _even(network: PlanGraph, group: LayerGroup, devices: int) -> LayerGroup:
     """A hub of weights without the cut that does not go even."""
-    if not node.weights or "III" not in node.types:
-        return node
-    for number in node.tasks:
+    if not group.weights or "III" not in group.types:
+        return group
+    for number in group.tasks:
         task, cut = network.program.tasks[number], network.task_cuts.cut_of["III"][number]
         for value, axis in zip(task.operands, task.cuts[cut].operands if cut is not None else (), strict=False):
             if axis is not None and network.program.values[value].shape[axis] % devices:
-                return replace(node, types=tuple(type for type in node.types if type != "III"))
-    return node
+                return replace(group, types=tuple(type for type in group.types if type != "III"))
+    return group
 
 
-def _variants(node: LayerGroup, pattern: Pattern) -> list[Pattern]:
+def _variants(group: LayerGroup, pattern: Pattern) -> list[Pattern]:
     """The patterns that cost the same by the papers' conventions, the planned one first."""
-    if node.kind is not None or "II" not in node.types or "II" in pattern:
+    if group.kind is not None or "II" not in group.types or "II" in pattern:
         return [pattern]
-    if node.weights:
-        few = len(node.types) ** len(pattern) <= MOST
-        every = list(product(node.types, repeat=len(pattern))) if few else canonical_sequences(node.types, len(pattern))
+    if group.weights:
+        few = len(group.types) ** len(pattern) <= MOST
+        every = (
+            list(product(group.types, repeat=len(pattern))) if few else canonical_sequences(group.types, len(pattern))
+        )
         return list(dict.fromkeys((pattern, *every)))
     whole = [h for h, type in enumerate(pattern) if type == "whole"]
     if 2 ** len(whole) <= MOST:

@@ -14,12 +14,12 @@ from math import prod
 
 from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, Term, physical_terms
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory
-from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_node, paper_terms
+from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_group, paper_terms
 from npuc.compiler.analysis.sharding.cost.step_time import Times
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.edges import Flows
-from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, charged
-from npuc.compiler.analysis.sharding.reference.chain_terms import chain_nodes, chain_terms
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, with_paper_types
+from npuc.compiler.analysis.sharding.reference.chain_terms import chain_groups, chain_terms
 from npuc.compiler.analysis.sharding.reference.joint import MOST_LEVELS_OF_THREE
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
 from npuc.compiler.analysis.sharding.reference.strategies import (
@@ -120,7 +120,7 @@ def plan_network(
     goal = goal or Goal()
     sizes = (2,) * levels if isinstance(levels, int) else levels
     if convention != "physical" and goal.objective != "time":
-        known = charged(network, by_batch=strategy == "dp")
+        known = with_paper_types(network, by_batch=strategy == "dp")
         plan = _plan(known, flows, strategy, convention, sizes, goal)
         return replace(plan, patterns=with_addends(network, flows, plan.patterns, sizes))
     return _plan(network, flows, strategy, convention, sizes, goal)
@@ -139,7 +139,7 @@ def _plan(
         within = search_within(network, flows, terms, rule, sizes, room, exact=goal.exact)
         amounts = amounts_of(terms, within.patterns, sizes)
         # what is kept is estimated: no plan at all goes below the bound without a limit
-        bound = least(network.nodes, terms, rule_of(strategy, convention), sizes, exact=goal.exact)
+        bound = least(network.groups, terms, rule_of(strategy, convention), sizes, exact=goal.exact)
         return Planned(strategy, convention, sizes, within.patterns, amounts, bound)
     if chain is not None:
         return plan_chain(chain, strategy, convention, len(sizes))
@@ -147,12 +147,12 @@ def _plan(
     if strategy in ("hypar", "accpar"):
         # one level's least may leave more to those below it: mp along the input alone is tried, too
         rules = [rule, rule.without_outputs()] if strategy == "hypar" and rule.has_outputs else [rule]
-        plans = [search_levels(network.nodes, terms, one, sizes, exact=goal.exact) for one in rules]
+        plans = [search_levels(network.groups, terms, one, sizes, exact=goal.exact) for one in rules]
         plan = min(plans, key=lambda one: one.elements)
     else:
-        plan = search_joint(network.nodes, terms, rule, sizes, exact=goal.exact)
+        plan = search_joint(network.groups, terms, rule, sizes, exact=goal.exact)
     known = rule.joint and not (has_many(rule, sizes) and len(sizes) > MOST_LEVELS)
-    bound = plan.bound if known else least(network.nodes, terms, rule, sizes, exact=goal.exact)
+    bound = plan.bound if known else least(network.groups, terms, rule, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
 
 
@@ -167,26 +167,26 @@ def _check_levels(strategy: Strategy, convention: Convention, sizes: Sizes) -> N
 
 def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Convention, levels: int) -> Planned:
     """The plan of a strategy for a chain of layers, of which the sizes are all that is known."""
-    nodes, terms, sizes = chain_nodes(chain), chain_terms(chain, convention), (2,) * levels
+    groups, terms, sizes = chain_groups(chain), chain_terms(chain, convention), (2,) * levels
     # a chain's mp is that of the papers under every convention
     rule = rule_of(strategy, "table2")
     printed, level_by_level = convention != "physical", strategy in ("hypar", "accpar")
     # the optimum is known of two types, and by the papers' conventions of three
     known = not names_three_types(strategy) or (printed and levels <= MOST_LEVELS_OF_THREE)
     if level_by_level and not printed:
-        patterns = search_levels(nodes, terms, rule, sizes).patterns
+        patterns = search_levels(groups, terms, rule, sizes).patterns
     elif known or not is_joint(strategy):
         patterns = columns(choices_of_chain(chain, levels, strategy, convention), len(chain))
     else:
         beside = [columns(choices_of_chain(chain, levels, "accpar", convention), len(chain))] if printed else []
         _check_levels(strategy, convention, sizes)
-        plan = search_joint(nodes, terms, rule, sizes, beside)
+        plan = search_joint(groups, terms, rule, sizes, beside)
         return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), plan.bound)
     if known:
         best = columns(best_of_chain(chain, levels, strategy, convention), len(chain))
         bound = total_of(amounts_of(terms, best, sizes))
     else:
-        bound = least(nodes, terms, rule, sizes)
+        bound = least(groups, terms, rule, sizes)
     return Planned(strategy, convention, sizes, patterns, amounts_of(terms, patterns, sizes), bound)
 
 
@@ -218,7 +218,7 @@ def _for_goal(
         best = smallest(network, flows, terms, rule, sizes, goal.room, exact=goal.exact)
     amounts = amounts_of(terms, best.patterns, sizes)
     known = rule if goal.outputs else replace(goal, outputs=True).rule(strategy, convention)
-    bound = least(network.nodes, terms, known, sizes, exact=goal.exact)
+    bound = least(network.groups, terms, known, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, best.patterns, amounts, bound, goal.objective, best.cost, best.bound)
 
 
@@ -244,13 +244,13 @@ def chain_of(network: PlanGraph, terms: Sequence[Term]) -> list[Layer] | None:
     The layers of a network in which each hands on to the next alone, may have any type and has all its gradients; None
     for others.
     """
-    layers = [layer_of_node(network, node) for node in range(len(network.nodes))]
+    layers = [layer_of_group(network, group) for group in range(len(network.groups))]
     chain = [layer for layer in layers if layer is not None]
-    boundaries = [term.nodes for term in terms if len(term.nodes) == 2]
+    boundaries = [term.groups for term in terms if len(term.groups) == 2]
     has_all = len(terms) == len(BASIC_TYPES) * len(chain) + len(boundaries)
     if not has_all or any(isinstance(term.rate, BetweenRate) and not term.rate.active for term in terms):
         return None
-    if any(set(node.types) < set(BASIC_TYPES) for node in network.nodes):
+    if any(set(group.types) < set(BASIC_TYPES) for group in network.groups):
         return None
     if len(chain) < len(layers) or boundaries != [(n, n + 1) for n in range(len(layers) - 1)]:
         return None
