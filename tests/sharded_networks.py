@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bytes
 from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, physical_terms
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, physical_terms
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.search.least_movement import elements_of
 from npuc.compiler.analysis.sharding.search.planning import bytes_of
@@ -174,33 +174,35 @@ def set_types(module: ModuleOp, precision: str) -> None:
 
 
 @st.composite
-def plans(draw: st.DrawFn, network: PlanGraph, levels: int) -> tuple[Pattern, ...]:
+def plans(draw: st.DrawFn, network: PlanGraph, levels: int) -> tuple[TypeSequence, ...]:
     """Any way at any level."""
     return tuple(tuple(draw(st.sampled_from(group.types)) for _ in range(levels)) for group in network.groups)
 
 
 def spread_by(
     module: ModuleOp, plan: st.DataObject, sizes: tuple[int, ...]
-) -> tuple[PlanGraph, Flows, tuple[Pattern, ...]]:
+) -> tuple[PlanGraph, PlanEdges, tuple[TypeSequence, ...]]:
     """Rewrite a forward module for a mesh by a random plan, and derive the step."""
     func = the_function(module)
-    network, flows = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
-    patterns = plan.draw(plans(network, len(sizes)))
-    spread(func, network, flows, patterns, Mesh(sizes))
+    network, edges = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
+    sequences = plan.draw(plans(network, len(sizes)))
+    spread(func, network, edges, sequences, Mesh(sizes))
     differentiate(func)
     module.verify()
-    return network, flows, patterns
+    return network, edges, sequences
 
 
-def modelled(flows: Flows, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> list[object]:
+def modelled(edges: PlanEdges, sequences: tuple[TypeSequence, ...], sizes: tuple[int, ...]) -> list[object]:
     """Elements that a plan moves at each level, all devices, one direction."""
-    rows = [term.amounts(patterns, sizes) for term in physical_terms(flows)]
+    rows = [term.amounts(sequences, sizes) for term in physical_terms(edges)]
     return [elements_of(sum(row[h] for row in rows), sizes) for h in range(len(sizes))]
 
 
-def bytes_modelled(network: PlanGraph, flows: Flows, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> Fraction:
+def bytes_modelled(
+    network: PlanGraph, edges: PlanEdges, sequences: tuple[TypeSequence, ...], sizes: tuple[int, ...]
+) -> Fraction:
     """Bytes that a plan moves, all devices, one direction, each tensor's by its type."""
-    return bytes_of(network, physical_terms(flows), patterns, sizes, None)
+    return bytes_of(network, physical_terms(edges), sequences, sizes, None)
 
 
 def bytes_moved(module: ModuleOp) -> Fraction:

@@ -54,7 +54,7 @@ def plan_parallel(
         return plan_unequal_chain(chain, macs, devices, strategy, convention, groups)
     levels = devices.bit_length() - 1
     plan = plan_chain(chain, strategy, convention, levels)
-    named = dict(zip(unique_names([layer.name for layer in chain]), plan.patterns, strict=True))
+    named = dict(zip(unique_names([layer.name for layer in chain]), plan.sequences, strict=True))
     return plan_report(named, plan.levels, plan.bound, strategy, convention)
 
 

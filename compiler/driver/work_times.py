@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_attr
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
@@ -80,7 +80,7 @@ def _name_by_groups(func: FuncOp, network: PlanGraph) -> None:
     """Give each operation the number of its node as its layer."""
     both = zip(network.program.tasks, network.group_of, strict=True)
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
-    for op, group in zip(ops, [group for task, group in both if not task.hub], strict=True):
+    for op, group in zip(ops, [group for task, group in both if not task.reshard_point], strict=True):
         op.attributes["layer"] = StringAttr("" if group is None else str(group))
 
 
@@ -122,12 +122,12 @@ class _Measure:
         if whole:
             undo_autodiff(func, self.plan.name)
         mesh = Mesh(self.plan.sizes)
-        network, flows = self.plan.network_to_plan(func)
+        network, edges = self.plan.network_to_plan(func)
         labels = sequences_for_time(network, self.plan.rule, len(mesh.sizes))
-        wanted = [list({key_of(pattern): pattern for pattern in own}.values()) for own in labels]
+        wanted = [list({key_of(sequence): sequence for sequence in own}.values()) for own in labels]
         _name_by_groups(func, network)
-        homes = {number: home.group for number, home in flows.homes.items()}
-        owners = {argument.name: homes.get(argument.index) for argument in arguments_of(func)}
+        placements = {number: placement.group for number, placement in edges.placements.items()}
+        owners = {argument.name: placements.get(argument.index) for argument in arguments_of(func)}
         rounds = max(map(len, wanted), default=0)
         say(f"planning for time: {self.model.name} prices the work of {rounds:,} plans")
         work: list[dict[str, float]] = [{} for _ in network.groups]
@@ -135,16 +135,16 @@ class _Measure:
         for turn in range(rounds):
             if turn and (spent := monotonic() - start) / turn > SLOW_SECONDS:
                 say(f"planning for time: {turn} of {rounds} plans, {spent:.0f} s so far")
-            patterns: list[Pattern] = [own[min(turn, len(own) - 1)] for own in wanted]
+            sequences: list[TypeSequence] = [own[min(turn, len(own) - 1)] for own in wanted]
             step = base.clone()
             (own_func,) = training_functions(step)
-            spread(own_func, network, flows, patterns, mesh)
+            spread(own_func, network, edges, sequences, mesh)
             if whole:
                 differentiate(own_func)
             seconds = self._seconds(step, owners)
             rest = fsum(seconds.get(None, ()))
-            for group, pattern in enumerate(patterns):
-                work[group][key_of(pattern)] = fsum(seconds.get(group, ()))
+            for group, sequence in enumerate(sequences):
+                work[group][key_of(sequence)] = fsum(seconds.get(group, ()))
         return Times(self.network.levels, self.machine.get("memory.element_bytes", int), tuple(work), rest)
 
     def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:

@@ -57,10 +57,10 @@ def _explain_unequal(source: Source, options: Options, machine: Hardware, choose
     module = read_program(source, options, sources)
     types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
     run_pipeline(module, types, make_context(), sources)
-    network, flows = network_for(forward_function(module, sources))
+    network, edges = network_for(forward_function(module, sources))
     step = step_of_network(
         network,
-        flows,
+        edges,
         machine.get("memory.element_bytes", int),
         machine.get("compute.ops_per_mac", int) or OPS_PER_MAC,
     )

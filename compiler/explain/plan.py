@@ -17,8 +17,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 
 from npuc.backends.base import DEFAULT
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import has_cuts
 from npuc.compiler.analysis.sharding.search.attribution import Explainer, MovementPart, Other
@@ -77,8 +77,8 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
     if options.inference:
         without_loss(module)
     width = float_bytes_of(module)
-    network, flows, planned = _planned(func, width, options, machine, sources)
-    explainer = Explainer(network, flows, planned, width)
+    network, edges, planned = _planned(func, width, options, machine, sources)
+    explainer = Explainer(network, edges, planned, width)
     names = unique_names([group.name for group in network.groups])
     numbers = range(len(names)) if choose is None else [choose(names)]
     writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow(), alone=choose is not None)
@@ -101,14 +101,14 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
 
 def _planned(
     func: FuncOp, width: int | None, options: Options, machine: Hardware, sources: SourceTexts
-) -> tuple[PlanGraph, Flows, Planned]:
+) -> tuple[PlanGraph, PlanEdges, Planned]:
     """The plan that compiling with these options takes, by the pass that takes it. Raises what it raises."""
     (step,) = read_pipeline(",".join(parallel_passes(options, machine)), own_passes())
     assert isinstance(step, ParallelizePass)
     with sources.quoted():
-        network, flows, planned = step.plan(func, width)
-        check_divides(func, network, planned.patterns, Mesh(planned.sizes))
-    return network, flows, planned
+        network, edges, planned = step.plan(func, width)
+        check_divides(func, network, planned.sequences, Mesh(planned.sizes))
+    return network, edges, planned
 
 
 def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:
@@ -144,8 +144,8 @@ class _Writer:
         return PlanLayer(
             layer=self.names[group],
             weights=self._has_weights(group),
-            choices=self._types(group, explainer.planned.patterns[group]),
-            cuts=self._cuts(group, explainer.planned.patterns[group]),
+            choices=self._types(group, explainer.planned.sequences[group]),
+            cuts=self._cuts(group, explainer.planned.sequences[group]),
             parts=[self.part(part) for part in parts],
             total=movement(
                 sum((part.elements for part in parts), start=Fraction(0)),
@@ -159,19 +159,19 @@ class _Writer:
         """A source of movement."""
         return PlanPart(
             what=part.what,
-            maker=None if part.maker is None else self.names[part.maker],
+            maker=None if part.producer is None else self.names[part.producer],
             levels=[exact_number(amount) for amount in part.levels],
             total=movement(part.elements, part.bytes),
         )
 
-    def _types(self, group: int, pattern: Pattern) -> list[str]:
+    def _types(self, group: int, sequence: TypeSequence) -> list[str]:
         if self.three:
-            return list(pattern)
+            return list(sequence)
         shown = TYPES_SHOWN if self._has_weights(group) else TYPES_SHOWN | {"III": "III"}
-        return [shown.get(type, type) for type in pattern]
+        return [shown.get(type, type) for type in sequence]
 
-    def _cuts(self, group: int, pattern: Pattern) -> list[str | None] | None:
-        return [CUTS_SHOWN.get(type) for type in pattern] if self.has_cuts and self._has_weights(group) else None
+    def _cuts(self, group: int, sequence: TypeSequence) -> list[str | None] | None:
+        return [CUTS_SHOWN.get(type) for type in sequence] if self.has_cuts and self._has_weights(group) else None
 
     def _has_weights(self, group: int) -> bool:
         return self.explainer.network.groups[group].kind is not None
@@ -180,8 +180,8 @@ class _Writer:
         if other is None:
             return None
         return PlanOther(
-            choices=self._types(group, other.pattern),
-            cuts=self._cuts(group, other.pattern),
+            choices=self._types(group, other.sequence),
+            cuts=self._cuts(group, other.sequence),
             total=movement(other.elements, other.bytes),
             lower_bound_elements=exact_number(other.bound),
         )

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Term
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, TypeSequence
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph as Nodes
 from npuc.compiler.analysis.sharding.search.planning import Planned, amounts_of, plan_network, terms_of, total_of
 from npuc.compiler.core.errors import UsageError
@@ -43,7 +43,7 @@ class HyparNetwork:
     source: str
 
     @cached_property
-    def _graph(self) -> tuple[Nodes, Flows]:
+    def _graph(self) -> tuple[Nodes, PlanEdges]:
         source = open_source(self.source)
         module = read_program(source, Options(), texts_of(source))
         return network_for(the_function(module))
@@ -62,14 +62,14 @@ class HyparNetwork:
         """The plan of a strategy for `devices` accelerators."""
         return plan_network(*self._graph, strategy, convention, devices.bit_length() - 1)
 
-    def terms(self, convention: Convention) -> list[Term]:
+    def terms(self, convention: Convention) -> list[CostTerm]:
         """The communication terms of a convention."""
         return terms_of(*self._graph, convention)
 
     def choices(self, planned: Planned) -> tuple[str, ...]:
         """A letter for each layer with weights, d or m, level by level from the top."""
-        patterns = [planned.patterns[number] for number in self.weighted]
-        return tuple("".join(LETTERS[p[h]] for p in patterns) for h in range(len(planned.levels)))
+        sequences = [planned.sequences[number] for number in self.weighted]
+        return tuple("".join(LETTERS[p[h]] for p in sequences) for h in range(len(planned.levels)))
 
 
 def gigabytes(planned: Planned) -> float:
@@ -77,9 +77,9 @@ def gigabytes(planned: Planned) -> float:
     return float(planned.total * ELEMENT_BYTES * DIRECTIONS) / 1e9
 
 
-def gigabytes_of(terms: Sequence[Term], patterns: Sequence[Pattern], devices: int) -> float:
+def gigabytes_of(terms: Sequence[CostTerm], sequences: Sequence[TypeSequence], devices: int) -> float:
     """As `gigabytes`, for any partition types of the layers."""
-    amounts = amounts_of(terms, tuple(patterns), (2,) * (devices.bit_length() - 1))
+    amounts = amounts_of(terms, tuple(sequences), (2,) * (devices.bit_length() - 1))
     return float(total_of(amounts) * ELEMENT_BYTES * DIRECTIONS) / 1e9
 
 

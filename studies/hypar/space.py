@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.core.options import Convention
 from npuc.studies.hypar.networks import LETTERS, HyparNetwork, gigabytes_of
@@ -33,18 +33,18 @@ def choices_of(network: HyparNetwork, convention: Convention, devices: int) -> l
     found: list[LevelChoice] = []
     for top in product(TYPES, repeat=len(network.weighted)):
         for bottom in product(TYPES, repeat=len(network.weighted)):
-            patterns = list(planned.patterns)
+            sequences = list(planned.sequences)
             for number, first, last in zip(network.weighted, top, bottom, strict=True):
-                patterns[number] = between(planned.patterns[number], first, last)
+                sequences[number] = between(planned.sequences[number], first, last)
             letters = "".join(LETTERS[type] for type in top), "".join(LETTERS[type] for type in bottom)
             chosen = letters == (own[0], own[-1])
-            found.append(LevelChoice(*letters, gigabytes_of(terms, patterns, devices), chosen))
+            found.append(LevelChoice(*letters, gigabytes_of(terms, sequences, devices), chosen))
     return found
 
 
-def between(pattern: Pattern, first: PartitionType, last: PartitionType) -> Pattern:
+def between(sequence: TypeSequence, first: PartitionType, last: PartitionType) -> TypeSequence:
     """A layer's partition types with those of the top and the bottom level replaced."""
-    return (first, *pattern[1:-1], last)
+    return (first, *sequence[1:-1], last)
 
 
 def best_of(space: Sequence[LevelChoice]) -> LevelChoice:

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES
 from npuc.compiler.analysis.sharding.search.attribution import Explainer
 from npuc.compiler.analysis.sharding.search.least_movement import labels_of
@@ -21,8 +21,8 @@ MOST_PLANS = 3000
 
 
 def explainer_of(module: ModuleOp, strategy: Strategy, convention: Convention, levels: int) -> Explainer:
-    network, flows = network_for(the_function(module))
-    return Explainer(network, flows, plan_network(network, flows, strategy, convention, levels))
+    network, edges = network_for(the_function(module))
+    return Explainer(network, edges, plan_network(network, edges, strategy, convention, levels))
 
 
 @settings(max_examples=100)
@@ -62,23 +62,23 @@ def test_no_other_pattern_costs_less_than_the_next_best(
     assume(count <= MOST_PLANS)
     group = choose.draw(st.integers(0, len(labels) - 1))
     terms = explainer.terms
-    now = explainer.planned.patterns
+    now = explainer.planned.sequences
 
-    def moved(plan: tuple[Pattern, ...]) -> Fraction:
+    def moved(plan: tuple[TypeSequence, ...]) -> Fraction:
         return total_of(amounts_of(terms, plan, sizes))
 
     types = {type for label in labels[group] for type in label}
-    patterns: list[Pattern] = list(product([type for type in PARTITION_TYPES if type in types], repeat=levels))
-    others = [pattern for pattern in patterns if pattern != now[group]]
+    sequences: list[TypeSequence] = list(product([type for type in PARTITION_TYPES if type in types], repeat=levels))
+    others = [sequence for sequence in sequences if sequence != now[group]]
     alone = [moved((*now[:group], other, *now[group + 1 :])) for other in others]
     best = explainer.best_other(group)
     assert (best is None) == (not others)
-    assert best is None or best.elements == min(alone) == moved((*now[:group], best.pattern, *now[group + 1 :]))
+    assert best is None or best.elements == min(alone) == moved((*now[:group], best.sequence, *now[group + 1 :]))
 
-    def differs(label: Pattern) -> bool:
+    def differs(label: TypeSequence) -> bool:
         return label != now[group] and (explainer.free.has_outputs or sorted(label) != sorted(now[group]))
 
     together = [moved(plan) for plan in product(*labels) if differs(plan[group])]
     adapted = explainer.best_adapted(group)
     assert (adapted is None) == (not together)
-    assert adapted is None or (adapted.elements == adapted.bound == min(together) and differs(adapted.pattern))
+    assert adapted is None or (adapted.elements == adapted.bound == min(together) and differs(adapted.sequence))

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
 from npuc.compiler.analysis.nest.elements import element_bytes
 from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, physical_terms
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, physical_terms
 from npuc.compiler.analysis.sharding.search.least_movement import elements_of
 from npuc.compiler.analysis.sharding.search.planning import bytes_of
 from npuc.compiler.core.options import Options
@@ -135,14 +135,14 @@ def check_plan(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, se
     if plan.draw(st.booleans(), label="other types"):
         plan.draw(precisions(module))
     one, func = module.clone(), the_function(module)
-    network, flows = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
-    patterns: tuple[Pattern, ...] = plan.draw(plans(network, len(sizes)))
-    spread(func, network, flows, patterns, Mesh(sizes))
+    network, edges = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
+    sequences: tuple[TypeSequence, ...] = plan.draw(plans(network, len(sizes)))
+    spread(func, network, edges, sequences, Mesh(sizes))
     for program in (one, module):
         AutodiffPass().apply(make_context(), program)
     module.verify()
-    terms = physical_terms(flows)
-    rows = [term.amounts(patterns, sizes) for term in terms]
+    terms = physical_terms(edges)
+    rows = [term.amounts(sequences, sizes) for term in terms]
     modelled = [elements_of(sum(row[h] for row in rows), sizes) for h in range(len(sizes))]
     moved, size = [Fraction(0)] * len(sizes), Fraction(0)
     for op in module.walk():
@@ -150,7 +150,7 @@ def check_plan(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, se
             moved[level] += elements
             size += elements * element_bytes(op.operands[0].type, None)
     assert moved == modelled
-    assert size == bytes_of(network, terms, patterns, sizes, None)
+    assert size == bytes_of(network, terms, sequences, sizes, None)
     data = random_data(one, seed)
     outcome = compare(values(execute(one, data, double=True)), values(execute(module, data, double=True)))
     assert outcome.equal, outcome

@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_from
-from npuc.compiler.analysis.sharding.graph.edges import Flows, flows_of
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges, edges_of
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, plan_graph_of
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
@@ -120,29 +120,29 @@ class ParallelizePass(ModulePass):
             )
 
     def _parallelize(self, func: FuncOp, width: int | None) -> None:
-        network, flows, planned = self.plan(func, width)
-        terms = terms_of(network, flows, planned.convention)
-        moved = bytes_of(network, terms, planned.patterns, planned.sizes, width)
-        spread(func, network, flows, planned.patterns, Mesh(planned.sizes))
+        network, edges, planned = self.plan(func, width)
+        terms = terms_of(network, edges, planned.convention)
+        moved = bytes_of(network, terms, planned.sequences, planned.sizes, width)
+        spread(func, network, edges, planned.sequences, Mesh(planned.sizes))
         func.attributes[PLAN] = plan_attr(network, planned, moved)
         func.attributes.pop(TIMES, None)
 
-    def plan(self, func: FuncOp, width: int | None) -> tuple[PlanGraph, Flows, Planned]:
+    def plan(self, func: FuncOp, width: int | None) -> tuple[PlanGraph, PlanEdges, Planned]:
         """
         The plan for a forward function whose floats have `width` bytes (None: those of their types), and what it is a
         plan of.
 
         Statistics of a batch are computed in two steps from now on.
         """
-        network, flows = self.network_to_plan(func)
+        network, edges = self.network_to_plan(func)
         times = self._times(func, network)
         limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
         room = None if limit is None and self._objective != "memory" else room_of(func, limit or 0, width)
         goal = Goal(self._objective, times, room, self.exact)
-        plan = Request(network, flows, self.chosen_strategy, self._convention, self.sizes, goal)
+        plan = Request(network, edges, self.chosen_strategy, self._convention, self.sizes, goal)
         if room is None or self._objective == "memory":
-            return network, flows, plan.solve()
-        return network, flows, fitting(func, plan, room)
+            return network, edges, plan.solve()
+        return network, edges, fitting(func, plan, room)
 
     def _times(self, func: FuncOp, network: PlanGraph) -> Times | None:
         """What the function says of its work."""
@@ -163,21 +163,21 @@ class ParallelizePass(ModulePass):
         """Raise `PassFailedException` where the work of a node is not known in one of its ways."""
         labels = sequences_for_time(network, self.rule, len(self.sizes))
         for group, own, work in zip(network.groups, labels, times.work, strict=True):
-            unknown = sorted({key_of(pattern) for pattern in own} - set(work))
+            unknown = sorted({key_of(sequence) for sequence in own} - set(work))
             if unknown:
                 raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{group.name}' for {unknown[0]}")
 
-    def network_to_plan(self, func: FuncOp) -> tuple[PlanGraph, Flows]:
+    def network_to_plan(self, func: FuncOp) -> tuple[PlanGraph, PlanEdges]:
         """
         `network_for`, with the ways that the strategy chooses from: a joint one takes only what goes even, and so are
         the channels cut wherever there are two ways to.
         """
         devices = prod(self.sizes)
-        network, flows = network_for(func, devices if self.zero else None)
+        network, edges = network_for(func, devices if self.zero else None)
         if is_joint(self.chosen_strategy):
-            return divisible_types(func, network, devices), flows
+            return divisible_types(func, network, devices), edges
         cuts = has_cuts(self.strategy, self.convention)
-        return divisible_types(func, network, devices, ("II", "III")) if cuts else network, flows
+        return divisible_types(func, network, devices, ("II", "III")) if cuts else network, edges
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -219,7 +219,7 @@ def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> Dictiona
     `bound` what no plan goes below in elements. With another objective than movement, `cost` and `cost_bound` are
     seconds or bytes. `forward`: it is the plan of a forward pass.
     """
-    both = zip(network.groups, planned.patterns, strict=True)
+    both = zip(network.groups, planned.sequences, strict=True)
     layers = [(group.name, type) for group, type in both if group.kind is not None]
     names = unique_names([name for name, _ in layers])
     entries: dict[str, Attribute] = {
@@ -242,17 +242,17 @@ def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> Dictiona
     return DictionaryAttr(entries)
 
 
-def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGraph, Flows]:
+def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGraph, PlanEdges]:
     """
     The choices that a forward function leaves. Statistics of a batch are computed in two steps from now on.
 
-    Parameters are kept in parts of `scatter_over` devices, if that is given (`flows_of`).
+    Parameters are kept in parts of `scatter_over` devices, if that is given (`edges_of`).
     """
     split_batch_norms(func)
     merge_slices(func)
     by_element = updates_by_element(func)
     network = plan_graph_of(forward_program(func))
-    return network, flows_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
+    return network, edges_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
 
 
 def updates_by_element(func: FuncOp) -> bool:

@@ -47,15 +47,15 @@ class Constants:
         self.emit = emit
         self.sliced = sliced
         self.segments = segments
-        self.makers: dict[int, tuple[Task, TrainOp]] = {}
+        self.producers: dict[int, tuple[Task, TrainOp]] = {}
         self.parts: dict[tuple[int, Layout], SSAValue] = {}
 
     def __contains__(self, value: int) -> bool:
-        return value in self.makers
+        return value in self.producers
 
     def add(self, task: Task, op: TrainOp) -> None:
         """Take note of an operation, which is done when its results are read."""
-        self.makers.update((value, (task, op)) for value in task.results)
+        self.producers.update((value, (task, op)) for value in task.results)
 
     def part(self, value: int, layout: Layout) -> SSAValue:
         """A value in some form; all who read it in this form share it."""
@@ -65,7 +65,7 @@ class Constants:
 
     def _make(self, value: int, layout: Layout) -> None:
         """Make a value by its operation on parts where that can be shared so, else as a slice of the whole."""
-        task, op = self.makers[value]
+        task, op = self.producers[value]
         cuts = self._cuts_to(task, op, value, layout)
         if cuts is not None:
             operands = [

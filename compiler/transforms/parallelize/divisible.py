@@ -7,7 +7,7 @@ from math import gcd
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
 from npuc.compiler.analysis.sharding.graph.segments import segments_cut
@@ -26,7 +26,7 @@ _WHAT: dict[PartitionType, str] = {
 }
 
 
-def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[Pattern], mesh: Mesh) -> None:
+def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh) -> None:
     """Raise `CapacityError` for the first cut that does not go even; `network` is that of `func`."""
     problems = list(_problems(func, network, plan, mesh))
     if problems:
@@ -50,7 +50,7 @@ def divisible_types(
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     uneven: set[tuple[int, PartitionType]] = set()
     for number, task in enumerate(network.program.tasks):
-        op, group = None if task.hub else next(ops), network.group_of[number]
+        op, group = None if task.reshard_point else next(ops), network.group_of[number]
         for type in () if group is None else set(asked).intersection(network.groups[group].types):
             cut = network.task_cuts.cut_of[type][number]
             if group is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
@@ -76,12 +76,12 @@ def _length(program: TaskGraph, task: Task, cut: Cut, op: Operation | None) -> i
 
 
 def _problems(
-    func: FuncOp, network: PlanGraph, plan: Sequence[Pattern], mesh: Mesh
+    func: FuncOp, network: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh
 ) -> Iterator[tuple[Operation | BlockArgument, str]]:
     """What does not divide, and where: the first input that has a batch, or operations."""
     first, axis = next(iter(network.task_cuts.batch.items()), (None, 0))
     batch = 1 if first is None else network.program.values[first].shape[axis]
-    if first is not None and batch % mesh.devices and any("I" in pattern for pattern in plan):
+    if first is not None and batch % mesh.devices and any("I" in sequence for sequence in plan):
         yield (
             func.body.block.args[first],
             f"the batch has {batch:,} elements, expected a multiple of {mesh.devices:,}, the devices that split it",
@@ -90,7 +90,7 @@ def _problems(
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     beside: Operation | BlockArgument | None = next(iter(func.body.block.args), None)
     for number, task in enumerate(network.program.tasks):
-        op = None if task.hub else next(ops)
+        op = None if task.reshard_point else next(ops)
         beside = op or beside
         group = network.group_of[number]
         for type in dict.fromkeys(() if group is None else plan[group]):
@@ -98,7 +98,7 @@ def _problems(
             where = op or beside
             if cut is None or where is None or not _length(network.program, task, task.cuts[cut], op) % mesh.devices:
                 continue
-            what = "what several read" if task.hub else _WHAT[type]
+            what = "what several read" if task.reshard_point else _WHAT[type]
             found = _found(network.program, task, task.cuts[cut], op, mesh)
             yield where, f"layer '{task.layer}' splits {what}: {found}"
 

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.analysis.memory.liveness import is_view, memory_of_tensors, tensors_of
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.search.planning import Goal, Planned, plan_network
 from npuc.compiler.core.errors import CapacityError
@@ -40,7 +40,7 @@ class Request:
     """What a plan is wanted for."""
 
     network: PlanGraph
-    flows: Flows
+    edges: PlanEdges
     strategy: Strategy
     convention: Convention
     sizes: tuple[int, ...]
@@ -48,7 +48,7 @@ class Request:
 
     def solve(self) -> Planned:
         """The plan. Raises `CapacityError` where parameters alone take more than the room."""
-        return plan_network(self.network, self.flows, self.strategy, self.convention, self.sizes, self.goal)
+        return plan_network(self.network, self.edges, self.strategy, self.convention, self.sizes, self.goal)
 
     def within(self, room: DeviceMemory) -> Planned:
         """The plan for so much room."""
@@ -92,7 +92,7 @@ def _fitting(func: FuncOp, plan: Request, room: DeviceMemory) -> tuple[Planned, 
 def peak_of(func: FuncOp, plan: Request, planned: Planned, room: DeviceMemory) -> int:
     """The most bytes that the step of a plan takes on a device."""
     step = func.clone()
-    spread(step, plan.network, plan.flows, planned.patterns, Mesh(plan.sizes))
+    spread(step, plan.network, plan.edges, planned.sequences, Mesh(plan.sizes))
     _derive(step)
     return memory_of_tensors(tensors_of(step, room.float_bytes)).peak_bytes
 

@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, layout_of, levels_where, rate_of
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, layout_of, levels_where, rate_of
 from npuc.compiler.analysis.sharding.cost.resharding import Layout, Reshard, reshard_steps
-from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER, Flows, Sum
+from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER, PlanEdges, Reduction
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.graph.placement import Home
+from npuc.compiler.analysis.sharding.graph.placement import Placement
 from npuc.compiler.analysis.sharding.graph.tasks import Source, Task
 from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
@@ -45,14 +45,14 @@ from npuc.dialects.train.signature import results_of
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def spread(func: FuncOp, network: PlanGraph, flows: Flows, plan: Sequence[Pattern], mesh: Mesh) -> None:
+def spread(func: FuncOp, network: PlanGraph, edges: PlanEdges, plan: Sequence[TypeSequence], mesh: Mesh) -> None:
     """
     Rewrite a forward function for the devices of a mesh, a pattern for each node; `network` is that of `func`.
 
     Raises `CapacityError` where an axis that is cut does not divide.
     """
     check_divides(func, network, plan, mesh)
-    _Spreading(func, network, flows, plan, mesh).rewrite()
+    _Spreading(func, network, edges, plan, mesh).rewrite()
 
 
 @dataclass
@@ -61,17 +61,17 @@ class _Spreading:
 
     func: FuncOp
     network: PlanGraph
-    flows: Flows
-    plan: Sequence[Pattern]
+    edges: PlanEdges
+    plan: Sequence[TypeSequence]
     mesh: Mesh
     ops: list[Operation] = field(default_factory=list[Operation])
     local: dict[int, Local] = field(default_factory=dict[int, Local])
     read: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
-    sums: dict[int, Sum] = field(default_factory=dict[int, Sum])
+    reductions: dict[int, Reduction] = field(default_factory=dict[int, Reduction])
     constants: Constants = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sums = {own.value: own for own in self.flows.sums}
+        self.reductions = {own.value: own for own in self.edges.reductions}
         self.constants = Constants(self.mesh, self._emit, self._sliced, self._segments)
 
     def rewrite(self) -> None:
@@ -84,7 +84,7 @@ class _Spreading:
         made: dict[int, Operation] = {}
         source = next(sources, None)
         for number, task in enumerate(self.network.program.tasks):
-            if task.hub:
+            if task.reshard_point:
                 # of a value what makes it stands before the hub, of weights what reads them first behind it
                 beside = made.get(task.operands[0], source)
                 operand = self._fetch(number, 0, beside or last)
@@ -104,16 +104,16 @@ class _Spreading:
 
     # ---- forms
 
-    def _pattern(self, group: int | None) -> Pattern:
+    def _sequence(self, group: int | None) -> TypeSequence:
         return ("whole",) * len(self.mesh.sizes) if group is None else self.plan[group]
 
-    def _placed_layout(self, home: Home) -> Layout:
-        return layout_of(home.made, self._pattern(home.group))
+    def _placed_layout(self, placement: Placement) -> Layout:
+        return layout_of(placement.produced, self._sequence(placement.group))
 
     def _cuts(self, number: int) -> list[Cut | None]:
         """The cut of a task at each level."""
-        sharing = self.flows.sharing[number]
-        return [sharing.cuts[TYPE_NUMBER[type]] for type in self._pattern(sharing.group)]
+        sharding = self.edges.shardings[number]
+        return [sharding.cuts[TYPE_NUMBER[type]] for type in self._sequence(sharding.group)]
 
     def _produced_layout(self, number: int, task: Task, place: int) -> Layout:
         """The form in which a task makes a result."""
@@ -129,14 +129,14 @@ class _Spreading:
 
     def _argument(self, number: int, value: BlockArgument) -> BlockArgument:
         """The argument on a device: cut as its home is; an input as all who read it need it, if these agree."""
-        home = self.flows.homes.get(number)
+        placement = self.edges.placements.get(number)
         layout: Layout = (None,) * len(self.mesh.sizes)
-        readings = [r for r in self.flows.readings if r.value == number]
-        if readings and readings[0].maker is None and home is not None and home.group is not None:
-            needed = {layout_of(r.needed, self._pattern(r.reader)) for r in readings}
+        reads = [r for r in self.edges.reads if r.value == number]
+        if reads and reads[0].producer is None and placement is not None and placement.group is not None:
+            needed = {layout_of(r.required, self._sequence(r.consumer)) for r in reads}
             layout = needed.pop() if len(needed) == 1 else layout
-        elif home is not None:
-            layout = self._placed_layout(home)
+        elif placement is not None:
+            layout = self._placed_layout(placement)
         type = tensor_type(value)
         local = sharding_of(layout, len(type.get_shape())).local_shape(self.mesh, type.get_shape())
         argument = loose_argument(tensor_of(type.element_type, local), value.location, value.name_hint or "")
@@ -166,10 +166,10 @@ class _Spreading:
             new = self._emit(op, part_of(op, operands, layouts, cuts, self.mesh))
         for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
             result.name_hint = op.results[place].name_hint
-            later = self._later(value)
-            summed = self._summed(op, result, cuts, place, later)
+            deferred = self._deferred_levels(value)
+            summed = self._summed(op, result, cuts, place, deferred)
             layout = self._produced_layout(number, task, place)
-            self.local[value] = Local(summed, layout, self._segments(value), (*addends, *later))
+            self.local[value] = Local(summed, layout, self._segments(value), (*addends, *deferred))
 
     def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
         """A dropout of a part; positions along axes that are whole are left out."""
@@ -190,25 +190,25 @@ class _Spreading:
         return () if value in self.constants else self.local[value].addends
 
     def _same_group(self, value: int, task: int) -> bool:
-        maker, group_of = self.network.maker[value], self.network.group_of
-        return maker is not None and group_of[maker] == group_of[task]
+        producer, group_of = self.network.producer[value], self.network.group_of
+        return producer is not None and group_of[producer] == group_of[task]
 
-    def _later(self, value: int) -> tuple[int, ...]:
+    def _deferred_levels(self, value: int) -> tuple[int, ...]:
         """The levels at which what a task makes addends of is summed by another node."""
-        own = self.sums.get(value)
-        if own is None or own.taker is None:
+        own = self.reductions.get(value)
+        if own is None or own.deferred_to is None:
             return ()
-        pattern, taker = self._pattern(own.group), self._pattern(own.taker)
-        takes = levels_where(own.later, taker)
-        return tuple(h for h in takes if own.adds[TYPE_NUMBER[pattern[h]]] is not None)
+        sequence, consumer = self._sequence(own.group), self._sequence(own.deferred_to)
+        takes = levels_where(own.deferred, consumer)
+        return tuple(h for h in takes if own.adds[TYPE_NUMBER[sequence[h]]] is not None)
 
     def _summed(
-        self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, later: tuple[int, ...]
+        self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, deferred: tuple[int, ...]
     ) -> SSAValue:
         """A result of which devices have addends, summed, but at the levels at which that is done later."""
         for how in Combine:
             levels = tuple(
-                h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how and h not in later
+                h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how and h not in deferred
             )
             if levels:
                 reduced = on_mesh(
@@ -222,15 +222,17 @@ class _Spreading:
 
     def _fetch(self, number: int, place: int, source: Operation) -> SSAValue:
         """An operand in the form that a task needs it in; tasks of a node that need the same share it."""
-        index = self.flows.reading_of[number, place]
+        index = self.edges.read_of[number, place]
         if index not in self.read:
-            reading = self.flows.readings[index]
-            maker, reader = self._pattern(reading.maker), self._pattern(reading.reader)
-            reshard = rate_of(reading).reshard(maker, reader)
-            local = self._made(reading.value, reshard.target)
+            edge = self.edges.reads[index]
+            producer, consumer = self._sequence(edge.producer), self._sequence(edge.consumer)
+            reshard = rate_of(edge).reshard(producer, consumer)
+            local = self._made(edge.value, reshard.target)
             # an input may be given in the form that is needed, and addends may be taken as they are
             reshard = replace(
-                reshard, source=local.layout, added=tuple(h for h in reshard.added if h not in local.addends)
+                reshard,
+                source=local.layout,
+                partial_value=tuple(h for h in reshard.partial_value if h not in local.addends),
             )
             self.read[index] = self._resharded(local, reshard, source)
         return self.read[index]

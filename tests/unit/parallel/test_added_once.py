@@ -8,8 +8,8 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, physical_terms
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, physical_terms
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.search.least_movement import moved_by
@@ -74,23 +74,23 @@ def blocks(layers: int, *, joint: bool = False, parallel: bool = False) -> Modul
     return read_source(BLOCKS.format(layers=layers, **flags))
 
 
-def megatron(network: PlanGraph, levels: int) -> tuple[Pattern, ...]:
+def megatron(network: PlanGraph, levels: int) -> tuple[TypeSequence, ...]:
     """Megatron-LM's plan (Shoeybi et al., 2019): columns, then rows; heads over devices."""
-    found: list[Pattern] = []
+    found: list[TypeSequence] = []
     for number, group in enumerate(network.groups):
-        type = "II" if network.is_hub(number) else MEGATRON.get(group.name.split(".")[-1], "III")
+        type = "II" if network.is_reshard_point(number) else MEGATRON.get(group.name.split(".")[-1], "III")
         assert type in group.types, group
         found.append((type,) * levels)
     return tuple(found)
 
 
-def by_plan(module: ModuleOp, plan: tuple[Pattern, ...], sizes: tuple[int, ...]) -> tuple[PlanGraph, Flows]:
+def by_plan(module: ModuleOp, plan: tuple[TypeSequence, ...], sizes: tuple[int, ...]) -> tuple[PlanGraph, PlanEdges]:
     func = the_function(module)
-    network, flows = network_for(func)
-    spread(func, network, flows, plan, Mesh(sizes))
+    network, edges = network_for(func)
+    spread(func, network, edges, plan, Mesh(sizes))
     differentiate(func)
     module.verify()
-    return network, flows
+    return network, edges
 
 
 def traffic_of(run: Run) -> Traffic:
@@ -107,7 +107,7 @@ def test_a_block_by_megatrons_plan_moves_four_all_reduces(layers: int, joint: bo
     differentiate(the_function(one))
     network, _ = network_for(the_function(module.clone()))
     plan = megatron(network, len(sizes))
-    _, flows = by_plan(module, plan, sizes)
+    _, edges = by_plan(module, plan, sizes)
     moving = [op for op in module.walk() if isinstance(op, DistOp) and isinstance(op, AllReduceOp)]
     inside = [op for op in moving if layer_of(op) != "h"]
     value = BATCH * LENGTH * WIDTH
@@ -115,7 +115,7 @@ def test_a_block_by_megatrons_plan_moves_four_all_reduces(layers: int, joint: bo
     assert sum(role_of(op) is Role.FORWARD for op in inside) == 2 * layers
     # an all-reduce: each of n devices reads 2 (n - 1) / n of the value, half of which counts
     each = Fraction(value * (prod(sizes) - 1))
-    assert moved_by(physical_terms(flows), plan, sizes) == (4 * layers + 1) * each
+    assert moved_by(physical_terms(edges), plan, sizes) == (4 * layers + 1) * each
     data = random_data(one, 0)
     together, alone = execute(module, data, double=True), execute(one, data, double=True)
     traffic = traffic_of(together)
@@ -131,12 +131,12 @@ def test_a_block_by_megatrons_plan_moves_four_all_reduces(layers: int, joint: bo
 def test_the_least_plan_is_not_above_megatrons(
     strategy: Strategy, layers: int, joint: bool, parallel: bool, devices: int
 ) -> None:
-    network, flows = network_for(the_function(blocks(layers, joint=joint, parallel=parallel)))
+    network, edges = network_for(the_function(blocks(layers, joint=joint, parallel=parallel)))
     levels = devices.bit_length() - 1
-    terms, sizes = physical_terms(flows), (2,) * levels
-    found = plan_network(network, flows, strategy, "physical", levels)
+    terms, sizes = physical_terms(edges), (2,) * levels
+    found = plan_network(network, edges, strategy, "physical", levels)
     assert found.bound is not None
-    assert found.bound <= found.total == moved_by(terms, found.patterns, sizes)
+    assert found.bound <= found.total == moved_by(terms, found.sequences, sizes)
     assert found.total <= moved_by(terms, megatron(network, levels), sizes)
 
 
@@ -168,9 +168,9 @@ def test_two_types_find_megatrons_plan(strategy: str, joint: bool, layers: int, 
 
 def test_a_parallel_block_has_one_all_reduce_forward_and_one_back() -> None:
     """Attention and feed-forward of one input, added: partial sums are added before they are reduced."""
-    network, flows = network_for(the_function(blocks(1, parallel=True)))
+    network, edges = network_for(the_function(blocks(1, parallel=True)))
     plan, value = megatron(network, 1), BATCH * LENGTH * WIDTH
-    assert moved_by(physical_terms(flows), plan, (4,)) == 3 * value * 3  # one of them of the layer in front
+    assert moved_by(physical_terms(edges), plan, (4,)) == 3 * value * 3  # one of them of the layer in front
     module = blocks(1, parallel=True)
     by_plan(module, plan, (4,))
     one = blocks(1, parallel=True)

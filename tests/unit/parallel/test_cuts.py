@@ -7,7 +7,7 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import compile_source, plan_parallel
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.least_movement import search_all
@@ -30,7 +30,7 @@ network mlp(batch=8) {
 """
 
 
-def planned_from(text: str) -> tuple[PlanGraph, Flows]:
+def planned_from(text: str) -> tuple[PlanGraph, PlanEdges]:
     return network_for(the_function(read_source(text, defines={})))
 
 
@@ -42,11 +42,11 @@ def compiled(**more: Unpack[CompileKeywords]) -> Report:
 def test_more_devices_than_sequences_are_searched_for() -> None:
     """The best of the plan level by level and that without cuts of outputs; nothing is proved."""
     text = MLP.replace("64", str(1 << 14)).replace("256", str(1 << 15)).replace("batch=8", f"batch={1 << 14}")
-    network, flows = planned_from(text)
-    terms, sizes = terms_of(network, flows, "physical"), (2,) * 13
-    found = plan_network(network, flows, "joint", "physical", 13)
+    network, edges = planned_from(text)
+    terms, sizes = terms_of(network, edges, "physical"), (2,) * 13
+    found = plan_network(network, edges, "joint", "physical", 13)
     two = search_all(network.groups, terms, rule_of("joint", "table2"), sizes)
-    assert found.total <= min(two.elements, plan_network(network, flows, "hypar", "physical", 13).total)
+    assert found.total <= min(two.elements, plan_network(network, edges, "hypar", "physical", 13).total)
     assert found.bound is None
 
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.sharding.cost.closed_forms import least_totals, totals
-from npuc.compiler.analysis.sharding.cost.cost_terms import Rate, ReadingRate, SumRate
-from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate
+from npuc.compiler.analysis.sharding.cost.cost_terms import EdgeRate, Rate, ReductionRate
+from npuc.compiler.analysis.sharding.cost.paper_terms import InterLayerRate
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_groups, chain_terms
@@ -46,18 +46,22 @@ def rates(draw: st.DrawFn) -> tuple[Rate, tuple[PartitionType, ...], tuple[Parti
     layers = draw(st.booleans()), draw(st.booleans())
     before, after = (BASIC_TYPES if weighted else JOIN for weighted in layers)
     if draw(st.booleans()):
-        return BetweenRate(draw(st.sampled_from(("table2", "published"))), layers), before, after
+        return InterLayerRate(draw(st.sampled_from(("table2", "published"))), layers), before, after
     if draw(st.booleans()):
         cut, hows = draw(AXES), draw(st.tuples(*(st.sampled_from((None, *Combine)) for _ in PARTITION_TYPES)))
         adds = tuple(how if axis is None else None for how, axis in zip(hows, cut, strict=True))
-        return SumRate(cut, adds, draw(FLAGS)), before, after
-    needed, flags = draw(AXES), draw(FLAGS)
-    shared = tuple(flag and axis is None for flag, axis in zip(flags, needed, strict=True))
-    made, scattered, active = draw(AXES), draw(st.booleans()), draw(st.booleans())
-    held = tuple(flag and axis is None for flag, axis in zip(draw(FLAGS), made, strict=True))
-    both = zip(draw(FLAGS), needed, shared, strict=True)
-    added = tuple(flag and axis is None and not own for flag, axis, own in both)
-    return ReadingRate(made, needed, shared, active, True, True, scattered, held, added), before, after
+        return ReductionRate(cut, adds, draw(FLAGS)), before, after
+    required, flags = draw(AXES), draw(FLAGS)
+    partial_gradient = tuple(flag and axis is None for flag, axis in zip(flags, required, strict=True))
+    produced, scattered, active = draw(AXES), draw(st.booleans()), draw(st.booleans())
+    deferred_gradient = tuple(flag and axis is None for flag, axis in zip(draw(FLAGS), produced, strict=True))
+    both = zip(draw(FLAGS), required, partial_gradient, strict=True)
+    partial_value = tuple(flag and axis is None and not own for flag, axis, own in both)
+    return (
+        EdgeRate(produced, required, partial_gradient, active, True, True, scattered, deferred_gradient, partial_value),
+        before,
+        after,
+    )
 
 
 @given(rates(), st.integers(1, 3))
@@ -68,11 +72,11 @@ def test_totals_are_the_sums_of_all_levels_and_the_least_of_all_orders(
     first, second = list(product(before, repeat=levels)), list(product(after, repeat=levels))
     found = totals(rate, first, second)
     least: dict[tuple[int, ...], int] = {}
-    for i, maker in enumerate(first):
-        for j, reader in enumerate(second):
-            amount = sum(rate.amounts((maker, reader), (2,) * levels))
+    for i, producer in enumerate(first):
+        for j, consumer in enumerate(second):
+            amount = sum(rate.amounts((producer, consumer), (2,) * levels))
             assert found[i, j] == amount
-            both = list(zip(maker, reader, strict=True))
+            both = list(zip(producer, consumer, strict=True))
             counts = tuple(both.count(cell) for cell in product(before, after))
             least[counts] = min(amount, least.get(counts, amount))
     cases = np.array(list(least), np.int64).reshape(-1, len(before), len(after))
@@ -84,17 +88,17 @@ def test_sequences_of_few_runs_are_those_of_all(levels: int, most: int) -> None:
     every = list(product(BASIC_TYPES, repeat=levels))
     few = [p for p in every if sum(a != b for a, b in pairwise(p)) < most]
     assert sorted(of_runs(BASIC_TYPES, levels, most)) == sorted(few)
-    counts = {counts_of(BASIC_TYPES, pattern) for pattern in every}
-    assert sorted(counts_of(BASIC_TYPES, pattern) for pattern in ordered_sequences(BASIC_TYPES, levels)) == sorted(
+    counts = {counts_of(BASIC_TYPES, sequence) for sequence in every}
+    assert sorted(counts_of(BASIC_TYPES, sequence) for sequence in ordered_sequences(BASIC_TYPES, levels)) == sorted(
         counts
     )
-    assert {counts_of(BASIC_TYPES, pattern) for pattern in few_orders(BASIC_TYPES, levels)} == counts
+    assert {counts_of(BASIC_TYPES, sequence) for sequence in few_orders(BASIC_TYPES, levels)} == counts
 
 
 def test_what_is_near_a_pattern() -> None:
-    pattern: tuple[PartitionType, ...] = ("I", "III", "I", "III")
-    found = neighbours(BASIC_TYPES, [pattern], 4, 3)
-    assert found[0] == pattern
+    sequence: tuple[PartitionType, ...] = ("I", "III", "I", "III")
+    found = neighbours(BASIC_TYPES, [sequence], 4, 3)
+    assert found[0] == sequence
     compositions = {counts_of(BASIC_TYPES, other) for other in found}
     assert compositions == {(2, 0, 2), (1, 1, 2), (1, 0, 3), (2, 1, 1), (3, 0, 1)}
     assert ("III", "I", "I", "II") in found
@@ -146,7 +150,7 @@ SIZE = st.sampled_from([1, 8, 64, 512, 4096])
 
 
 @st.composite
-def residual_networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
+def residual_networks(draw: st.DrawFn) -> tuple[PlanGraph, PlanEdges]:
     """Blocks with residual connections, some of which have a layer of their own."""
     wide, count = draw(SIZE), draw(st.integers(1, 3))
     ordered_sequences = ""
@@ -159,9 +163,9 @@ def residual_networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
 
 @settings(max_examples=12)
 @given(residual_networks(), st.sampled_from(CONVENTIONS))
-def test_plans_of_residual_networks_on_64_devices(net: tuple[PlanGraph, Flows], convention: Convention) -> None:
-    network, flows = net
-    found = {s: plan_network(network, flows, s, convention, 6) for s in STRATEGIES}
+def test_plans_of_residual_networks_on_64_devices(net: tuple[PlanGraph, PlanEdges], convention: Convention) -> None:
+    network, edges = net
+    found = {s: plan_network(network, edges, s, convention, 6) for s in STRATEGIES}
     best = found["accpar-joint"]
     assert best.total == min(plan.total for plan in found.values())
     for strategy in ("accpar", "accpar-joint"):
@@ -173,10 +177,10 @@ def test_plans_of_residual_networks_on_64_devices(net: tuple[PlanGraph, Flows], 
 @settings(max_examples=10)
 @given(residual_networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
 def test_no_plan_of_a_network_goes_below_the_relaxation(
-    net: tuple[PlanGraph, Flows], convention: Convention, levels: int
+    net: tuple[PlanGraph, PlanEdges], convention: Convention, levels: int
 ) -> None:
-    network, flows = net
-    terms, sizes = terms_of(network, flows, convention), (2,) * levels
+    network, edges = net
+    terms, sizes = terms_of(network, edges, convention), (2,) * levels
     bound = relaxation(network.groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
     assert bound <= search_all(network.groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
 
@@ -184,15 +188,15 @@ def test_no_plan_of_a_network_goes_below_the_relaxation(
 @pytest.mark.parametrize("levels", [6, 10])
 @pytest.mark.parametrize("convention", ["physical", "published"])
 def test_the_plan_of_a_sample_is_proved_to_be_the_least(convention: Convention, levels: int) -> None:
-    network, flows = network_for(the_function(read_source(read_text("samples:alexnet_hypar"))))
-    plan = plan_network(network, flows, "accpar-joint", convention, levels)
+    network, edges = network_for(the_function(read_source(read_text("samples:alexnet_hypar"))))
+    plan = plan_network(network, edges, "accpar-joint", convention, levels)
     assert plan.total == plan.bound
-    level_by_level = plan_network(network, flows, "accpar", convention, levels)
+    level_by_level = plan_network(network, edges, "accpar", convention, levels)
     assert level_by_level.bound == plan.total < level_by_level.total
 
 
 @pytest.mark.parametrize("strategy", ["accpar", "accpar-joint"])
 def test_the_relaxation_is_of_halves_alone(strategy: Strategy) -> None:
-    network, flows = network_for(the_function(read_source(read_text("samples:lenet_c"))))
+    network, edges = network_for(the_function(read_source(read_text("samples:lenet_c"))))
     with pytest.raises(UsageError, match="found 6 levels, not all of 2 parts, expected at most 5"):
-        plan_network(network, flows, strategy, "physical", (2, 2, 2, 2, 2, 3))
+        plan_network(network, edges, strategy, "physical", (2, 2, 2, 2, 2, 3))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_terms
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, plan_network, terms_of, total_of
@@ -49,7 +49,7 @@ def counted(module: ModuleOp) -> Traffic:
 
 
 @st.composite
-def chosen(draw: st.DrawFn, most: int) -> tuple[list[int], tuple[Pattern, ...]]:
+def chosen(draw: st.DrawFn, most: int) -> tuple[list[int], tuple[TypeSequence, ...]]:
     """A chain, and a type for each layer and each of up to `most` levels."""
     widths = draw(WIDTHS)
     levels = draw(st.integers(1, most))
@@ -57,19 +57,19 @@ def chosen(draw: st.DrawFn, most: int) -> tuple[list[int], tuple[Pattern, ...]]:
     return widths, tuple(tuple(draw(row)) for _ in widths[1:])
 
 
-def loss_sums(last: Pattern) -> int:
+def loss_sums(last: TypeSequence) -> int:
     """Groups of devices with the whole loss, those that the last layer's type II has, add up its parts."""
     return 2 ** len(last) - 2 ** last.count("II")
 
 
 @given(chosen(4))
 def test_dense_layers_move_what_is_said_of_a_chain_of_their_sizes_and_the_loss(
-    case: tuple[list[int], tuple[Pattern, ...]],
+    case: tuple[list[int], tuple[TypeSequence, ...]],
 ) -> None:
     widths, plan = case
     sizes = (2,) * len(plan[0])
-    network, flows = network_for(the_function(dense(widths)))
-    terms = terms_of(network, flows, "physical")
+    network, edges = network_for(the_function(dense(widths)))
+    terms = terms_of(network, edges, "physical")
     loss = [term for term in terms if term.what == "sum" and term.elements == 1]
     assert total_of(amounts_of(loss, plan, sizes)) == loss_sums(plan[-1])
     chain = chain_terms(layers(widths), "physical")
@@ -78,13 +78,13 @@ def test_dense_layers_move_what_is_said_of_a_chain_of_their_sizes_and_the_loss(
 
 @settings(max_examples=30)
 @given(chosen(3))
-def test_three_types_of_a_chain_are_counted(case: tuple[list[int], tuple[Pattern, ...]]) -> None:
+def test_three_types_of_a_chain_are_counted(case: tuple[list[int], tuple[TypeSequence, ...]]) -> None:
     widths, plan = case
     sizes = (2,) * len(plan[0])
     module = dense(widths)
     func = the_function(module)
-    network, flows = network_for(func)
-    spread(func, network, flows, plan, Mesh(sizes))
+    network, edges = network_for(func)
+    spread(func, network, edges, plan, Mesh(sizes))
     differentiate(func)
     found = total_of(amounts_of(chain_terms(layers(widths), "physical"), plan, sizes))
     assert counted(module).total == found + loss_sums(plan[-1])
@@ -93,14 +93,14 @@ def test_three_types_of_a_chain_are_counted(case: tuple[list[int], tuple[Pattern
 @settings(max_examples=20)
 @given(WIDTHS, st.data())
 def test_table2_is_counted_on_two_devices(widths: list[int], data: st.DataObject) -> None:
-    plan: tuple[Pattern, ...] = tuple((data.draw(st.sampled_from(TWO)),) for _ in widths[1:])
+    plan: tuple[TypeSequence, ...] = tuple((data.draw(st.sampled_from(TWO)),) for _ in widths[1:])
     module = dense(widths)
     func = the_function(module)
-    network, flows = network_for(func)
-    spread(func, network, flows, plan, Mesh((2,)))
+    network, edges = network_for(func)
+    spread(func, network, edges, plan, Mesh((2,)))
     differentiate(func)
     loss = 1 if plan[-1] == ("I",) else 0
-    expected = total_of(amounts_of(terms_of(network, flows, "table2"), plan, (2,)))
+    expected = total_of(amounts_of(terms_of(network, edges, "table2"), plan, (2,)))
     assert counted(module).total - loss == expected
 
 
@@ -109,8 +109,8 @@ def test_table2_is_counted_on_two_devices(widths: list[int], data: st.DataObject
 def test_each_level_of_a_physical_plan_is_counted(strategy: Strategy, devices: int) -> None:
     convention: Convention = "physical"
     module = dense([16, 24, 8, 16])
-    network, flows = network_for(the_function(module.clone()))
-    plan = plan_network(network, flows, strategy, convention, devices.bit_length() - 1)
+    network, edges = network_for(the_function(module.clone()))
+    plan = plan_network(network, edges, strategy, convention, devices.bit_length() - 1)
     for step in (ParallelizePass(strategy, devices, convention), AutodiffPass()):
         step.apply(Context(), module)
     traffic = counted(module)

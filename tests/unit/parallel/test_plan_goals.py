@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from npuc.backends.communication import exchanges
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.interconnect.topology import KINDS, NetworkLevel
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, layout_of, physical_terms
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, layout_of, physical_terms
 from npuc.compiler.analysis.sharding.cost.device_memory import KeptTensor, kept_tensors
 from npuc.compiler.analysis.sharding.cost.resharding import part_count
 from npuc.compiler.analysis.sharding.cost.step_time import (
@@ -22,10 +22,10 @@ from npuc.compiler.analysis.sharding.cost.step_time import (
     times_from,
     work_seconds,
 )
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
-from npuc.compiler.analysis.sharding.search.least_movement import candidate_types, pattern
+from npuc.compiler.analysis.sharding.search.least_movement import candidate_types, sequence
 from npuc.compiler.analysis.sharding.search.objectives import candidate_sequences, fastest, smallest
 from npuc.compiler.analysis.sharding.search.planning import Goal, plan_network, terms_of
 from npuc.compiler.core.errors import SourceError, UsageError
@@ -95,11 +95,11 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
     data.draw(precisions(module))
     width = data.draw(st.sampled_from((4, None)))
     times = Times(data.draw(networks_of(sizes)), width, ())
-    network, flows, patterns = spread_by(module, data, sizes)
+    network, edges, sequences = spread_by(module, data, sizes)
     machine = Hardware({**MACHINE.values, **({"memory.element_bytes": width} if width else {})})
     moved = exchanges(the_function(module), times.place(sizes), machine)
     costs = [exchange.cost for exchange in moved]
-    found = message_seconds(network.program, physical_terms(flows), patterns, times, sizes)
+    found = message_seconds(network.program, physical_terms(edges), sequences, times, sizes)
     assert found == sum((cost.seconds for cost in costs if cost is not None), Fraction(0))
 
 
@@ -111,12 +111,12 @@ def random_times(data: st.DataObject, network: PlanGraph, levels: int, rule: Rul
     return Times(data.draw(networks_of((2,) * levels)), None, tuple(work), 1e-6)
 
 
-def planned_from(text: str) -> tuple[PlanGraph, Flows]:
+def planned_from(text: str) -> tuple[PlanGraph, PlanEdges]:
     return network_for(the_function(read_source(text, defines={})))
 
 
-def seconds(network: PlanGraph, flows: Flows, plan: tuple[Pattern, ...], times: Times, levels: int) -> float:
-    messages = message_seconds(network.program, physical_terms(flows), plan, times, (2,) * levels)
+def seconds(network: PlanGraph, edges: PlanEdges, plan: tuple[TypeSequence, ...], times: Times, levels: int) -> float:
+    messages = message_seconds(network.program, physical_terms(edges), plan, times, (2,) * levels)
     return work_seconds(times, plan) + float(messages)
 
 
@@ -124,26 +124,26 @@ def seconds(network: PlanGraph, flows: Flows, plan: tuple[Pattern, ...], times: 
 @given(data=st.data(), rule=st.sampled_from((TWO, THREE)), levels=st.integers(1, 2))
 def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, rule: Rule, levels: int) -> None:
     text = RESIDUAL if levels == 1 else CHAIN
-    network, flows = planned_from(text)
+    network, edges = planned_from(text)
     times = random_times(data, network, levels, rule)
     every = product(*(list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups))
-    best = min(seconds(network, flows, plan, times, levels) for plan in every)
-    found = fastest(network, flows, rule, (2,) * levels, times)
+    best = min(seconds(network, edges, plan, times, levels) for plan in every)
+    found = fastest(network, edges, rule, (2,) * levels, times)
     assert found.cost == pytest.approx(best, rel=1e-9)
     assert found.bound == pytest.approx(best, rel=1e-9)
-    assert seconds(network, flows, found.patterns, times, levels) == pytest.approx(found.cost, rel=1e-9)
+    assert seconds(network, edges, found.sequences, times, levels) == pytest.approx(found.cost, rel=1e-9)
 
 
 @settings(max_examples=5)
 @given(data=st.data())
 def test_many_levels_are_searched_by_one_change_of_way(data: st.DataObject) -> None:
-    network, flows = planned_from(RESIDUAL)
+    network, edges = planned_from(RESIDUAL)
     times = random_times(data, network, 7, TWO)
-    found = fastest(network, flows, TWO, (2,) * 7, times)
-    assert seconds(network, flows, found.patterns, times, 7) == pytest.approx(found.cost, rel=1e-9)
+    found = fastest(network, edges, TWO, (2,) * 7, times)
+    assert seconds(network, edges, found.sequences, times, 7) == pytest.approx(found.cost, rel=1e-9)
     assert found.bound <= found.cost * (1 + 1e-12)
-    alike = tuple(pattern("I", 7) for _ in network.groups)
-    assert found.cost <= seconds(network, flows, alike, times, 7) * (1 + 1e-12)
+    alike = tuple(sequence("I", 7) for _ in network.groups)
+    assert found.cost <= seconds(network, edges, alike, times, 7) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("levels", [1, 2, 4, 6, 10])
@@ -215,18 +215,18 @@ def test_slow_networks_have_another_plan_than_the_least_movement() -> None:
 @given(levels=st.integers(1, 2), text=st.sampled_from((RESIDUAL, CHAIN)), rule=st.sampled_from((TWO, THREE)))
 def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: Rule) -> None:
     func = the_function(read_source(text, defines={}))
-    network, flows = network_for(func)
+    network, edges = network_for(func)
     room, sizes = room_of(func, 0, 4), (2,) * levels
     labels = [list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups]
-    kept = kept_tensors(network, flows, room)
-    terms = terms_of(network, flows, "physical")
-    found = smallest(network, flows, terms, rule, sizes, room)
+    kept = kept_tensors(network, edges, room)
+    terms = terms_of(network, edges, "physical")
+    found = smallest(network, edges, terms, rule, sizes, room)
 
-    def bytes_of(tensor: KeptTensor, plan: tuple[Pattern, ...]) -> int:
+    def bytes_of(tensor: KeptTensor, plan: tuple[TypeSequence, ...]) -> int:
         if tensor.group is None:
             return tensor.size
-        layout = layout_of(tensor.made, plan[tensor.group])
-        if tensor.there is not None and layout_of(tensor.there, plan[tensor.maker or 0]) == layout:
+        layout = layout_of(tensor.produced, plan[tensor.group])
+        if tensor.there is not None and layout_of(tensor.there, plan[tensor.producer or 0]) == layout:
             return 0
         return -(-tensor.size // part_count(layout, sizes))
 
@@ -236,7 +236,7 @@ def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: R
     moved = {
         plan: sum(sum(term.amounts(plan, sizes)) for term in terms) for plan, size in sums.items() if size == least
     }
-    assert sum(sum(term.amounts(found.patterns, sizes)) for term in terms) == min(moved.values())
+    assert sum(sum(term.amounts(found.sequences, sizes)) for term in terms) == min(moved.values())
 
 
 def test_a_plan_for_memory_takes_less_than_one_for_movement() -> None:
@@ -281,9 +281,9 @@ def test_a_plan_for_time_needs_a_network() -> None:
 
 
 def test_a_plan_for_time_needs_times() -> None:
-    network, flows = planned_from(CHAIN)
+    network, edges = planned_from(CHAIN)
     with pytest.raises(UsageError, match="needs the times of work and messages"):
-        plan_network(network, flows, "joint", "physical", 1, Goal("time"))
+        plan_network(network, edges, "joint", "physical", 1, Goal("time"))
 
 
 def test_a_mapping_file_is_refused() -> None:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Term
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, TypeSequence
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
 from npuc.compiler.analysis.sharding.search.least_movement import (
@@ -58,35 +58,35 @@ def reference() -> Any:
 
 
 @cache
-def sample(name: str, batch: int) -> tuple[PlanGraph, Flows]:
+def sample(name: str, batch: int) -> tuple[PlanGraph, PlanEdges]:
     """A network of the reference, as it is read from the sample."""
     return planned_from(read_text(f"samples:{SAMPLES[name]}"), batch=batch)
 
 
-def planned_from(text: str, **defines: int) -> tuple[PlanGraph, Flows]:
+def planned_from(text: str, **defines: int) -> tuple[PlanGraph, PlanEdges]:
     return network_for(the_function(read_source(text, defines=defines)))
 
 
 def choices(plan: Planned) -> list[list[str]]:
     """The choices of a chain, level by level."""
-    return [[NAMES[type] for type in row] for row in zip(*plan.patterns, strict=True)]
+    return [[NAMES[type] for type in row] for row in zip(*plan.sequences, strict=True)]
 
 
 @pytest.mark.parametrize("convention", PAPERS)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_plans_of_samples_are_the_reference(name: str, convention: Convention) -> None:
     expected = reference()[name]["conventions"][convention]
-    network, flows = sample(name, reference()[name]["batch"])
+    network, edges = sample(name, reference()[name]["batch"])
     best = expected["joint_optimum"]
     for entry, strategy in STRATEGY_OF.items():
-        plan = plan_network(network, flows, strategy, convention, reference()[name]["levels"])
+        plan = plan_network(network, edges, strategy, convention, reference()[name]["levels"])
         assert plan.total == expected[entry]["total"]["elements"]
         assert plan.bound == best["total"]["elements"]
         if strategy == "hypar":
             assert choices(plan) == [level["choices"] for level in expected["hypar"]["levels"]]
             assert list(plan.levels) == [level["elements"] for level in expected["hypar"]["levels"]]
         elif strategy == "joint":
-            assert [pattern.count("II") for pattern in plan.patterns] == best["mp_levels_per_layer"]
+            assert [sequence.count("II") for sequence in plan.sequences] == best["mp_levels_per_layer"]
         else:
             assert list(plan.levels) == expected[entry]["level_elements"]
 
@@ -94,9 +94,9 @@ def test_plans_of_samples_are_the_reference(name: str, convention: Convention) -
 @pytest.mark.parametrize("name", SAMPLES)
 def test_sweeps_of_samples_are_the_reference(name: str) -> None:
     for entry in reference()[name]["sweep_published"]:
-        network, flows = sample(name, entry["batch"])
+        network, edges = sample(name, entry["batch"])
         for key in ("hypar", "all_dp", "owt", "joint_optimum"):
-            plan = plan_network(network, flows, STRATEGY_OF[key], "published", entry["levels"])
+            plan = plan_network(network, edges, STRATEGY_OF[key], "published", entry["levels"])
             assert plan.total == entry[f"{key}_elements"]
             if key == "hypar":
                 assert ["".join(type[0] for type in row) for row in choices(plan)] == entry["hypar_choices"]
@@ -105,12 +105,12 @@ def test_sweeps_of_samples_are_the_reference(name: str) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_three_types_of_samples_are_the_reference(name: str) -> None:
     expected, levels = reference()[name]["accpar_three_types"], reference()[name]["levels"]
-    network, flows = sample(name, reference()[name]["batch"])
-    plan = plan_network(network, flows, "accpar", "table2", levels)
-    assert [list(row) for row in zip(*plan.patterns, strict=True)] == [e["choices"] for e in expected["levels"]]
+    network, edges = sample(name, reference()[name]["batch"])
+    plan = plan_network(network, edges, "accpar", "table2", levels)
+    assert [list(row) for row in zip(*plan.sequences, strict=True)] == [e["choices"] for e in expected["levels"]]
     assert plan.total == expected["total"]["elements"]
     assert (
-        plan_network(network, flows, "accpar-joint", "table2", levels).total
+        plan_network(network, edges, "accpar-joint", "table2", levels).total
         == (expected["joint_optimum_total"]["elements"])
     )
 
@@ -148,7 +148,7 @@ SIZE = st.sampled_from([1, 2, 3, 8, 16, 32, 100, 300])
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
+def networks(draw: st.DrawFn) -> tuple[PlanGraph, PlanEdges]:
     """A network with a residual connection, attention, a value that several read, sums of addends, or parts of one."""
     sizes: dict[str, object] = {key: draw(SIZE) for key in ("batch", "wide", "h", "g", "out")}
     sizes["bias"] = draw(st.sampled_from(["true", "false"]))
@@ -156,12 +156,12 @@ def networks(draw: st.DrawFn) -> tuple[PlanGraph, Flows]:
     return planned_from(NET.format(middle=middle.format(**sizes), **sizes))
 
 
-def every(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
+def every(network: PlanGraph, rule: Rule, levels: int) -> list[list[TypeSequence]]:
     """All sequences of ways of each node."""
     return [list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups]
 
 
-def cost(terms: list[Term], plan: tuple[Pattern, ...], levels: int) -> Fraction:
+def cost(terms: list[CostTerm], plan: tuple[TypeSequence, ...], levels: int) -> Fraction:
     """What a plan moves: its terms, level by level, added up."""
     sizes = (2,) * levels
     return elements_of(sum(sum(term.amounts(plan, sizes)) for term in terms), sizes)
@@ -170,29 +170,29 @@ def cost(terms: list[Term], plan: tuple[Pattern, ...], levels: int) -> Fraction:
 @settings(max_examples=40)
 @given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
 def test_ways_at_the_bottom_are_as_good_as_all_sequences(
-    net: tuple[PlanGraph, Flows], convention: Convention, levels: int
+    net: tuple[PlanGraph, PlanEdges], convention: Convention, levels: int
 ) -> None:
-    network, flows = net
-    terms, sizes, rule = terms_of(network, flows, convention), (2,) * levels, rule_of("joint", "table2")
+    network, edges = net
+    terms, sizes, rule = terms_of(network, edges, convention), (2,) * levels, rule_of("joint", "table2")
     found = search_all(network.groups, terms, rule, sizes)
     best = minimise(graph_of(terms, every(network, rule, levels), sizes))
     assert best.exact
-    assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.patterns, levels)
+    assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.sequences, levels)
 
 
 @settings(max_examples=30)
 @given(networks(), st.sampled_from(CONVENTIONS), st.data())
 def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
-    net: tuple[PlanGraph, Flows], convention: Convention, data: st.DataObject
+    net: tuple[PlanGraph, PlanEdges], convention: Convention, data: st.DataObject
 ) -> None:
     """As where a batch does not divide."""
-    network, flows = net
+    network, edges = net
     groups = [
         replace(group, types=data.draw(st.sampled_from([group.types, group.types[1:], group.types[:2]])))
         for group in network.groups
     ]
     network = replace(network, groups=tuple(groups))
-    terms, sizes, rule = terms_of(network, flows, convention), (2, 2), rule_of("joint", convention)
+    terms, sizes, rule = terms_of(network, edges, convention), (2, 2), rule_of("joint", convention)
     found = search_all(network.groups, terms, rule, sizes)
     best = minimise(graph_of(terms, every(network, rule, 2), sizes))
     assert best.exact
@@ -214,8 +214,8 @@ def test_joins_have_channels_below_what_is_whole(
 ) -> None:
     """Sizes with which it matters in which order a join is whole at one level and cut along channels at another."""
     given_sizes: dict[str, object] = {"batch": batch, "wide": 1, "h": h, "g": g, "out": out, "bias": "true"}
-    network, flows = planned_from(NET.format(middle=middle.format(**given_sizes), **given_sizes))
-    terms, sizes, rule = terms_of(network, flows, "physical"), (2,) * levels, rule_of("joint", "table2")
+    network, edges = planned_from(NET.format(middle=middle.format(**given_sizes), **given_sizes))
+    terms, sizes, rule = terms_of(network, edges, "physical"), (2,) * levels, rule_of("joint", "table2")
     found = search_all(network.groups, terms, rule, sizes)
     best = minimise(graph_of(terms, every(network, rule, levels), sizes))
     assert best.exact
@@ -225,32 +225,32 @@ def test_joins_have_channels_below_what_is_whole(
 @settings(max_examples=40)
 @given(networks(), st.sampled_from(CONVENTIONS), st.sampled_from([(3,), (3, 3), (4, 4), (3, 2), (2, 4), (2, 3, 2)]))
 def test_meshes_of_any_sizes_are_searched_as_all_sequences_are(
-    net: tuple[PlanGraph, Flows], convention: Convention, sizes: tuple[int, ...]
+    net: tuple[PlanGraph, PlanEdges], convention: Convention, sizes: tuple[int, ...]
 ) -> None:
-    network, flows = net
-    terms = terms_of(network, flows, convention)
-    found = plan_network(network, flows, "joint", convention, sizes)
+    network, edges = net
+    terms = terms_of(network, edges, convention)
+    found = plan_network(network, edges, "joint", convention, sizes)
     best = minimise(graph_of(terms, every(network, rule_of("joint", convention), len(sizes)), sizes))
     assert best.exact
     assert found.total == found.bound == elements_of(best.cost, sizes)
     for strategy in ("dp", "mp", "owt", "hypar"):
-        other = plan_network(network, flows, strategy, convention, sizes)
+        other = plan_network(network, edges, strategy, convention, sizes)
         assert other.bound is not None
         assert found.total == other.bound <= other.total
 
 
-def plans(network: PlanGraph, rule: Rule, levels: int) -> Iterator[tuple[Pattern, ...]]:
+def plans(network: PlanGraph, rule: Rule, levels: int) -> Iterator[tuple[TypeSequence, ...]]:
     return product(*every(network, rule, levels))
 
 
 @settings(max_examples=15)
 @given(networks(), st.sampled_from(CONVENTIONS), st.sampled_from(("joint", "accpar-joint")))
 def test_the_best_plan_is_that_of_enumeration(
-    net: tuple[PlanGraph, Flows], convention: Convention, strategy: Strategy
+    net: tuple[PlanGraph, PlanEdges], convention: Convention, strategy: Strategy
 ) -> None:
-    network, flows = net
-    terms = terms_of(network, flows, convention)
-    found = plan_network(network, flows, strategy, convention, 1)
+    network, edges = net
+    terms = terms_of(network, edges, convention)
+    found = plan_network(network, edges, strategy, convention, 1)
     assert found.total == min(cost(terms, plan, 1) for plan in plans(network, rule_of(strategy, convention), 1))
 
 
@@ -261,18 +261,18 @@ def test_the_best_plan_is_that_of_enumeration(
 def test_the_best_plan_of_two_levels_is_that_of_enumeration(
     strategy: Strategy, middle: str, convention: Convention
 ) -> None:
-    network, flows = planned_from(NET.format(middle=middle, batch=6, wide=40, h=12, out=3, bias="false"))
-    terms = terms_of(network, flows, convention)
-    found = plan_network(network, flows, strategy, convention, 2)
+    network, edges = planned_from(NET.format(middle=middle, batch=6, wide=40, h=12, out=3, bias="false"))
+    terms = terms_of(network, edges, convention)
+    found = plan_network(network, edges, strategy, convention, 2)
     assert found.total == min(cost(terms, plan, 2) for plan in plans(network, rule_of(strategy, convention), 2))
 
 
 @settings(max_examples=30)
 @given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
-def test_order_of_strategies(net: tuple[PlanGraph, Flows], convention: Convention, levels: int) -> None:
+def test_order_of_strategies(net: tuple[PlanGraph, PlanEdges], convention: Convention, levels: int) -> None:
     """The optimum is no worse than any other plan, and one more type makes it no worse; bounds are below."""
-    network, flows = net
-    found = {s: plan_network(network, flows, s, convention, levels) for s in STRATEGIES}
+    network, edges = net
+    found = {s: plan_network(network, edges, s, convention, levels) for s in STRATEGIES}
     for plan in found.values():
         assert plan.total == total_of(plan.levels) == sum(2**h * amount for h, amount in enumerate(plan.levels))
         assert plan.bound is not None
@@ -284,8 +284,8 @@ def test_order_of_strategies(net: tuple[PlanGraph, Flows], convention: Conventio
 @pytest.mark.parametrize("convention", CONVENTIONS)
 @pytest.mark.parametrize("levels", [1, 4])
 def test_order_of_strategies_of_a_chain(levels: int, convention: Convention) -> None:
-    network, flows = sample("Lenet-c", 256)
-    found = {s: plan_network(network, flows, s, convention, levels) for s in STRATEGIES}
+    network, edges = sample("Lenet-c", 256)
+    found = {s: plan_network(network, edges, s, convention, levels) for s in STRATEGIES}
     for plan in found.values():
         assert plan.bound is not None
         assert plan.bound <= plan.total
@@ -296,15 +296,15 @@ def test_order_of_strategies_of_a_chain(levels: int, convention: Convention) -> 
 @settings(max_examples=30)
 @given(networks(), st.sampled_from(TWO_WAYS[1:]), st.integers(1, 3))
 def test_no_plan_moves_more_than_by_cuts_of_inputs_alone(
-    net: tuple[PlanGraph, Flows], strategy: Strategy, levels: int
+    net: tuple[PlanGraph, PlanEdges], strategy: Strategy, levels: int
 ) -> None:
-    network, flows = net
-    terms, sizes = terms_of(network, flows, "physical"), (2,) * levels
+    network, edges = net
+    terms, sizes = terms_of(network, edges, "physical"), (2,) * levels
     search = search_levels if strategy == "hypar" else search_all
     before = search(network.groups, terms, rule_of(strategy, "physical").without_outputs(), sizes)
-    found = plan_network(network, flows, strategy, "physical", levels)
+    found = plan_network(network, edges, strategy, "physical", levels)
     assert found.total <= before.elements
     assert found.bound is not None
     assert found.bound <= found.total
     if strategy == "joint":
-        assert found.total == plan_network(network, flows, "accpar-joint", "physical", levels).total
+        assert found.total == plan_network(network, edges, "accpar-joint", "physical", levels).total

@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.graph.segments import with_segments
@@ -114,8 +114,8 @@ def test_devices_compute_what_one_does_whatever_the_size_of_a_gate(
     for strategy in ("dp", "mp", "joint", "accpar-joint"):
         mesh = "x".join(map(str, sizes))
         own = ParallelizePass(strategy=strategy, mesh=mesh, convention="physical", zero=zero)
-        network, flows, plan = own.plan(the_function(module.clone()), None)
-        patterns, shared = tuple(plan.patterns), module.clone()
+        network, edges, plan = own.plan(the_function(module.clone()), None)
+        sequences, shared = tuple(plan.sequences), module.clone()
         refused = refusal(own, shared)
         if refused is not None:
             assert strategy == "mp"
@@ -123,8 +123,8 @@ def test_devices_compute_what_one_does_whatever_the_size_of_a_gate(
             continue
         shared.verify()
         differentiate(the_function(shared))
-        assert check(module, shared, sizes, 1) == modelled(flows, patterns, sizes), strategy
-        assert bytes_moved(shared) == bytes_modelled(network, flows, patterns, sizes), strategy
+        assert check(module, shared, sizes, 1) == modelled(edges, sequences, sizes), strategy
+        assert bytes_moved(shared) == bytes_modelled(network, edges, sequences, sizes), strategy
 
 
 @settings(max_examples=40)
@@ -139,14 +139,14 @@ def test_any_plan_of_gates_and_heads_is_right_or_refused(
 ) -> None:
     module, shared = program_of(name), program_of(name)
     try:
-        network, flows, patterns = spread_by(shared, plan, sizes)
+        network, edges, sequences = spread_by(shared, plan, sizes)
     except CapacityError:
         return
-    assert check(module, shared, sizes, seed) == modelled(flows, patterns, sizes)
-    assert bytes_moved(shared) == bytes_modelled(network, flows, patterns, sizes)
+    assert check(module, shared, sizes, seed) == modelled(edges, sequences, sizes)
+    assert bytes_moved(shared) == bytes_modelled(network, edges, sequences, sizes)
 
 
-def by_batch(network: PlanGraph) -> list[Pattern]:
+def by_batch(network: PlanGraph) -> list[TypeSequence]:
     """Every node by its batch, or whole."""
     types: list[PartitionType] = ["I" if "I" in group.types else "whole" for group in network.groups]
     return [(type,) for type in types]
@@ -165,22 +165,22 @@ def test_each_way_that_is_offered_can_be_taken(name: str, devices: int) -> None:
     for chosen, type in offered:
         module = program_of(name)
         func = the_function(module)
-        network, flows = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(func)
+        network, edges = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(func)
         plan = by_batch(network)
         plan[chosen] = (type,)
-        spread(func, network, flows, plan, Mesh((devices,)))
+        spread(func, network, edges, plan, Mesh((devices,)))
         module.verify()
         differentiate(func)
         module.verify()
-        assert bytes_moved(module) == bytes_modelled(network, flows, tuple(plan), (devices,)), (chosen, type)
+        assert bytes_moved(module) == bytes_modelled(network, edges, tuple(plan), (devices,)), (chosen, type)
 
 
 def test_a_plan_that_cuts_across_gates_is_refused() -> None:
     module = program_of("lstm3")
     func = the_function(module)
-    network, flows = ParallelizePass(strategy="dp", devices=2).network_to_plan(func)
+    network, edges = ParallelizePass(strategy="dp", devices=2).network_to_plan(func)
     plan = by_batch(network)
     plan[next(n for n, group in enumerate(network.groups) if group.name == "h.0.1.recurrent")] = ("III",)
     expected = "found 3, one of the parts side by side in the 12 of 3x12, expected a multiple of 2, the devices"
     with pytest.raises(CapacityError, match=expected):
-        spread(func, network, flows, plan, Mesh((2,)))
+        spread(func, network, edges, plan, Mesh((2,)))

@@ -229,8 +229,8 @@ def test_joins_have_shares_too(layers: tuple[Layer, Layer], macs: list[int], fir
     entering = [layers[0].output, inputs[2], layers[0].output, layers[1].output]
     is_layer = [True, False, True, False]
     types: list[tuple[PartitionType, ...]] = [BASIC_TYPES, ("I", "III", "whole"), BASIC_TYPES, ("I", "whole")]
-    makers, readers = zip(*EDGES, strict=True)
-    step = SharedStep(types, is_layer, makers, readers, Left.of([weights, outputs, inputs], macs, entering), 4)
+    producers, consumers = zip(*EDGES, strict=True)
+    step = SharedStep(types, is_layer, producers, consumers, Left.of([weights, outputs, inputs], macs, entering), 4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(share_search, "GRID", 1)
         patch.setattr(share_search, "balanced_shares", none_balanced)
@@ -247,9 +247,9 @@ def test_joins_have_shares_too(layers: tuple[Layer, Layer], macs: list[int], fir
         return float(max(part * macs[node] / speed + Fraction(4 * read, width) for part, (speed, width) in sides))
 
     def crossing(edge: int, before: tuple[PartitionType, Fraction], after: tuple[PartitionType, Fraction]) -> float:
-        maker, reader = EDGES[edge]
-        gives = (GIVES if is_layer[maker] else JOINED)[before[0]]
-        takes = (TAKES if is_layer[reader] else JOINED)[after[0]]
+        producer, consumer = EDGES[edge]
+        gives = (GIVES if is_layer[producer] else JOINED)[before[0]]
+        takes = (TAKES if is_layer[consumer] else JOINED)[after[0]]
         times: list[Fraction] = []
         for side, (_, width) in enumerate((first, second)):
             has, needs = box(gives, before[1], side), box(takes, after[1], side)
@@ -258,12 +258,12 @@ def test_joins_have_shares_too(layers: tuple[Layer, Layer], macs: list[int], fir
 
     alone_seconds = [{label: alone(node, *label) for label in own} for node, own in enumerate(labels)]
     crossed = [
-        {(one, other): crossing(edge, one, other) for one in labels[maker] for other in labels[reader]}
-        for edge, (maker, reader) in enumerate(EDGES)
+        {(one, other): crossing(edge, one, other) for one in labels[producer] for other in labels[consumer]}
+        for edge, (producer, consumer) in enumerate(EDGES)
     ]
     least = min(
         sum(alone_seconds[n][label] for n, label in enumerate(choice))
-        + sum(crossed[edge][choice[maker], choice[reader]] for edge, (maker, reader) in enumerate(EDGES))
+        + sum(crossed[edge][choice[producer], choice[consumer]] for edge, (producer, consumer) in enumerate(EDGES))
         for choice in product(*labels)
     )
     assert found.step_seconds == pytest.approx(least, rel=1e-9)

@@ -1,1 +1,1 @@
-"""What a plan costs: movement, collectives, time, memory of a device."""
+"""Costs of a plan: communication, time, and memory of a device."""

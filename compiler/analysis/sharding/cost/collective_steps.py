@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from npuc.compiler.analysis.interconnect.collectives import Collective
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, ReadingRate, Sizes, SumRate, layout_of
+from npuc.compiler.analysis.sharding.cost.cost_terms import EdgeRate, ReductionRate, Sizes, TypeSequence, layout_of
 from npuc.compiler.analysis.sharding.cost.resharding import Reshard, part_count, reshard_steps
 
 
 @dataclass(frozen=True)
 class CollectiveStep:
     """
-    A collective over levels of the mesh; each device hands in one of `cut` parts of the tensor, or with `back` of its
-    gradient.
+    A collective over levels of the mesh; the operand of each device is one of `cut` parts of the tensor, or of its
+    gradient with `back`.
     """
 
     kind: Collective
@@ -34,17 +34,19 @@ class CollectiveStep:
 
 
 @lru_cache(maxsize=1 << 18)
-def steps_of(rate: ReadingRate | SumRate, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[CollectiveStep, ...]:
-    """The collectives of a term whose nodes have these patterns."""
-    if isinstance(rate, SumRate):
-        cut = part_count(layout_of(rate.made, patterns[0]), sizes)
-        return tuple(CollectiveStep("all_reduce", levels, cut) for levels in rate.levels(patterns))
-    return _steps(rate.reshard(*rate.sides(patterns, sizes)), sizes, back=rate.active)
+def steps_of(
+    rate: EdgeRate | ReductionRate, sequences: tuple[TypeSequence, ...], sizes: Sizes
+) -> tuple[CollectiveStep, ...]:
+    """The collectives of a cost term whose layer groups have these type sequences."""
+    if isinstance(rate, ReductionRate):
+        cut = part_count(layout_of(rate.produced, sequences[0]), sizes)
+        return tuple(CollectiveStep("all_reduce", levels, cut) for levels in rate.levels(sequences))
+    return _steps(rate.reshard(*rate.sides(sequences, sizes)), sizes, back=rate.active)
 
 
 @lru_cache(maxsize=1 << 16)
 def _steps(reshard: Reshard, sizes: Sizes, *, back: bool) -> tuple[CollectiveStep, ...]:
-    """The way from one form to another, and the gradient's way back if it has one."""
+    """The collectives of a reshard, and those of the gradient on the way back if it has one."""
     found: list[CollectiveStep] = []
     cut = part_count(reshard.source, sizes)
     for step in reshard_steps(reshard):

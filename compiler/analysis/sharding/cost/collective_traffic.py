@@ -1,5 +1,5 @@
 """
-How much devices read from each other in what they do together, in closed form.
+The elements that devices read from each other in collectives, in closed form.
 
 The elements of an operation are those of one direction: half of what all devices read from others, so that between two
 devices they are what one of them reads. With D devices, L elements of the operand on each, and a level of p parts
@@ -8,9 +8,9 @@ devices they are what one of them reads. With D devices, L elements of the opera
     all_to_all     D L (p - 1) / p / 2     reduce_scatter   D L (p - 1) / p / 2
     send_receive   D L m / p / 2           m messages between different parts
 
-An all-reduce over levels of p_1, …, p_k parts, the outermost first, is a reduce-scatter from the innermost level out
-and an all-gather back. It reads D L (p_i - 1) / (p_i p_(i+1) … p_k) at level i, which adds up to D L (P - 1) / P for P
-parts together, even where L does not divide. All results are exact.
+An all-reduce over levels of p_1, …, p_k parts, outermost first, is a reduce-scatter from the innermost level out and an
+all-gather back. It reads D L (p_i - 1) / (p_i p_(i+1) … p_k) at level i, which adds up to D L (P - 1) / P for P parts
+together, even where they do not divide L. All results are exact.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def sent(devices: int, local: int, parts: int, messages: int) -> Fraction:
 
 
 def reduced(devices: int, local: int, parts: Sequence[int]) -> tuple[Fraction, ...]:
-    """The elements of an all-reduce at each of several levels, given by their numbers of parts, the outermost first."""
+    """The elements of an all-reduce at each of several levels, given by their numbers of parts, outermost first."""
     found: list[Fraction] = []
     held = Fraction(devices * local)
     for size in reversed(parts):
@@ -57,7 +57,7 @@ def reduced(devices: int, local: int, parts: Sequence[int]) -> tuple[Fraction, .
 
 
 def exchanged(op: DistOp, mesh: Mesh | None = None) -> dict[int, Fraction]:
-    """What devices read in an operation at each of its levels; the mesh is that of its function if none is given."""
+    """The elements that devices read in an operation at each of its levels; by default on its function's mesh."""
     mesh = mesh_around(op) if mesh is None else mesh
     devices, local, over = mesh.devices, elements(op.x), levels_of(op)
     parts = [mesh.sizes[level] for level in over]

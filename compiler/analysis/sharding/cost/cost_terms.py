@@ -1,8 +1,8 @@
 """
-What a plan moves as a sum of terms, each of the patterns of one or two nodes.
+The communication of a plan as a sum of cost terms, each a function of the type sequences of one or two layer groups.
 
-A plan gives each node a pattern: its way at each level. A term is a number of elements times a rate, which says for
-patterns what one element moves at each level, in the units of `moves`.
+A plan gives each layer group a type sequence: its partition type at each mesh level. A cost term is a number of elements
+times a rate, which is what one element moves at each level under given sequences, in the units of `resharding.py`.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from functools import lru_cache
 from typing import Protocol
 
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts, Layout, Reshard, reduce_amounts, reshard_amounts
-from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER, Flows, Reading
+from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER, Edge, PlanEdges
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.graph.placement import NO_TYPES, AxisByType
 from npuc.compiler.analysis.sharding.graph.tasks import Value
 from npuc.compiler.layers.base import Combine
 
-Pattern = tuple[PartitionType, ...]
-"""The way of a node at each level, from the top."""
+TypeSequence = tuple[PartitionType, ...]
+"""The partition type of a layer group at each mesh level, outermost first."""
 Sizes = tuple[int, ...]
 
 
 class Rate(Protocol):
-    """What one element moves. Rates are hashable: many terms share one."""
+    """The communication per element. Rates are hashable, since many cost terms share one."""
 
-    def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """At each level, if the term's nodes have these patterns."""
+    def amounts(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """The amount at each level, if the layer groups have these type sequences."""
         ...
 
-    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """What of these amounts is of the tensor's gradient."""
+    def gradient(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """The part of these amounts that is communication of the tensor's gradient."""
         ...
 
 
 @dataclass(frozen=True)
-class Term:
-    """`elements` of the tensor `value` (by number), the nodes on whose patterns it depends, the rate, and why."""
+class CostTerm:
+    """`elements` of the tensor `value` (by number), the layer groups that it depends on, the rate, and the reason."""
 
     value: int
     elements: int
@@ -46,147 +46,150 @@ class Term:
     rate: Rate
     what: str
 
-    def amounts(self, plan: Sequence[Pattern], sizes: Sizes) -> Amounts:
-        """What the term moves at each level under a plan: a pattern for each node."""
+    def amounts(self, plan: Sequence[TypeSequence], sizes: Sizes) -> Amounts:
+        """The amount at each level under a plan, a type sequence for each layer group."""
         rate = self.rate.amounts(tuple(plan[group] for group in self.groups), sizes)
         return tuple(self.elements * amount for amount in rate)
 
-    def bytes(self, values: Sequence[Value], plan: Sequence[Pattern], sizes: Sizes, float_bytes: int | None) -> int:
+    def bytes(
+        self, values: Sequence[Value], plan: Sequence[TypeSequence], sizes: Sizes, float_bytes: int | None
+    ) -> int:
         """
-        What it moves at all levels, in bytes for each of the units: value and gradient each in the type in which it
-        moves; `float_bytes` are those of every float, where the machine says.
+        The amount at all levels times bytes per element, of value and gradient each in its own type; `float_bytes` per
+        float, if the machine says so.
         """
-        patterns, value = tuple(plan[group] for group in self.groups), values[self.value]
+        sequences, value = tuple(plan[group] for group in self.groups), values[self.value]
         width, back = (own.element_bytes(float_bytes) for own in (value, value.gradient()))
-        moved = width * sum(self.rate.amounts(patterns, sizes))
+        moved = width * sum(self.rate.amounts(sequences, sizes))
         if back != width:
-            moved += (back - width) * sum(self.rate.gradient(patterns, sizes))
+            moved += (back - width) * sum(self.rate.gradient(sequences, sizes))
         return self.elements * moved
 
 
-def layout_of(axes: AxisByType, pattern: Pattern) -> Layout:
-    """The form of a value whose axes by way are known, for a node with that pattern."""
-    return tuple(axes[TYPE_NUMBER[type]] for type in pattern)
+def layout_of(axes: AxisByType, sequence: TypeSequence) -> Layout:
+    """The layout of a value with these axes by type, in a layer group with that type sequence."""
+    return tuple(axes[TYPE_NUMBER[type]] for type in sequence)
 
 
 @dataclass(frozen=True)
-class ReadingRate:
+class EdgeRate:
     """
-    A reader's form from a maker's; where the reader's work is cut but the value is read whole, its gradient is a sum.
+    The rate of an edge: the reshard from the producer's layout to the consumer's, with its gradient if it is `active`.
 
-    `held` says by the maker's way where it keeps the gradient as addends, `added` by the reader's where it takes the
-    value as addends. A side that is no node has the value whole at every level.
+    Fields are those of `Edge`. A side without a layer group has the value whole at every level.
     """
 
-    made: AxisByType
-    needed: AxisByType
-    shared: tuple[bool, ...]
+    produced: AxisByType
+    required: AxisByType
+    partial_gradient: tuple[bool, ...]
     active: bool
     has_maker: bool
     has_reader: bool
-    scattered: bool = False
-    held: tuple[bool, ...] = NO_TYPES
-    added: tuple[bool, ...] = NO_TYPES
+    scatter_gradient: bool = False
+    deferred_gradient: tuple[bool, ...] = NO_TYPES
+    partial_value: tuple[bool, ...] = NO_TYPES
 
-    def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """The patterns are the maker's and the reader's; one pattern if both are the same node, or one is none."""
-        return _reading(self, *self.sides(patterns, sizes), sizes)
+    def amounts(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """The sequences are the producer's and the consumer's; one if both are the same group or one is None."""
+        return _reading(self, *self.sides(sequences, sizes), sizes)
 
-    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """What goes back, and the sums."""
-        _, *rest = self.split(patterns, sizes)
+    def gradient(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """The amounts that go back, and those of reductions."""
+        _, *rest = self.split(sequences, sizes)
         return tuple(map(sum, zip(*rest, strict=True)))
 
-    def split(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Amounts, Amounts, Amounts]:
-        """The same in parts: there, the gradient back, and sums of the gradient's addends."""
-        there, *rest = reshard_amounts(self.reshard(*self.sides(patterns, sizes)), sizes)
+    def split(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> tuple[Amounts, Amounts, Amounts]:
+        """The amounts in three parts: forward, the gradient back, and the reduction of partial gradients."""
+        there, *rest = reshard_amounts(self.reshard(*self.sides(sequences, sizes)), sizes)
         back, sums = rest if self.active else [(0,) * len(sizes)] * 2
         return there, back, sums
 
-    def sides(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> tuple[Pattern, Pattern]:
-        """The maker's pattern and the reader's."""
-        whole: Pattern = ("whole",) * len(sizes)
-        return patterns[0] if self.has_maker else whole, patterns[-1] if self.has_reader else whole
+    def sides(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> tuple[TypeSequence, TypeSequence]:
+        """The producer's type sequence and the consumer's."""
+        whole: TypeSequence = ("whole",) * len(sizes)
+        return sequences[0] if self.has_maker else whole, sequences[-1] if self.has_reader else whole
 
-    def reshard(self, maker: Pattern, reader: Pattern) -> Reshard:
-        """The way that the value goes."""
+    def reshard(self, producer: TypeSequence, consumer: TypeSequence) -> Reshard:
+        """The reshard from the producer's layout to the consumer's."""
         return Reshard(
-            layout_of(self.made, maker),
-            layout_of(self.needed, reader),
-            levels_where(self.shared, reader) if self.active else (),
-            levels_where(self.held, maker) if self.active else (),
-            levels_where(self.added, reader),
-            self.scattered,
+            layout_of(self.produced, producer),
+            layout_of(self.required, consumer),
+            levels_where(self.partial_gradient, consumer) if self.active else (),
+            levels_where(self.deferred_gradient, producer) if self.active else (),
+            levels_where(self.partial_value, consumer),
+            self.scatter_gradient,
         )
 
 
 @lru_cache(maxsize=1 << 18)
-def _reading(rate: ReadingRate, maker: Pattern, reader: Pattern, sizes: Sizes) -> Amounts:
-    rows = reshard_amounts(rate.reshard(maker, reader), sizes)
+def _reading(rate: EdgeRate, producer: TypeSequence, consumer: TypeSequence, sizes: Sizes) -> Amounts:
+    rows = reshard_amounts(rate.reshard(producer, consumer), sizes)
     return tuple(map(sum, zip(*rows, strict=True))) if rate.active else rows[0]
 
 
-def levels_where(types: tuple[bool, ...], pattern: Pattern) -> tuple[int, ...]:
-    """The levels at which a pattern has one of some ways."""
-    return tuple(h for h, type in enumerate(pattern) if types[TYPE_NUMBER[type]])
+def levels_where(types: tuple[bool, ...], sequence: TypeSequence) -> tuple[int, ...]:
+    """The levels at which a type sequence has one of the flagged types."""
+    return tuple(h for h, type in enumerate(sequence) if types[TYPE_NUMBER[type]])
 
 
 @dataclass(frozen=True)
-class SumRate:
+class ReductionRate:
     """
-    Addends that become one sum or mean: the axes by way that are cut, and how addends of each way add.
+    The rate of a reduction: by type, the sharded axis and how partial sums combine.
 
-    A second pattern is that of a node that takes addends in the ways `later`: there nothing is summed yet.
+    A second layer group takes the partial sums under its types `deferred`; at those levels nothing is reduced yet.
     """
 
-    made: AxisByType
+    produced: AxisByType
     adds: tuple[Combine | None, ...]
-    later: tuple[bool, ...] = NO_TYPES
+    deferred: tuple[bool, ...] = NO_TYPES
 
-    def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """The patterns are that of the node that makes the addends, and that of the one that may take them."""
-        maker, *_ = patterns
-        layout = layout_of(self.made, maker)
-        rows = [reduce_amounts(layout, levels, sizes) for levels in self.levels(patterns)]
+    def amounts(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """The sequences are those of the group that produces the partial sums, and of the one that may take them."""
+        producer, *_ = sequences
+        layout = layout_of(self.produced, producer)
+        rows = [reduce_amounts(layout, levels, sizes) for levels in self.levels(sequences)]
         return tuple(map(sum, zip(*rows, strict=True))) if rows else (0,) * len(sizes)
 
-    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """None: that of a sum is there already."""
+    def gradient(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """Zero: every device has the gradient of a sum already."""
         return (0,) * len(sizes)
 
-    def levels(self, patterns: tuple[Pattern, ...]) -> list[tuple[int, ...]]:
-        """The levels of each sum that is made: addends that are summed, and those whose mean is taken."""
-        maker, *taker = patterns
-        later = levels_where(self.later, taker[0]) if taker else ()
+    def levels(self, sequences: tuple[TypeSequence, ...]) -> list[tuple[int, ...]]:
+        """The levels of each all-reduce: of partial sums that are added, and of those whose mean is taken."""
+        producer, *consumer = sequences
+        deferred = levels_where(self.deferred, consumer[0]) if consumer else ()
         found = [
-            tuple(h for h, type in enumerate(maker) if self.adds[TYPE_NUMBER[type]] is how and h not in later)
+            tuple(h for h, type in enumerate(producer) if self.adds[TYPE_NUMBER[type]] is how and h not in deferred)
             for how in Combine
         ]
         return [levels for levels in found if levels]
 
 
-def rate_of(reading: Reading) -> ReadingRate:
-    """What one element of a reading moves."""
-    return ReadingRate(
-        reading.made,
-        reading.needed,
-        reading.shared,
-        reading.active,
-        reading.maker is not None,
-        reading.reader is not None,
-        reading.scattered,
-        reading.held,
-        reading.added,
+def rate_of(edge: Edge) -> EdgeRate:
+    """The rate of an edge."""
+    return EdgeRate(
+        edge.produced,
+        edge.required,
+        edge.partial_gradient,
+        edge.active,
+        edge.producer is not None,
+        edge.consumer is not None,
+        edge.scatter_gradient,
+        edge.deferred_gradient,
+        edge.partial_value,
     )
 
 
-def physical_terms(flows: Flows) -> list[Term]:
-    """The terms of the convention `physical`: what the lowered program moves."""
-    found: list[Term] = []
-    for reading in flows.readings:
-        groups = tuple(dict.fromkeys(group for group in (reading.maker, reading.reader) if group is not None))
-        found.append(Term(reading.value, reading.elements, groups, rate_of(reading), "read"))
-    for own in flows.sums:
-        groups = (own.group,) if own.taker is None else (own.group, own.taker)
-        found.append(Term(own.value, own.elements, groups, SumRate(own.made, own.adds, own.later), "sum"))
+def physical_terms(edges: PlanEdges) -> list[CostTerm]:
+    """The cost terms of the convention `physical`: the communication of the lowered program."""
+    found: list[CostTerm] = []
+    for edge in edges.reads:
+        groups = tuple(dict.fromkeys(group for group in (edge.producer, edge.consumer) if group is not None))
+        found.append(CostTerm(edge.value, edge.elements, groups, rate_of(edge), "read"))
+    for own in edges.reductions:
+        groups = (own.group,) if own.deferred_to is None else (own.group, own.deferred_to)
+        found.append(
+            CostTerm(own.value, own.elements, groups, ReductionRate(own.produced, own.adds, own.deferred), "sum")
+        )
     return found

@@ -1,10 +1,10 @@
 """
-What a plan keeps in the memory of a device between the forward and the backward pass, node by node.
+The memory that a plan keeps on a device between the forward and the backward pass, by layer group.
 
-Parameters stand there with the optimizer's states, in the form in which they are kept. Activations stand in the form
-in which they are made where vector work of the backward pass reads them, in that in which a layer reads them for the
-gradient of its weights; inputs in that of their first reader. All numbers are bytes. What the step takes at its peak is
-a little more: gradients, and what is made and read at once.
+Parameters are stored with the optimizer's states, in the layout of their placement. Activations are stored in the layout
+in which they are produced where vector work of the backward pass reads them, and in the layout in which a layer reads
+them for the gradient of its weights; inputs in that of their first consumer. All numbers are bytes. The peak of the step
+is somewhat higher: gradients, and values that are produced and read at once.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, layout_of
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, layout_of
 from npuc.compiler.analysis.sharding.cost.resharding import part_count
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.placement import UNSHARDED, AxisByType
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
@@ -28,9 +28,11 @@ from npuc.dialects.train.signature import ArgumentKind
 @dataclass(frozen=True)
 class DeviceMemory:
     """
-    The memory of a device in bytes, the bytes of every float (None: those of its type), the states of the optimizer for
-    each parameter, and the values of the forward pass, by number, that gradients of weights and that other backward
-    work reads.
+    The memory `limit` of a device in bytes, and the values that the backward pass reads.
+
+    `float_bytes` are the bytes per float (None: those of its type), `states` the optimizer states per parameter.
+    `by_weights` are the forward values, by number, that gradients of weights read, `by_others` those that other
+    backward work reads.
     """
 
     limit: int
@@ -43,112 +45,116 @@ class DeviceMemory:
 @dataclass(frozen=True)
 class KeptTensor:
     """
-    A tensor that is kept: its number, its bytes as a whole, the node whose ways say how it is cut, and the axes.
+    A tensor that is kept: its number, its whole bytes, the layer group that determines its layout, and the axes.
 
-    It takes nothing in a form in which it is there already: that of the axes `there`, by the ways of the node `maker`.
+    It takes no memory in a layout in which it is kept already: that of the axes `there` under the types of `producer`.
     """
 
     value: int
     size: int
     group: int | None
-    made: AxisByType
+    produced: AxisByType
     there: AxisByType | None = None
-    maker: int | None = None
+    producer: int | None = None
 
-    def bytes(self, pattern: Pattern, sizes: tuple[int, ...]) -> int:
-        """What a device keeps of it under a pattern of its node, if its maker goes the same ways; rounded up."""
-        layout = layout_of(self.made, pattern)
-        if self.there is not None and layout_of(self.there, pattern) == layout:
+    def bytes(self, sequence: TypeSequence, sizes: tuple[int, ...]) -> int:
+        """The bytes that a device keeps under a type sequence of its group, if its producer has the same; rounded up."""
+        layout = layout_of(self.produced, sequence)
+        if self.there is not None and layout_of(self.there, sequence) == layout:
             return 0
         return -(-self.size // part_count(layout, sizes))
 
 
-def kept_tensors(network: PlanGraph, flows: Flows, room: DeviceMemory) -> list[KeptTensor]:
-    """All tensors that count."""
+def kept_tensors(network: PlanGraph, edges: PlanEdges, room: DeviceMemory) -> list[KeptTensor]:
+    """All tensors that are kept for the backward pass, and the parameters."""
     found: list[KeptTensor] = []
     for number, value in enumerate(network.program.values):
         if value.argument is ArgumentKind.PARAM:
-            home = flows.homes.get(number)
+            placement = edges.placements.get(number)
             copies = 1 + room.states if value.active else 1
-            group, made = (None, UNSHARDED) if home is None else (home.group, home.made)
-            found.append(KeptTensor(number, copies * value.bytes(room.float_bytes), group, made))
+            group, produced = (None, UNSHARDED) if placement is None else (placement.group, placement.produced)
+            found.append(KeptTensor(number, copies * value.bytes(room.float_bytes), group, produced))
     for number, task in enumerate(network.program.tasks):
         for place, result in enumerate(task.results):
-            if result in room.by_others and not task.hub:
+            if result in room.by_others and not task.reshard_point:
                 size = network.program.values[result].bytes(room.float_bytes)
-                found.append(KeptTensor(result, size, flows.sharing[number].group, flows.sharing[number].made(place)))
-    inputs = set[int]()
-    for reading in flows.readings:
-        own = network.program.values[reading.value]
-        if own.argument is ArgumentKind.INPUT and reading.value not in inputs:
-            inputs.add(reading.value)
-            found.append(KeptTensor(reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed))
-        weighted = reading.reader is not None and network.groups[reading.reader].kind is not None
-        if reading.value in room.by_weights and weighted:
-            there = reading.made if reading.value in room.by_others else None
-            found.append(
-                KeptTensor(
-                    reading.value, own.bytes(room.float_bytes), reading.reader, reading.needed, there, reading.maker
+                found.append(
+                    KeptTensor(result, size, edges.shardings[number].group, edges.shardings[number].produced(place))
                 )
+    inputs = set[int]()
+    for edge in edges.reads:
+        own = network.program.values[edge.value]
+        if own.argument is ArgumentKind.INPUT and edge.value not in inputs:
+            inputs.add(edge.value)
+            found.append(KeptTensor(edge.value, own.bytes(room.float_bytes), edge.consumer, edge.required))
+        weighted = edge.consumer is not None and network.groups[edge.consumer].kind is not None
+        if edge.value in room.by_weights and weighted:
+            there = edge.produced if edge.value in room.by_others else None
+            found.append(
+                KeptTensor(edge.value, own.bytes(room.float_bytes), edge.consumer, edge.required, there, edge.producer)
             )
     return found
 
 
 def kept_graph(
-    kept: Sequence[KeptTensor], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
+    kept: Sequence[KeptTensor], labels: Sequence[Sequence[TypeSequence]], sizes: tuple[int, ...]
 ) -> tuple[int, Choices]:
-    """What is kept whatever is chosen, and what the labels of nodes, and of makers and readers, keep; in bytes."""
-    alone = [tensor for tensor in kept if tensor.there is None or tensor.maker in (None, tensor.group)]
+    """The bytes kept under every plan, and a choice graph of the bytes that each label, or pair of labels, keeps."""
+    alone = [tensor for tensor in kept if tensor.there is None or tensor.producer in (None, tensor.group)]
     fixed, unary = bytes_by_label(alone, labels, sizes)
     pairs: dict[tuple[int, int], Table] = {}
     for tensor in kept:
-        maker, reader = tensor.maker, tensor.group
-        if tensor.there is None or maker is None or reader is None or maker == reader:
+        producer, consumer = tensor.producer, tensor.group
+        if tensor.there is None or producer is None or consumer is None or producer == consumer:
             continue
-        in_parts = np.array([-(-tensor.size // n) for n in _parts(tensor.made, tuple(labels[reader]), sizes)], np.int64)
-        table = np.where(_alike(tensor.there, tuple(labels[maker]), tensor.made, tuple(labels[reader])), 0, in_parts)
-        pairs[maker, reader] = pairs[maker, reader] + table if (maker, reader) in pairs else table
+        in_parts = np.array(
+            [-(-tensor.size // n) for n in _parts(tensor.produced, tuple(labels[consumer]), sizes)], np.int64
+        )
+        table = np.where(
+            _alike(tensor.there, tuple(labels[producer]), tensor.produced, tuple(labels[consumer])), 0, in_parts
+        )
+        pairs[producer, consumer] = pairs[producer, consumer] + table if (producer, consumer) in pairs else table
     return fixed, Choices([len(own) for own in labels], unary, pairs)
 
 
 @lru_cache(maxsize=256)
-def _parts(made: AxisByType, patterns: tuple[Pattern, ...], sizes: tuple[int, ...]) -> list[int]:
-    """The parts of a tensor under each pattern."""
-    return [part_count(layout_of(made, own), sizes) for own in patterns]
+def _parts(produced: AxisByType, sequences: tuple[TypeSequence, ...], sizes: tuple[int, ...]) -> list[int]:
+    """The parts of a tensor under each type sequence."""
+    return [part_count(layout_of(produced, own), sizes) for own in sequences]
 
 
 @lru_cache(maxsize=256)
 def _alike(
-    there: AxisByType, makers: tuple[Pattern, ...], made: AxisByType, readers: tuple[Pattern, ...]
+    there: AxisByType, producers: tuple[TypeSequence, ...], produced: AxisByType, consumers: tuple[TypeSequence, ...]
 ) -> npt.NDArray[np.bool_]:
-    """Whether a tensor has one form under a maker's pattern and a reader's, [maker's, reader's]."""
+    """Whether a tensor has the same layout under a producer's sequence and a consumer's, [producer's, consumer's]."""
     numbers: dict[object, int] = {}
     layouts = [
-        np.array([numbers.setdefault(layout_of(axes, own), len(numbers)) for own in patterns])
-        for axes, patterns in ((there, makers), (made, readers))
+        np.array([numbers.setdefault(layout_of(axes, own), len(numbers)) for own in sequences])
+        for axes, sequences in ((there, producers), (produced, consumers))
     ]
     return layouts[0][:, None] == layouts[1][None, :]
 
 
 def bytes_by_label(
-    kept: Sequence[KeptTensor], labels: Sequence[Sequence[Pattern]], sizes: tuple[int, ...]
+    kept: Sequence[KeptTensor], labels: Sequence[Sequence[TypeSequence]], sizes: tuple[int, ...]
 ) -> tuple[int, list[Table]]:
-    """What is kept whatever is chosen, and for each node what it keeps under each of its labels; rounded up."""
+    """The bytes kept under every plan, and for each layer group those that each of its labels keeps; rounded up."""
     fixed = 0
     tables: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
     for tensor in kept:
         if tensor.group is None:
             fixed += tensor.size
             continue
-        own = [tensor.bytes(pattern, sizes) for pattern in labels[tensor.group]]
+        own = [tensor.bytes(sequence, sizes) for sequence in labels[tensor.group]]
         tables[tensor.group] = tables[tensor.group] + np.array(own, np.int64)
     return fixed, tables
 
 
 def largest(
-    network: PlanGraph, kept: Sequence[KeptTensor], plan: Sequence[Pattern], sizes: tuple[int, ...], count: int
+    network: PlanGraph, kept: Sequence[KeptTensor], plan: Sequence[TypeSequence], sizes: tuple[int, ...], count: int
 ) -> list[tuple[str, int]]:
-    """The nodes whose tensors take most under a plan, by name, and their bytes."""
+    """The layer groups whose tensors take most under a plan, by name, with their bytes."""
     total: dict[str, int] = {}
     for tensor in kept:
         name = "all layers" if tensor.group is None else network.groups[tensor.group].name

@@ -1,16 +1,17 @@
 """
-The conventions `table2` and `published`: the terms that the papers charge, on any graph of nodes.
+The conventions `table2` and `published`: the cost terms that the papers charge, on any plan graph.
 
-A layer is charged for itself (`Sizes.within` of `chain`), a boundary half of the value for each level at which what the
-maker hands on is not what the reader needs (`published`: only where the batch is cut on one side and the channels on
-the other). A join, which the papers do not have, hands on what it takes. Amounts are in the units of `moves`.
+A layer is charged its intra-layer communication (`LayerSizes.within` of `chain.py`). A boundary is charged half of the
+value at each level where the layout that the producer gives is not the one that the consumer takes; `published` charges
+only boundaries with the batch split on one side and the channels on the other. Joins, which the papers do not have, give
+the layout that they take. Amounts are in the units of `resharding.py`.
 
-    way      takes                        hands on
-    I        its part of the batch        its part of the batch
-    II       its part of the channels     all
-    III      all                          its part of the channels
-    whole    all                          all
-    III of a join: its part of the channels, twice
+    type     takes                           gives
+    I        its part of the batch           its part of the batch
+    II       its part of the channels        all
+    III      all                             its part of the channels
+    whole    all                             all
+    III of a join: its part of the channels, both
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, Term
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, Sizes, TypeSequence
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts
 from npuc.compiler.analysis.sharding.graph.chain import Layer
-from npuc.compiler.analysis.sharding.graph.edges import Flows, is_data
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges, is_data
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.graph.tasks import Task, TaskGraph
@@ -33,56 +34,56 @@ from npuc.dialects.train.signature import ArgumentKind
 Part = Literal["batch", "channels", "all"]
 TAKES: dict[PartitionType, Part] = {"I": "batch", "II": "channels", "III": "all", "whole": "all"}
 GIVES: dict[PartitionType, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
-# no join has way II, but tables have a place for every way
+# no join has type II, but tables have an entry for every type
 JOIN: dict[PartitionType, Part] = {"I": "batch", "II": "all", "III": "channels", "whole": "all"}
 
 
 @dataclass(frozen=True)
-class WithinRate:
-    """What a layer moves by itself at the levels where it has a certain way: as much again for each of them above."""
+class IntraLayerRate:
+    """The rate of a layer's communication at the levels where it has a given type, doubled by each such level above."""
 
     type: PartitionType
 
-    def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """A level's size s takes s - 1 times what there is of the tensor in all groups above."""
-        (pattern,) = patterns
+    def amounts(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """A level of s parts moves s - 1 times the elements that all groups above hold together."""
+        (sequence,) = sequences
         found: list[int] = []
         replicas = 1
-        for type, size in zip(pattern, sizes, strict=True):
+        for type, size in zip(sequence, sizes, strict=True):
             found.append(2 * prod(sizes) * replicas * (size - 1) if type == self.type else 0)
             replicas *= size if type == self.type else 1
         return tuple(found)
 
-    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """All of it, but of the output."""
-        return (0,) * len(sizes) if self.type == "II" else self.amounts(patterns, sizes)
+    def gradient(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """All of it, except for the sum of the output (type II)."""
+        return (0,) * len(sizes) if self.type == "II" else self.amounts(sequences, sizes)
 
 
 @dataclass(frozen=True)
-class BetweenRate:
-    """What a boundary moves; whether its two sides are layers with weights, and whether the value has a gradient."""
+class InterLayerRate:
+    """The rate of a boundary: whether its sides are weighted layers, and whether the value has a gradient."""
 
     convention: Convention
     layers: tuple[bool, bool]
     active: bool = True
 
-    def amounts(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
+    def amounts(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
         """
-        Half of the value where it is charged, in each group above that has the reader's value whole; of a value without
-        a gradient what goes forward of that.
+        Half of the value where the boundary is charged, in each group above whose consumers take all of it; only the
+        forward part for a value without a gradient.
         """
-        both = self._both(patterns, sizes)
-        return both if self.active else self.forward(patterns, both)
+        both = self._both(sequences, sizes)
+        return both if self.active else self.forward(sequences, both)
 
-    def gradient(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        """What does not go forward."""
-        both = self._both(patterns, sizes)
+    def gradient(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        """The amounts that do not go forward."""
+        both = self._both(sequences, sizes)
         if not self.active:
             return (0,) * len(sizes)
-        return tuple(all_of_it - there for all_of_it, there in zip(both, self.forward(patterns, both), strict=True))
+        return tuple(all_of_it - there for all_of_it, there in zip(both, self.forward(sequences, both), strict=True))
 
-    def _both(self, patterns: tuple[Pattern, ...], sizes: Sizes) -> Amounts:
-        before, after = patterns
+    def _both(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
+        before, after = sequences
         found: list[int] = []
         replicas = 1
         for made, read, size in zip(before, after, sizes, strict=True):
@@ -92,29 +93,29 @@ class BetweenRate:
         return tuple(found)
 
     def cell(self, made: PartitionType, read: PartitionType) -> tuple[bool, bool]:
-        """Whether a level with these ways is charged, and whether the reader takes all there."""
+        """Whether a level with these types is charged, and whether the consumer takes all there."""
         gives = (GIVES if self.layers[0] else JOIN)[made]
         takes = (TAKES if self.layers[1] else JOIN)[read]
         charged = gives != takes and (self.convention == "table2" or "all" not in (gives, takes))
         return charged, takes == "all"
 
-    def forward(self, patterns: tuple[Pattern, ...], amounts: Amounts) -> Amounts:
+    def forward(self, sequences: tuple[TypeSequence, ...], amounts: Amounts) -> Amounts:
         """
-        How much of `amounts`, of value and gradient, is of the value itself.
+        The part of `amounts` that is communication of the value itself rather than of its gradient.
 
-        What all hand on is not moved forward, what all take has its gradient whole: else it is half of each.
+        A value given whole does not move forward, one taken whole has a whole gradient; otherwise each is one half.
         """
-        return tuple(amount * self.halves(*types) // 2 for *types, amount in zip(*patterns, amounts, strict=True))
+        return tuple(amount * self.halves(*types) // 2 for *types, amount in zip(*sequences, amounts, strict=True))
 
     def halves(self, made: PartitionType, read: PartitionType) -> int:
-        """How many halves of what is charged at a level with these ways go forward."""
+        """How many of the two halves charged at a level with these types go forward."""
         gives = (GIVES if self.layers[0] else JOIN)[made]
         takes = (TAKES if self.layers[1] else JOIN)[read]
         return 0 if gives == "all" else 2 if takes == "all" else 1
 
 
 def layer_of_group(network: PlanGraph, group: int) -> Layer | None:
-    """What a node with weights is in the papers' terms: `output` is what it hands on. None for others."""
+    """A weighted layer group as a layer of the papers; `output` is the value that it gives. None for others."""
     own = network.groups[group]
     if own.kind is None:
         return None
@@ -127,55 +128,59 @@ def layer_of_group(network: PlanGraph, group: int) -> Layer | None:
 
 
 def _weighted(network: PlanGraph, group: int) -> tuple[Task, int]:
-    """The first task of a node that reads its weights, and what the node hands on, by number."""
+    """The first task of a group that reads its weights, and the number of the value that the group gives."""
     own, tasks = network.groups[group], network.program.tasks
     weighted = next(tasks[n] for n in own.tasks if tasks[n].weight is not None)
     handed = weighted.results[0]
     for number in own.tasks:
         for result in tasks[number].results:
-            # neither losses nor statistics of a batch are handed on
+            # losses and batch statistics are not given to other layers
             if result in network.task_cuts.batch:
                 handed = result
     return weighted, handed
 
 
-def layer_terms(group: int, layer: Layer, values: Mapping[PartitionType, int] | None = None) -> list[Term]:
+def layer_terms(group: int, layer: Layer, values: Mapping[PartitionType, int] | None = None) -> list[CostTerm]:
     """
-    What a layer moves by itself, in each of its ways: of the sums for which there is a tensor in `values`, by number.
+    The intra-layer communication of a layer under each type; only for the types whose tensor is in `values`, if given.
     """
     own: dict[PartitionType, int] = {"I": layer.weight, "II": layer.output, "III": layer.input}
     known = dict.fromkeys(own, -1) if values is None else values
     return [
-        Term(known[type], size, (group,), WithinRate(type), "within") for type, size in own.items() if type in known
+        CostTerm(known[type], size, (group,), IntraLayerRate(type), "within")
+        for type, size in own.items()
+        if type in known
     ]
 
 
-def paper_terms(network: PlanGraph, flows: Flows, convention: Convention) -> list[Term]:
-    """The terms of `table2` or `published`: of gradients only those that the program has (`_summed`)."""
-    found: list[Term] = []
+def paper_terms(network: PlanGraph, edges: PlanEdges, convention: Convention) -> list[CostTerm]:
+    """The cost terms of `table2` or `published`, with only those gradients that the program has (`_summed`)."""
+    found: list[CostTerm] = []
     layers = [layer_of_group(network, group) for group in range(len(network.groups))]
     behind = _behind_parameters(network.program)
     for group, layer in enumerate(layers):
         if layer is not None:
             found += layer_terms(group, layer, _summed(network, group, behind))
     seen: dict[tuple[int, int, int], bool] = {}
-    for reading in flows.readings:
-        maker, reader = reading.maker, reading.reader
-        if maker is None or reader is None or maker == reader or not is_data(network, reading.value):
+    for edge in edges.reads:
+        producer, consumer = edge.producer, edge.consumer
+        if producer is None or consumer is None or producer == consumer or not is_data(network, edge.value):
             continue
-        key = (reading.value, maker, reader)
-        seen[key] = seen.get(key, False) or reading.active
-    for (value, maker, reader), active in seen.items():
-        rate = BetweenRate(convention, (layers[maker] is not None, layers[reader] is not None), active)
-        found.append(Term(value, network.program.values[value].elements, (maker, reader), rate, "boundary"))
+        key = (edge.value, producer, consumer)
+        seen[key] = seen.get(key, False) or edge.active
+    for (value, producer, consumer), active in seen.items():
+        rate = InterLayerRate(convention, (layers[producer] is not None, layers[consumer] is not None), active)
+        found.append(CostTerm(value, network.program.values[value].elements, (producer, consumer), rate, "boundary"))
     return found
 
 
 def _summed(network: PlanGraph, group: int, behind: frozenset[int]) -> dict[PartitionType, int]:
     """
-    The tensor whose addends a layer makes in each of its ways: its weights, if they have a gradient, its output, and
-    its input, if that has one. The papers' first layer is like all others: a network's input has a gradient, too, where
-    the layer's weights have one.
+    The tensor of which a layer computes partial sums under each type: its weights if they have a gradient, its output,
+    and its input if that has a gradient.
+
+    As in the papers, the first layer is no exception: a network's input counts as having a gradient where the layer's
+    weights have one.
     """
     weighted, handed = _weighted(network, group)
     assert weighted.weight is not None

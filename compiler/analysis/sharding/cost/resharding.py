@@ -1,20 +1,20 @@
 """
-What bringing a tensor from one form into another moves between devices, in closed form.
+Resharding cost: the elements that devices exchange to turn one layout of a tensor into another, in closed form.
 
-A form says for each level of the mesh which axis of the tensor the level cuts; None: each half has it whole. Changing
-it takes, in this order, slices (nothing moves), an all-to-all for each level that cuts another axis, and an all-gather
-for each level that cuts none any more, the outermost first, while there is least to gather. The gradient goes the same
-way back: gathers become slices, slices gathers. A value that every device has whole, and that is read by work that a
-level cuts, has a gradient of as many addends: an all-reduce.
+A layout has for each level of the mesh the axis that the level shards, or None where all parts hold the whole. A reshard
+takes, in this order, slices (no communication), an all-to-all for each level that shards another axis, and an
+all-gather for each level that no longer shards any, outermost level first while there is least to gather. The gradient
+goes back by the transposes: gathers become slices and slices gathers. Where a level splits the work that reads a whole
+value, each part computes a partial sum of its gradient, and an all-reduce adds them.
 
-What several readers hand back is added before it is reduced. At the levels at which a value's gradient is `held` as
-addends nothing of any reader's moves: work that is cut has an addend already, a part of the gradient is an addend with
-zeros around it, and of a gradient that all devices have whole one keeps it. Forward it is the same of sums that several
-nodes make addends of (`added`). Whoever holds the addends reduces them, once.
+Contributions of several consumers are added before they are reduced. At the levels where a value's gradient is deferred
+(`deferred_gradient`) no consumer communicates: split work has a partial sum already, a part of the gradient is a partial
+sum padded with zeros, and of a gradient that all devices have whole one device keeps it. Partial sums of a value that
+are added to others (`partial_value`) are treated alike in the forward pass. Whoever holds the partial sums reduces them,
+once.
 
-Amounts count what all devices read of others, halved: for pairs that is what one side reads of the other. They are
-integers, in units of 1 / (2 x devices) of a tensor's elements, so that none is rounded. Each is a row of one amount a
-level.
+Amounts count half of what all devices read from others: between two devices, what one of them reads. They are integers
+in units of 1 / (2 x devices) of a tensor's elements, so that none is rounded, with one amount per level.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from math import prod
 from typing import Literal
 
 Layout = tuple[int | None, ...]
-"""The axis that each level cuts."""
+"""The axis that each level shards; None: whole."""
 Amounts = tuple[int, ...]
 Levels = tuple[int, ...]
 Kind = Literal["slice", "all_to_all", "all_gather", "copy", "once", "place", "addend"]
@@ -35,27 +35,29 @@ Kind = Literal["slice", "all_to_all", "all_gather", "copy", "once", "place", "ad
 @dataclass(frozen=True)
 class Reshard:
     """
-    From one form to another, and which levels are special.
+    A change of layout, and the levels with special treatment.
 
-    `held`: the gradient of what is read is kept as addends. `shared`: work is cut that reads all of the value, so that
-    its gradient is addends. `added`: addends of the value are read. `scattered`: where a value is cut and its reader's
-    level shared, the gradient is reduced and scattered.
+    `partial_gradient`: the consumer's work is split although it reads the whole value, so that its gradient is partial
+    sums. `deferred_gradient`: the producer keeps the gradient as partial sums. `partial_value`: the consumer takes
+    partial sums of the value. With `scatter_gradient` the gradient of a gathered value is reduce-scattered at the
+    levels `partial_gradient`.
     """
 
     source: Layout
     target: Layout
-    shared: Levels = ()
-    held: Levels = ()
-    added: Levels = ()
-    scattered: bool = False
+    partial_gradient: Levels = ()
+    deferred_gradient: Levels = ()
+    partial_value: Levels = ()
+    scatter_gradient: bool = False
 
 
 @dataclass(frozen=True)
 class ReshardStep:
     """
-    One step over some levels, one but for `copy`: from one axis (slice: None) to another (gather: None).
+    One step over one level, or several for `copy`, `once` and `addend`: from one axis (slice: None) to another (gather:
+    None).
 
-    With `addends` each device has an addend of the gradient of what is whole.
+    With `addends` each device has a partial sum of the gradient of the whole value.
     """
 
     kind: Kind
@@ -66,33 +68,33 @@ class ReshardStep:
 
     @property
     def level(self) -> int:
-        """The level of a step over one."""
+        """The level of a step over one level."""
         (level,) = self.levels
         return level
 
 
 @lru_cache(maxsize=1 << 16)
 def reshard_steps(reshard: Reshard) -> tuple[ReshardStep, ...]:
-    """The steps of a passage."""
+    """The steps of a reshard, in order."""
     source, target = reshard.source, reshard.target
     levels = range(len(source))
     sliced = [h for h in reversed(levels) if source[h] is None and target[h] is not None]
     swaps = [h for h in levels if source[h] is not None and target[h] is not None and source[h] != target[h]]
     opened = [h for h in levels if source[h] is not None and target[h] is None]
-    scattered = [h for h in opened if reshard.scattered and h in reshard.shared]
-    gathered = [h for h in opened if h not in scattered and h not in reshard.added]
-    copied = tuple(h for h in reshard.shared if h not in reshard.held and h not in scattered)
-    once = tuple(h for h in reshard.held if target[h] is None and h not in reshard.shared)
-    masked = tuple(h for h in reshard.added if source[h] is None)
+    scattered = [h for h in opened if reshard.scatter_gradient and h in reshard.partial_gradient]
+    gathered = [h for h in opened if h not in scattered and h not in reshard.partial_value]
+    copied = tuple(h for h in reshard.partial_gradient if h not in reshard.deferred_gradient and h not in scattered)
+    once = tuple(h for h in reshard.deferred_gradient if target[h] is None and h not in reshard.partial_gradient)
+    masked = tuple(h for h in reshard.partial_value if source[h] is None)
     return (
-        *(ReshardStep("slice", (h,), None, target[h], addends=True) for h in sliced if h in reshard.held),
-        *(ReshardStep("slice", (h,), None, target[h]) for h in sliced if h not in reshard.held),
+        *(ReshardStep("slice", (h,), None, target[h], addends=True) for h in sliced if h in reshard.deferred_gradient),
+        *(ReshardStep("slice", (h,), None, target[h]) for h in sliced if h not in reshard.deferred_gradient),
         *(ReshardStep("all_to_all", (h,), source[h], target[h]) for h in swaps),
         *(ReshardStep("all_gather", (h,), source[h], None, addends=True) for h in scattered),
         *(ReshardStep("all_gather", (h,), source[h], None) for h in gathered),
         *((ReshardStep("copy", copied),) if copied else ()),
         *((ReshardStep("once", once),) if once else ()),
-        *(ReshardStep("place", (h,), source[h], None) for h in opened if h in reshard.added),
+        *(ReshardStep("place", (h,), source[h], None) for h in opened if h in reshard.partial_value),
         *((ReshardStep("addend", masked),) if masked else ()),
     )
 
@@ -100,9 +102,9 @@ def reshard_steps(reshard: Reshard) -> tuple[ReshardStep, ...]:
 @lru_cache(maxsize=1 << 18)
 def reshard_amounts(reshard: Reshard, sizes: tuple[int, ...]) -> tuple[Amounts, Amounts, Amounts]:
     """
-    What a passage moves there, what its gradient moves back, and what the sum of the gradient's addends moves.
+    The amounts of a reshard: of the value forward, of its gradient back, and of the reduction of partial gradients.
 
-    What is scattered where it is gathered counts as going back.
+    The reduce-scatter of a gathered value's gradient counts as going back.
     """
     there, back, sums = ([0] * len(sizes) for _ in range(3))
     devices = prod(sizes)
@@ -112,7 +114,7 @@ def reshard_amounts(reshard: Reshard, sizes: tuple[int, ...]) -> tuple[Amounts, 
             case "slice":
                 size = sizes[step.level]
                 cut *= size
-                # what its gradient gathers are parts of this size
+                # the gradient's all-gather has parts of this size
                 back[step.level] += 0 if step.addends else devices * (devices // cut) * (size - 1)
             case "all_to_all":
                 size = sizes[step.level]
@@ -136,7 +138,7 @@ def reshard_amounts(reshard: Reshard, sizes: tuple[int, ...]) -> tuple[Amounts, 
 
 @lru_cache(maxsize=1 << 16)
 def reduce_amounts(layout: Layout, levels: Levels, sizes: tuple[int, ...]) -> Amounts:
-    """What the sum of addends over some levels moves: reduced from the innermost level out, gathered back."""
+    """The amounts of an all-reduce over some levels: reduce-scatter from the innermost level out, then all-gather."""
     return tuple(_reduced(part_count(layout, sizes), levels, sizes))
 
 
@@ -150,5 +152,5 @@ def _reduced(cut: int, levels: Levels, sizes: tuple[int, ...]) -> list[int]:
 
 
 def part_count(layout: Layout, sizes: Sequence[int]) -> int:
-    """The number of parts that a tensor in that form is cut into."""
+    """The number of parts into which a layout shards a tensor."""
     return prod(size for axis, size in zip(layout, sizes, strict=True) if axis is not None)

@@ -1,13 +1,13 @@
 """
-What a step of a plan takes: the work of each node on its part, and the collectives between devices.
+The time of a plan's step: the work of each layer group on its part, and the collectives between devices.
 
-    seconds of a plan  =  rest  +  sum over nodes of work(node, its ways)  +  sum over terms of their collectives
+    seconds of a plan  =  rest  +  sum over groups of work(group, its types)  +  sum over cost terms of their collectives
 
-The work of a node depends on how many of its levels have which way, not on their order; what it is, a backend says of
-programs in which all nodes are shared alike. A collective takes `waits x latency + bytes x crowding / bandwidth`
-(`network.collectives`), so that a term takes a + b x bytes. Work and collectives follow each other.
+The work of a layer group depends on how many of its levels have each type, not on their order; a backend measures it on
+programs in which all groups have one type. A collective takes `waits x latency + bytes x crowding / bandwidth`
+(`interconnect/collectives.py`), so that a term takes a + b x bytes. Work and collectives do not overlap.
 
-A pass finds all this in the function, since it knows neither backends nor hardware files:
+The pass finds all this on the function, since it knows neither backends nor hardware files:
 
     func.func @net(…) attributes {dist.times = {levels = [{kind = "pair", …}], work = [{"I I" = 0.5, …}, …], …}}
 """
@@ -29,19 +29,19 @@ from npuc.compiler.analysis.interconnect.collectives import Collective, collecti
 from npuc.compiler.analysis.interconnect.topology import KINDS, Kind, MeshPlacement, NetworkLevel
 from npuc.compiler.analysis.interconnect.topology import Interconnect as DeviceNetwork
 from npuc.compiler.analysis.sharding.cost.collective_steps import steps_of
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, ReadingRate, Sizes, SumRate, Term
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, EdgeRate, ReductionRate, Sizes, TypeSequence
 from npuc.compiler.analysis.sharding.graph.tasks import TaskGraph
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 
 TIMES = "dist.times"
-"""The attribute of a function that says what its work and its messages take."""
+"""The attribute of a function that has the times of its work and its communication."""
 
 
 @dataclass(frozen=True)
 class Times:
     """
-    The levels of the network between devices, outermost first, the bytes of every float (None: those of its type), and
-    seconds: of each node's work by its ways (`key_of`), and of the work of no node.
+    The levels of the interconnect, outermost first, the bytes per float (None: those of its type), and the seconds of
+    each layer group's work by its types (`key_of`) and of the work outside all groups (`rest`).
     """
 
     levels: tuple[NetworkLevel, ...]
@@ -50,27 +50,27 @@ class Times:
     rest: float = 0.0
 
     def place(self, sizes: Sizes) -> MeshPlacement:
-        """A mesh on the network. Raises `CapacityError` where it does not fit."""
+        """Place a mesh on the interconnect. Raises `CapacityError` where it does not fit."""
         return DeviceNetwork(self.levels).place(sizes)
 
 
-def key_of(pattern: Pattern) -> str:
-    """What the work of a node under a pattern depends on: how many levels have which way."""
-    return " ".join(sorted(pattern))
+def key_of(sequence: TypeSequence) -> str:
+    """The key of a layer group's work under a type sequence: its types, sorted, as only their numbers count."""
+    return " ".join(sorted(sequence))
 
 
-def work_seconds(times: Times, plan: Sequence[Pattern]) -> float:
+def work_seconds(times: Times, plan: Sequence[TypeSequence]) -> float:
     """Seconds of the work of one device under a plan."""
-    return times.rest + sum(own[key_of(pattern)] for own, pattern in zip(times.work, plan, strict=True))
+    return times.rest + sum(own[key_of(sequence)] for own, sequence in zip(times.work, plan, strict=True))
 
 
 def message_seconds(
-    program: TaskGraph, terms: Sequence[Term], plan: Sequence[Pattern], times: Times, sizes: Sizes
+    program: TaskGraph, terms: Sequence[CostTerm], plan: Sequence[TypeSequence], times: Times, sizes: Sizes
 ) -> Fraction:
     """Seconds of all collectives of a plan, exactly; `terms` are those of `physical`."""
     placement, total = times.place(sizes), Fraction(0)
     for term in terms:
-        assert isinstance(term.rate, ReadingRate | SumRate)
+        assert isinstance(term.rate, EdgeRate | ReductionRate)
         value, back = sizes_of(program, term, times)
         for step in steps_of(term.rate, tuple(plan[group] for group in term.groups), sizes):
             size = Fraction(back if step.back else value, step.cut)
@@ -78,35 +78,35 @@ def message_seconds(
     return total
 
 
-def sizes_of(program: TaskGraph, term: Term, times: Times) -> tuple[int, int]:
+def sizes_of(program: TaskGraph, term: CostTerm, times: Times) -> tuple[int, int]:
     """The bytes of the tensor of a term, and of its gradient as it moves."""
     value = program.values[term.value]
     return value.bytes(times.float_bytes), value.gradient().bytes(times.float_bytes)
 
 
 def time_graph(
-    program: TaskGraph, terms: Sequence[Term], labels: Sequence[Sequence[Pattern]], times: Times, sizes: Sizes
+    program: TaskGraph, terms: Sequence[CostTerm], labels: Sequence[Sequence[TypeSequence]], times: Times, sizes: Sizes
 ) -> Choices:
-    """The seconds of a step, but for `rest`, as costs of labels; `terms` are those of `physical`."""
+    """The seconds of a step without `rest` as costs of labels; `terms` are those of `physical`."""
     placement = times.place(sizes)
     keys = [tuple(own) for own in labels]
 
     @cache
     def line(kind: Collective, levels: tuple[int, ...]) -> tuple[float, float]:
-        """Seconds of a collective of no bytes, and of one byte more of each device's operand."""
+        """Seconds of a collective of no bytes, and the seconds per byte of each device's operand."""
         waits = collective_cost(kind, 0, placement, levels).seconds
         return float(waits), float(collective_cost(kind, 1, placement, levels).seconds - waits)
 
     @cache
-    def tables(rate: ReadingRate | SumRate, own: tuple[tuple[Pattern, ...], ...]) -> tuple[Table, Table, Table]:
-        """By labels: the waits, and the seconds of a byte of the whole tensor and of its gradient."""
+    def tables(rate: EdgeRate | ReductionRate, own: tuple[tuple[TypeSequence, ...], ...]) -> tuple[Table, Table, Table]:
+        """By labels: the waits, and the seconds per byte of the whole tensor and of its gradient."""
         rows: list[tuple[float, float, float]] = []
-        for patterns in product(*own):
-            lines = [(*line(step.kind, step.levels), step) for step in steps_of(rate, patterns, sizes)]
+        for sequences in product(*own):
+            lines = [(*line(step.kind, step.levels), step) for step in steps_of(rate, sequences, sizes)]
             waits = sum(fixed for fixed, _, _ in lines)
             there = sum(slope / step.cut for _, slope, step in lines if not step.back)
             rows.append((waits, there, sum(slope / step.cut for _, slope, step in lines if step.back)))
-        waits, there, back = np.array(rows, np.float64).T.reshape(3, *(len(patterns) for patterns in own))
+        waits, there, back = np.array(rows, np.float64).T.reshape(3, *(len(sequences) for sequences in own))
         return waits, there, back
 
     unary: list[Table] = [
@@ -115,7 +115,7 @@ def time_graph(
     ]
     pairs: dict[tuple[int, int], Table] = {}
     for term in terms:
-        assert isinstance(term.rate, ReadingRate | SumRate)
+        assert isinstance(term.rate, EdgeRate | ReductionRate)
         if not term.groups:
             continue
         waits, there, back = tables(term.rate, tuple(keys[group] for group in term.groups))
@@ -129,11 +129,11 @@ def time_graph(
     return Choices([len(own) for own in labels], unary, pairs)
 
 
-# ---- the form in the IR
+# ---- as an attribute of the IR
 
 
 def times_attr(times: Times) -> DictionaryAttr:
-    """The attribute of times; bandwidths and latencies as exact texts."""
+    """The attribute of times, with bandwidths and latencies as exact strings."""
     levels = [
         DictionaryAttr(
             {
@@ -158,7 +158,7 @@ def times_attr(times: Times) -> DictionaryAttr:
 
 
 def times_from(attr: Attribute | None) -> Times | None:
-    """The times that an attribute says; None if there is none. Raises `ValueError` for what is none."""
+    """The times in an attribute; None if there is none. Raises `ValueError` if it is malformed."""
     if attr is None:
         return None
     entries = _entries(attr)

@@ -1,1 +1,1 @@
-"""What can be shared: layers, values, and the ways in which each task can be cut."""
+"""The plan graph: the tasks of a program, the layer groups that share a choice, and the edges between them."""

@@ -1,18 +1,18 @@
 """
-A chain of weighted layers and what splitting them moves between accelerators.
+A chain of weighted layers, and the communication that each partition type causes.
 
-A level of the tree halves every group of accelerators; each layer has a type at each level, which says along what the
-halves cut it:
+Each level of the device tree splits every group of accelerators in halves. At each level a layer has one of three basic
+partition types, which says along which dimension the two halves split it:
 
-    type          cuts          halves of    each half makes                    moved within the layer
-    I   (dp)      the batch     I, O         a part of dW's sum                 W
-    II  (mp)      input         I, W         a part of Y's sum                  O
-    III           output        W, O         a part of dX's sum                 I
+    type         splits              each half holds     partial sums of     communication within the layer
+    I   (dp)     the batch           half of I and O     dW                  W
+    II  (mp)     input channels      half of I and W     Y                   O
+    III          output channels     half of W and O     dX                  I
 
-I, W, O are the elements of a layer's input, weights and output (what is handed to the next layer) of the whole batch;
-the error of a tensor has as many as the tensor. At a boundary each half reads what it lacks of the consumer's input
-and its error. Amounts are what one half reads from the other. Sources: Song et al., "HyPar", HPCA 2019, Table 2; Song
-et al., "AccPar", HPCA 2020.
+I, W and O are the elements of a layer's input, weights and output (as handed to the next layer) for the whole batch; a
+gradient has as many elements as its tensor. At a boundary each half reads the parts of the consumer's input, and of its
+gradient, that it lacks. Amounts are the elements that one half reads from the other. Sources: Song et al., "HyPar",
+HPCA 2019, Table 2; Song et al., "AccPar", HPCA 2020.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Amount = Fraction
 
 @dataclass(frozen=True)
 class Layer:
-    """A weighted layer: its name, its kind, and the elements of its input, weights and output, whole batch."""
+    """A weighted layer: its name, its kind, and the elements of its input, weights and output for the whole batch."""
 
     name: str
     kind: LayerKind
@@ -43,7 +43,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class LayerSizes:
-    """What is left of a layer's tensors in a group of accelerators."""
+    """The elements of a layer's tensors that a group of accelerators holds."""
 
     input: Amount
     weight: Amount
@@ -55,7 +55,7 @@ class LayerSizes:
         return LayerSizes(Amount(layer.input), Amount(layer.weight), Amount(layer.output))
 
     def split(self, kind: BasicType) -> LayerSizes:
-        """What one half has of them."""
+        """The elements that one half of the group holds."""
         return LayerSizes(
             self.input / (1 if kind == "III" else 2),
             self.weight / (1 if kind == "I" else 2),
@@ -63,21 +63,21 @@ class LayerSizes:
         )
 
     def within(self, kind: BasicType) -> Amount:
-        """What a layer of that type moves by itself."""
+        """The elements that a layer of that type communicates by itself."""
         return {"I": self.weight, "II": self.output, "III": self.input}[kind]
 
 
 FREE: dict[Convention, frozenset[tuple[BasicType, BasicType]]] = {
     "table2": frozenset({("I", "I"), ("II", "III"), ("III", "II")}),
-    # all but batch to channels, and channels to batch
+    # all but from batch to channels and from channels to batch
     "published": frozenset(product(BASIC_TYPES, BASIC_TYPES)) - {("I", "II"), ("III", "I")},
 }
 """
-The boundaries at which each half has what it needs, by the papers. Under `physical` what a boundary moves depends on
-the levels above (`chain_terms`).
+The boundaries that cause no communication by the papers' conventions. Under `physical` the cost of a boundary depends
+on the levels above (`chain_terms`).
 """
 
 
 def between(before: BasicType, after: BasicType, entering: Amount, convention: Convention) -> Amount:
-    """What a boundary between two types moves, `entering` the consumer's input."""
+    """The elements that a boundary between two types moves; `entering` is the size of the consumer's input."""
     return Amount(0) if (before, after) in FREE[convention] else entering / 2

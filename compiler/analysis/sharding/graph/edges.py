@@ -1,11 +1,11 @@
 """
-Between which nodes of a network which values go, in the form that each way of a node makes or needs.
+The edges between layer groups, with the layout that each partition type produces and requires.
 
-    reading     a node needs a value in a certain form: its maker has it in another
-    sum         a node makes addends of a value, which every device needs whole
+    edge        a layer group reads a value: its producer has it in one layout, the consumer requires another
+    reduction   a layer group produces partial sums of a value that every device needs whole
 
-Each is priced from the ways of one or two nodes alone, and each becomes operations of the lowered program, so that the
-price of a plan is what its program moves.
+The cost of each depends on the types of one or two layer groups alone. Each becomes operations of the lowered program,
+so that the cost of a plan is the communication of its program.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from npuc.compiler.analysis.sharding.graph.placement import (
     NO_TYPES,
     UNSHARDED,
     AxisByType,
-    Home,
-    Homes,
-    Needs,
-    Sharing,
+    Placement,
+    Placements,
+    Requirement,
+    TaskSharding,
     TypeFlags,
-    held_in,
-    homes_of,
+    deferred_gradient_types,
+    placements_of,
 )
 from npuc.compiler.analysis.sharding.graph.tasks import Source
 from npuc.compiler.layers.base import Combine
@@ -35,134 +35,143 @@ TYPE_NUMBER: Mapping[PartitionType, int] = {type: number for number, type in enu
 
 
 @dataclass(frozen=True)
-class Reading:
+class Edge:
     """
-    A value that a node (None: whoever needs no data) reads: the axes by way that its maker has cut and that the reader
-    needs cut, and in which ways of the reader the work is cut though the value is read whole. `scattered`: where its
-    maker has it cut, its gradient is then reduced and scattered. `held` are the maker's ways in which it keeps the
-    gradient as addends, `added` the reader's in which it takes addends of the value.
+    A value that a layer group reads, as sharded by its producer and as required by its consumer, per partition type.
+
+    `produced` and `required` have the sharded axis for each type of the producer and of the consumer; either group is
+    None for work that belongs to none. `active`: the value has a gradient. The flags hold per partition type:
+    `partial_gradient` where the consumer's work is split although it reads the whole value, so that devices compute
+    partial sums of the gradient; `deferred_gradient` where the producer keeps the gradient as partial sums;
+    `partial_value` where the consumer takes partial sums of the value. With `scatter_gradient` the gradient is
+    reduce-scattered where the producer shards the value.
     """
 
     value: int
     elements: int
     active: bool
-    maker: int | None
-    made: AxisByType
-    reader: int | None
-    needed: AxisByType
-    shared: TypeFlags
-    scattered: bool = False
-    held: TypeFlags = NO_TYPES
-    added: TypeFlags = NO_TYPES
+    producer: int | None
+    produced: AxisByType
+    consumer: int | None
+    required: AxisByType
+    partial_gradient: TypeFlags
+    scatter_gradient: bool = False
+    deferred_gradient: TypeFlags = NO_TYPES
+    partial_value: TypeFlags = NO_TYPES
 
 
 @dataclass(frozen=True)
-class Sum:
+class Reduction:
     """
-    A result of a node's task of which some ways make addends: the axes by way that are cut, and how addends add.
+    A result of which a layer group produces partial sums under some types: its sharded axis and reduction by type.
 
-    `taker` is the node that alone reads it, or what is linear in it, if that takes addends in the ways `later`.
+    `deferred_to` is the layer group of the sum that takes the partial sums unreduced, under its types `deferred`.
     """
 
     value: int
     elements: int
     group: int
-    made: AxisByType
+    produced: AxisByType
     adds: tuple[Combine | None, ...]
-    taker: int | None = None
-    later: TypeFlags = NO_TYPES
+    deferred_to: int | None = None
+    deferred: TypeFlags = NO_TYPES
 
 
 @dataclass(frozen=True)
-class Flows:
+class PlanEdges:
     """
-    All readings, sums and homes of a network, and how each task is shared; `reading_of` finds the reading of a task's
-    operand.
+    The edges (`reads`) and reductions of a network, the placement of its arguments, and the sharding of each task.
+
+    `read_of` has the number of the edge by which a task reads an operand, by (task, operand index).
     """
 
-    readings: tuple[Reading, ...]
-    reading_of: Mapping[tuple[int, int], int]
-    sums: tuple[Sum, ...]
-    homes: Mapping[int, Home]
-    sharing: tuple[Sharing, ...]
+    reads: tuple[Edge, ...]
+    read_of: Mapping[tuple[int, int], int]
+    reductions: tuple[Reduction, ...]
+    placements: Mapping[int, Placement]
+    shardings: tuple[TaskSharding, ...]
 
 
-def flows_of(network: PlanGraph, *, cut_parameters: bool = True, scatter_over: int | None = None) -> Flows:
+def edges_of(network: PlanGraph, *, cut_parameters: bool = True, scatter_over: int | None = None) -> PlanEdges:
     """
-    The flows of a network. Without `cut_parameters` every device keeps the parameters whole (their update needs all of
-    one), and takes its part of them when it reads them.
+    The edges of a network.
 
-    With `scatter_over`, a number of devices, parameters that all devices read whole are kept in parts where an axis
-    divides among so many, and so are their gradients and the optimizer's states: they are gathered before they are
-    read, and their gradients are reduced and scattered (Rajbhandari et al., "ZeRO", SC 2020).
+    Without `cut_parameters` parameters are replicated, since their update needs all of one, and sliced where they are
+    read. With `scatter_over`, a number of devices, parameters that every device reads whole are stored in parts if one
+    of their axes is divisible by it, as are their gradients and the optimizer's states: they are gathered before they
+    are read, and their gradients are reduce-scattered (Rajbhandari et al., "ZeRO", SC 2020).
     """
-    return _Builder(homes_of(network, cut_parameters=cut_parameters, scatter_over=scatter_over)).flows()
+    return _Builder(placements_of(network, cut_parameters=cut_parameters, scatter_over=scatter_over)).edges()
 
 
 class _Builder:
-    """Collects the flows task by task."""
+    """Collects edges and reductions task by task."""
 
-    def __init__(self, homes: Homes):
-        self.network = homes.network
-        self.homes = homes
-        self.readings: dict[Reading, int] = {}
-        self.reading_of: dict[tuple[int, int], int] = {}
-        self.sums: list[Sum] = []
-        # the readings through which a gradient comes back: value, reader and what it needs
-        self.passes: set[tuple[int, int | None, Needs]] = set()
+    def __init__(self, placements: Placements):
+        self.network = placements.network
+        self.placements = placements
+        self.reads: dict[Edge, int] = {}
+        self.read_of: dict[tuple[int, int], int] = {}
+        self.reductions: list[Reduction] = []
+        # the edges that carry a gradient back: value, consumer and its requirement
+        self.passes: set[tuple[int, int | None, Requirement]] = set()
 
-    def flows(self) -> Flows:
-        homes, tasks = self.homes, self.network.program.tasks
-        needs = {
-            (number, place): homes.needs(number, place)
+    def edges(self) -> PlanEdges:
+        placements, tasks = self.placements, self.network.program.tasks
+        requirement = {
+            (number, place): placements.requirement(number, place)
             for number, task in enumerate(tasks)
             for place in range(len(task.operands))
         }
         for number, task in enumerate(tasks):
             for place, operand in enumerate(task.operands):
                 if task.gradients[place]:
-                    self.passes.add((operand, homes.sharing[number].group, needs[number, place]))
+                    self.passes.add((operand, placements.shardings[number].group, requirement[number, place]))
         for number, task in enumerate(tasks):
             for place, operand in enumerate(task.operands):
-                self.reading_of[number, place] = self._read(number, operand, needs[number, place])
+                self.read_of[number, place] = self._read(number, operand, requirement[number, place])
             for place, result in enumerate(task.results):
                 self._sum(number, place, result)
-        return Flows(tuple(self.readings), self.reading_of, tuple(self.sums), homes.homes, homes.sharing)
+        return PlanEdges(
+            tuple(self.reads), self.read_of, tuple(self.reductions), placements.placements, placements.shardings
+        )
 
-    def _read(self, task: int, value: int, needs: Needs) -> int:
-        network, argument = self.network, self.homes.argument(value)
-        group, hub = self.homes.sharing[task].group, network.program.tasks[task].hub
-        maker, made = self.homes.made(value)
+    def _read(self, task: int, value: int, requirement: Requirement) -> int:
+        network, argument = self.network, self.placements.argument(value)
+        group, reshard_point = self.placements.shardings[task].group, network.program.tasks[task].reshard_point
+        producer, produced = self.placements.produced(value)
         own = network.program.values[value]
         if own.argument is ArgumentKind.INPUT:
-            # inputs are given in any form
-            maker, made = None, UNSHARDED
-        kept = argument is ArgumentKind.PARAM and maker == group and made != needs.axes
-        reading = Reading(
+            # inputs are given in any layout
+            producer, produced = None, UNSHARDED
+        kept = argument is ArgumentKind.PARAM and producer == group and produced != requirement.axes
+        edge = Edge(
             value,
             own.elements,
-            (value, group, needs) in self.passes,
-            maker,
-            made,
+            (value, group, requirement) in self.passes,
+            producer,
+            produced,
             group,
-            needs.axes,
-            needs.shared,
-            scattered=kept or hub,
-            held=NO_TYPES if argument is not None or maker == group else held_in(network, maker),
-            added=needs.added,
+            requirement.axes,
+            requirement.partial_gradient,
+            scatter_gradient=kept or reshard_point,
+            deferred_gradient=NO_TYPES
+            if argument is not None or producer == group
+            else deferred_gradient_types(network, producer),
+            partial_value=requirement.partial_value,
         )
-        return self.readings.setdefault(reading, len(self.readings))
+        return self.reads.setdefault(edge, len(self.reads))
 
     def _sum(self, task: int, place: int, result: int) -> None:
-        network, sharing = self.network, self.homes.sharing[task]
-        adds = tuple(axis if isinstance(axis, Combine) else None for axis in sharing.results(place))
-        if any(adds) and sharing.group is not None:
-            elements, taker = network.program.values[result].elements, network.takers.get(result)
-            own = Sum(result, elements, sharing.group, sharing.made(place), adds)
-            if taker is not None:
-                later = self.homes.needs(taker.task, taker.place).added
-                own = replace(own, taker=network.group_of[taker.task], later=later)
-            self.sums.append(own)
+        network, sharding = self.network, self.placements.shardings[task]
+        adds = tuple(axis if isinstance(axis, Combine) else None for axis in sharding.results(place))
+        if any(adds) and sharding.group is not None:
+            elements, target = network.program.values[result].elements, network.deferred_reductions.get(result)
+            own = Reduction(result, elements, sharding.group, sharding.produced(place), adds)
+            if target is not None:
+                deferred = self.placements.requirement(target.task, target.place).partial_value
+                own = replace(own, deferred_to=network.group_of[target.task], deferred=deferred)
+            self.reductions.append(own)
 
 
 def is_data(network: PlanGraph, value: int) -> bool:

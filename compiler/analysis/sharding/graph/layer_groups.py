@@ -1,10 +1,10 @@
 """
-The choices that a network leaves: nodes for layers with weights, for joins, and for values that several read.
+Layer groups: the tasks that share one partition choice.
 
-What follows a layer (its bias, activation, pooling) is shared as the layer's output is, so it belongs to the layer's
-node. Work that takes values of several nodes (the addition of a residual connection, the product of attention) is a
-node of its own, and so is a value that is read in several ways (a hub, `hubs`): it may be brought into one form for all
-its readers, and their gradients are added before they are reduced. Layers that use the same weights are one node.
+A weighted layer forms a group with its epilogue (bias, activation, pooling), which is sharded as the layer's output is.
+An operation that joins the values of several groups (a residual addition, the products of attention) starts a group of
+its own. So does a value that is read in several layouts: its reshard point may bring it into one layout for all
+consumers, and adds their gradients before these are reduced. Layers that use the same weights are one group.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.sharding.graph.chain import LayerKind
-from npuc.compiler.analysis.sharding.graph.deferred_reductions import Taker, takers_of
+from npuc.compiler.analysis.sharding.graph.deferred_reductions import DeferredReduction, find_deferred_reductions
 from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType, TaskCuts, task_cuts
-from npuc.compiler.analysis.sharding.graph.reshard_points import with_hubs
+from npuc.compiler.analysis.sharding.graph.reshard_points import with_reshard_points
 from npuc.compiler.analysis.sharding.graph.segments import with_segments
 from npuc.compiler.analysis.sharding.graph.tasks import Source, TaskGraph
 from npuc.dialects.train.signature import ArgumentKind
@@ -24,11 +24,11 @@ from npuc.dialects.train.signature import ArgumentKind
 @dataclass(frozen=True)
 class LayerGroup:
     """
-    A choice: the name and kind of the layer (kind None: no weights), the tasks, and the ways there are.
+    A layer group: the name and kind of its layer (None: no weights), its tasks, and its possible partition types.
 
-    `weights`: it is a hub of weights that layers share, or that one of them reads in several ways. `held` are the ways
-    in which the gradients of its results are kept as addends: II of a hub, and I of work that has no batch (a table of
-    positions), which every device does for its part of the batch.
+    `weights`: it is the reshard point of weights that layers share or read in several layouts. `deferred_gradient` are
+    the types under which the gradients of its results stay partial sums: II of a reshard point, and I of work without a
+    batch (a table of positions), which every device does for its part of the batch.
     """
 
     name: str
@@ -36,54 +36,54 @@ class LayerGroup:
     tasks: tuple[int, ...]
     types: tuple[PartitionType, ...]
     weights: bool = False
-    held: tuple[PartitionType, ...] = ()
+    deferred_gradient: tuple[PartitionType, ...] = ()
 
 
 @dataclass(frozen=True)
 class PlanGraph:
     """
-    A program with hubs, its cuts, and its nodes.
+    A program with reshard points, the cuts of its tasks, and its layer groups.
 
-    `group_of` is the node of each task; None where work depends on no data and every device does it whole. `maker` is
-    the task that makes a value; None for arguments. `takers` has for a value of which a node makes addends the sum, by
-    number, that can take them as they are.
+    `group_of` is the layer group of each task; None for work that depends on no data, which is replicated. `producer`
+    is the task that produces a value; None for arguments. `deferred_reductions` has, for each value whose partial sums
+    can be reduced later, the sum that does so.
     """
 
     program: TaskGraph
     task_cuts: TaskCuts
     groups: tuple[LayerGroup, ...]
     group_of: tuple[int | None, ...]
-    maker: tuple[int | None, ...]
-    takers: Mapping[int, Taker]
+    producer: tuple[int | None, ...]
+    deferred_reductions: Mapping[int, DeferredReduction]
 
-    def is_hub(self, group: int) -> bool:
-        """Whether a node is a hub (and, of weights, work on these alone)."""
-        return self.program.tasks[self.groups[group].tasks[0]].hub
+    def is_reshard_point(self, group: int) -> bool:
+        """Whether a group is a reshard point (of weights with the work on these alone)."""
+        return self.program.tasks[self.groups[group].tasks[0]].reshard_point
 
 
 def plan_graph_of(program: TaskGraph) -> PlanGraph:
-    """The nodes of a program."""
+    """The layer groups of a program."""
     program = with_segments(program)
     grouped = _grouped(program)
-    program, group_of = with_hubs(program, grouped)
+    program, group_of = with_reshard_points(program, grouped)
     count = max((number for number in group_of if number is not None), default=-1) + 1
     tasks: list[list[int]] = [[] for _ in range(count)]
     for number, group in enumerate(group_of):
         if group is not None:
             tasks[group].append(number)
-    maker: list[int | None] = [None] * len(program.values)
+    producer: list[int | None] = [None] * len(program.values)
     for number, task in enumerate(program.tasks):
         for result in task.results:
-            maker[result] = number
-    takers = takers_of(program, group_of, tasks, maker)
-    cut = task_cuts(program, {taker.task for taker in takers.values()})
+            producer[result] = number
+    deferred_reductions = find_deferred_reductions(program, group_of, tasks, producer)
+    cut = task_cuts(program, {deferral.task for deferral in deferred_reductions.values()})
     batched = _of_batch(program, cut)
-    groups = tuple(_layer_group(program, cut, tuple(own), takers, batched) for own in tasks)
-    return PlanGraph(program, cut, groups, tuple(group_of), tuple(maker), takers)
+    groups = tuple(_layer_group(program, cut, tuple(own), deferred_reductions, batched) for own in tasks)
+    return PlanGraph(program, cut, groups, tuple(group_of), tuple(producer), deferred_reductions)
 
 
 def _grouped(program: TaskGraph) -> list[int | None]:
-    """The node of each task: numbers in the order in which their first tasks come."""
+    """The layer group of each task, numbered in the order of their first tasks."""
     made_in: dict[int, int] = {}
     by_weight: dict[int, int] = {}
     roots: dict[int, int] = {}
@@ -112,19 +112,19 @@ def _grouped(program: TaskGraph) -> list[int | None]:
 
 def _join_readers(program: TaskGraph, group_of: list[int | None]) -> None:
     """
-    Put what the batch cuts of work without data into the node that reads it, if only one does: the product of an
-    initial state and weights.
+    Put work without data that the batch splits (the product of an initial state and weights) into the layer group that
+    reads it, if there is only one.
     """
     by_batch = task_cuts(program).cut_of["I"]
-    readers: dict[int, set[int | None]] = {}
+    consumers: dict[int, set[int | None]] = {}
     for number in range(len(program.tasks) - 1, -1, -1):
         task = program.tasks[number]
         constant = all(program.values[result].source is Source.CONSTANT for result in task.results)
         if group_of[number] is None and by_batch[number] is not None and not constant:
-            groups = set[int | None]().union(*(readers.get(result, {None}) for result in task.results))
+            groups = set[int | None]().union(*(consumers.get(result, {None}) for result in task.results))
             group_of[number] = groups.pop() if len(groups) == 1 else None
         for operand in task.operands:
-            readers.setdefault(operand, set()).add(group_of[number])
+            consumers.setdefault(operand, set()).add(group_of[number])
 
 
 def _of_batch(program: TaskGraph, cut: TaskCuts) -> set[int]:
@@ -137,30 +137,36 @@ def _of_batch(program: TaskGraph, cut: TaskCuts) -> set[int]:
 
 
 def _layer_group(
-    program: TaskGraph, cut: TaskCuts, tasks: tuple[int, ...], takers: Mapping[int, Taker], batched: set[int]
+    program: TaskGraph,
+    cut: TaskCuts,
+    tasks: tuple[int, ...],
+    deferred_reductions: Mapping[int, DeferredReduction],
+    batched: set[int],
 ) -> LayerGroup:
     first = program.tasks[tasks[0]]
     weighted = next((program.tasks[number] for number in tasks if program.tasks[number].kind is not None), None)
     operands = {operand for number in tasks for operand in program.tasks[number].operands}
-    alike = not operands & batched and not first.hub
-    held: tuple[PartitionType, ...] = ("II",) if first.hub else ("I",) if alike else ()
+    alike = not operands & batched and not first.reshard_point
+    deferred_gradient: tuple[PartitionType, ...] = ("II",) if first.reshard_point else ("I",) if alike else ()
     if weighted is not None:
-        return LayerGroup(weighted.layer, weighted.kind, tasks, PARTITION_TYPES[:3], held=held)
-    hubs = [number for number in tasks if program.tasks[number].hub]
-    channels = any(cut.cut_of["III"][number] is not None for number in (hubs or tasks[:1]))
-    weights = first.hub and program.values[first.operands[0]].source is not Source.DATA
-    active = first.hub and any(first.gradients)
-    taken = any(taker.task == tasks[0] for taker in takers.values())
+        return LayerGroup(
+            weighted.layer, weighted.kind, tasks, PARTITION_TYPES[:3], deferred_gradient=deferred_gradient
+        )
+    reshard_points = [number for number in tasks if program.tasks[number].reshard_point]
+    channels = any(cut.cut_of["III"][number] is not None for number in (reshard_points or tasks[:1]))
+    weights = first.reshard_point and program.values[first.operands[0]].source is not Source.DATA
+    active = first.reshard_point and any(first.gradients)
+    taken = any(deferral.task == tasks[0] for deferral in deferred_reductions.values())
     can: dict[PartitionType, bool] = {"I": not weights, "III": channels, "whole": True, "II": active or taken}
-    name = f"{first.layer} (for all readers)" if first.hub else first.layer
-    return LayerGroup(name, None, tasks, tuple(type for type, own in can.items() if own), weights, held)
+    name = f"{first.layer} (for all readers)" if first.reshard_point else first.layer
+    return LayerGroup(name, None, tasks, tuple(type for type, own in can.items() if own), weights, deferred_gradient)
 
 
 def with_paper_types(network: PlanGraph, *, by_batch: bool) -> PlanGraph:
     """
-    The network with those ways alone of joins and hubs that the papers' conventions know.
+    The network with only those partition types of joins and reshard points that the papers' conventions have.
 
-    Weights are whole; with `by_batch` (all data parallel) their gradient is one sum.
+    Weights are replicated; with `by_batch` (all layers data parallel) their gradient is reduced once.
     """
 
     def known(group: LayerGroup) -> tuple[PartitionType, ...]:

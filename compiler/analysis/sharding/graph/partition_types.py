@@ -1,21 +1,21 @@
 """
-In which ways each task of a program can be shared, by what they mean for the network.
+The partition types, and how each task of a program is sharded under each of them.
 
-    way      a layer with weights                              any other task
-    I        the batch is cut                                  the batch is cut
-    II       the input's channels, and the weights             (with the layer before it)
-    III      the output's channels, and the weights            the channels are cut
-    whole                                                      every device does all of it
+    type      a layer with weights                             any other task
+    I         the batch is split                               the batch is split
+    II        input channels and weights are split             (as the layer before it)
+    III       output channels and weights are split            the channels are split
+    whole     replicated: every device does all of it          replicated
 
-Two kinds of other tasks have way II: a sum of values of which each device takes addends, and a value for several
-readers (a hub) that is whole, and whose gradient is kept as addends until all readers' are added. A hub of weights has
-no batch; its way III cuts the first axis along which a reader cuts them.
+Two other kinds of tasks have type II: a sum that takes partial sums, and a reshard point at which the value is whole
+and its gradient stays partial sums until those of all consumers are added. A reshard point of weights has no batch; its
+type III splits the first axis that a consumer splits.
 
-Which axis of a value counts the batch and which the channels is followed through the program: the batch from the first
-axis of the first input, and of others the first one as long, the channels from the output of each layer with weights.
-What is computed without data, of constants such as initial states, has the axis along which the batch reads it.
-Behind a layer in way II every device has the whole output, unless the layer makes each channel of its own (depthwise),
-or is a table.
+The axes of values that count the batch and the channels are propagated through the program: the batch from the first
+axis of the first input, and from the first axis as long of every other input; the channels from the output of each
+layer with weights. Values that are computed without data, from constants such as initial states, have the axis along
+which a task with a batch reads them. Behind a layer of type II every device has the whole output, unless the layer is
+depthwise or an embedding table.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Axes = Mapping[int, int]
 @dataclass(frozen=True)
 class TaskCuts:
     """
-    For each way the number of the cut with which each task is done; None: as a whole.
+    The number of the cut by which each task is split under each partition type; None: not split.
 
-    `batch` and `channels` are the axes of values that count them.
+    `batch` and `channels` have the axis of each value that counts the batch and the channels.
     """
 
     cut_of: Mapping[PartitionType, tuple[int | None, ...]]
@@ -47,24 +47,30 @@ class TaskCuts:
     channels: Axes
 
 
-def task_cuts(program: TaskGraph, takers: Collection[int] = ()) -> TaskCuts:
-    """The cuts of all tasks; `takers` are those, by number, that take addends in way II."""
+def task_cuts(program: TaskGraph, deferred_reductions: Collection[int] = ()) -> TaskCuts:
+    """The cuts of all tasks; those numbered in `deferred_reductions` take partial sums under type II."""
     batch = _batch_axes(program)
     batch |= _constant_axes(program, batch)
     channels: dict[int, int] = {}
     behind: dict[int, int] = {}
     found: dict[PartitionType, list[int | None]] = {type: [] for type in PARTITION_TYPES}
-    read_by = _hub_channels(program)
+    read_by = _reshard_channels(program)
     for number, task in enumerate(program.tasks):
         by_batch = _follow(task, batch)
         found["I"].append(by_batch)
         found["whole"].append(None)
         if task.weight is None:
-            if task.hub and task.axes:
+            if task.reshard_point and task.axes:
                 channels[task.operands[0]] = task.axes[0]
-            elif task.hub and task.results[0] in read_by:
+            elif task.reshard_point and task.results[0] in read_by:
                 channels[task.operands[0]] = read_by[task.results[0]]
-            found["II"].append(_addends_cut(task) if number in takers else None if task.hub else _follow(task, behind))
+            found["II"].append(
+                _partial_sums_cut(task)
+                if number in deferred_reductions
+                else None
+                if task.reshard_point
+                else _follow(task, behind)
+            )
             found["III"].append(_follow(task, channels))
         else:
             found["II"].append(_input_cut(task))
@@ -74,8 +80,8 @@ def task_cuts(program: TaskGraph, takers: Collection[int] = ()) -> TaskCuts:
     return TaskCuts({type: tuple(numbers) for type, numbers in found.items()}, batch, channels)
 
 
-def _hub_channels(program: TaskGraph) -> dict[int, int]:
-    """For a hub's result the axis along which the first layer with weights that reads it cuts its input."""
+def _reshard_channels(program: TaskGraph) -> dict[int, int]:
+    """For each value that a weighted layer reads, the axis along which the first such layer splits its input."""
     found: dict[int, int] = {}
     for task in program.tasks:
         if task.weight is None or (number := _input_cut(task)) is None:
@@ -87,7 +93,7 @@ def _hub_channels(program: TaskGraph) -> dict[int, int]:
 
 
 def _batch_axes(program: TaskGraph) -> dict[int, int]:
-    """The axes of the inputs that are as long as the first of the first input, of each the first such axis."""
+    """Of each input the first axis that is as long as the first axis of the first input."""
     inputs = {n: v.shape for n, v in enumerate(program.values) if v.argument is ArgumentKind.INPUT and v.shape}
     if not inputs:
         return {}
@@ -97,8 +103,8 @@ def _batch_axes(program: TaskGraph) -> dict[int, int]:
 
 def _constant_axes(program: TaskGraph, batch: Axes) -> dict[int, int]:
     """
-    The axes of the batch of constants: those along which the batch cuts what is computed of them and no data, where
-    that needs no part of a parameter.
+    The batch axes of constants: those along which tasks with a batch read what is computed from them without data, where
+    no parameter has to be split for it.
     """
     axes, wanted = dict(batch), dict[int, int]()
     chosen = [_follow(task, axes) for task in program.tasks]
@@ -111,7 +117,7 @@ def _constant_axes(program: TaskGraph, batch: Axes) -> dict[int, int]:
 
 
 def _cut_to(program: TaskGraph, task: Task, wanted: Axes) -> Cut | None:
-    """The first cut of a task that makes a result as it is wanted, of no part of a parameter."""
+    """The first cut of a task that splits a result along the wanted axis and splits constants alone."""
     for place, result in enumerate(task.results):
         for cut in task.cuts if result in wanted else ():
             sources = (
@@ -126,9 +132,9 @@ def _cut_to(program: TaskGraph, task: Task, wanted: Axes) -> Cut | None:
 
 def _follow(task: Task, axes: dict[int, int]) -> int | None:
     """
-    The cut along an axis that operands have; its results' axes are added to `axes`.
+    The cut along the axis that operands have in `axes`, to which the axes of the results are added.
 
-    An operand without the axis is read whole, or if it cannot be, cut as it has to be.
+    An operand without such an axis is read whole, or where no cut does that, split as the cut requires.
     """
     wanted = [axes.get(operand) for operand in task.operands]
     if all(axis is None for axis in wanted):
@@ -145,7 +151,7 @@ def _follow(task: Task, axes: dict[int, int]) -> int | None:
 
 
 def _mark(task: Task, number: int | None, axes: dict[int, int]) -> None:
-    """Add the axes that the results of a cut have."""
+    """Add the axes along which a cut splits the results."""
     if number is None:
         return
     for result, axis in zip(task.results, task.cuts[number].results, strict=True):
@@ -153,25 +159,25 @@ def _mark(task: Task, number: int | None, axes: dict[int, int]) -> None:
             axes[result] = axis
 
 
-def _addends_cut(task: Task) -> int:
-    """The cut of a sum into sums of addends."""
+def _partial_sums_cut(task: Task) -> int:
+    """The cut by which a sum adds partial sums."""
     return next(number for number, cut in enumerate(task.cuts) if cut.addends)
 
 
 def _input_cut(task: Task) -> int | None:
-    """The cut of a layer along what its products are summed over; where none is (a table), along its output."""
+    """The cut of a layer along its contracted channels; without any (an embedding table), along its output."""
     found = _weights_cut(task, with_data=True)
     return _weights_cut(task, with_data=False) if found is None else found
 
 
 def _output_cut(task: Task) -> int | None:
-    """The cut of a layer along its output; where each channel is by itself, along input and output."""
+    """The cut of a layer along its output channels; where channels are independent, along input and output."""
     found = _weights_cut(task, with_data=False)
     return _weights_cut(task, with_data=True) if found is None else found
 
 
 def _weights_cut(task: Task, *, with_data: bool) -> int | None:
-    """The first cut of the weights in which the other operand is cut, too, or is not."""
+    """The first cut that splits the weights, and the other operand if `with_data`, else not."""
     assert task.weight is not None
     for number, cut in enumerate(task.cuts):
         others = [axis for place, axis in enumerate(cut.operands) if place != task.weight]

@@ -1,16 +1,16 @@
 """
-In which form each argument is kept, and how each task is shared.
+The placement of each argument, and the sharding of each task.
 
-A node's tasks are shared by its ways. An argument is kept as the first node that reads it needs it, so that a device
-has its part of a parameter, of its gradient and of the optimizer's states. What is computed from one argument alone,
-element by element, stands between the argument and that node:
+The tasks of a layer group are sharded by its partition types. An argument is stored in the layout that the first layer
+group to read it requires, so that a device stores its part of a parameter, of its gradient and of the optimizer's
+states. Operations that compute a value from one argument alone, element by element, run on those parts:
 
     %c = train.cast %w             each device casts its part of the weights
     %r = train.reshape %b          each device has its part of the bias
-    %y = train.matmul %x, %c       the node that says in which form
+    %y = train.matmul %x, %c       the task that determines the layout
 
-Where parameters are scattered (ZeRO), what all devices read whole is kept in parts, too; it is gathered in front of its
-reader, behind the cast.
+With scattered parameters (ZeRO), parameters that all devices read whole are stored in parts, too, and gathered directly
+before they are read, after the cast.
 """
 
 from __future__ import annotations
@@ -24,131 +24,141 @@ from npuc.compiler.layers.base import Combine, Cut
 from npuc.dialects.train.signature import ArgumentKind
 
 AxisByType = tuple[int | None, ...]
-"""For each of `PARTITION_TYPES` the axis that it cuts; None: whole."""
+"""For each of `PARTITION_TYPES` the axis that it shards; None: not sharded."""
 TypeFlags = tuple[bool, ...]
-"""For each of `PARTITION_TYPES` whether something holds."""
+"""A flag for each of `PARTITION_TYPES`."""
 UNSHARDED: AxisByType = (None,) * len(PARTITION_TYPES)
 NO_TYPES: TypeFlags = (False,) * len(PARTITION_TYPES)
 
 
 @dataclass(frozen=True)
-class Home:
-    """The form in which an argument is given and kept: that of one of the nodes that read it (None: whole)."""
+class Placement:
+    """The layout in which an argument is stored: that of the types of one layer group that reads it (None: whole)."""
 
     group: int | None
-    made: AxisByType
+    produced: AxisByType
 
 
 @dataclass(frozen=True)
-class Sharing:
-    """How a task is shared: the node whose pattern says so (None: every device does it whole), and its cut by way."""
+class TaskSharding:
+    """The sharding of a task: the layer group whose types determine it (None: replicated), and its cut by type."""
 
     group: int | None
     cuts: tuple[Cut | None, ...]
 
-    def needed(self, place: int) -> AxisByType:
-        """The axes by way along which it needs an operand cut."""
+    def required(self, place: int) -> AxisByType:
+        """By type, the axis along which an operand has to be sharded."""
         return tuple(None if cut is None else cut.operands[place] for cut in self.cuts)
 
     def results(self, place: int) -> tuple[int | Combine | None, ...]:
-        """What a result is by way: cut along an axis, addends, or whole."""
+        """By type, the axis along which a result is sharded, or how its partial sums combine; None: whole."""
         return tuple(None if cut is None else cut.results[place] for cut in self.cuts)
 
-    def made(self, place: int) -> AxisByType:
-        """The axes by way that a result is cut along."""
+    def produced(self, place: int) -> AxisByType:
+        """By type, the axis along which a result is sharded."""
         return tuple(axis if isinstance(axis, int) else None for axis in self.results(place))
 
 
 @dataclass(frozen=True)
-class Needs:
+class Requirement:
     """
-    The axes by way that a task needs an operand cut along, the ways in which it reads all of it for a part, and those
-    in which it takes addends.
+    The layout that a task requires of an operand, by type.
+
+    Under the types `partial_gradient` it reads the whole operand for a part of its work; under `partial_value` it takes
+    partial sums.
     """
 
     axes: AxisByType
-    shared: TypeFlags
-    added: TypeFlags
+    partial_gradient: TypeFlags
+    partial_value: TypeFlags
 
 
 @dataclass(frozen=True)
-class Homes:
+class Placements:
     """
-    The homes of arguments and the sharing of tasks, by number; `origins` has the argument of which alone a value is
-    computed where it is kept.
+    The placements of arguments and the shardings of tasks, by number.
+
+    `origins` has, for each value that is computed from one argument alone, that argument.
     """
 
     network: PlanGraph
-    homes: Mapping[int, Home]
-    sharing: tuple[Sharing, ...]
+    placements: Mapping[int, Placement]
+    shardings: tuple[TaskSharding, ...]
     origins: Mapping[int, int]
 
-    def made(self, value: int) -> tuple[int | None, AxisByType]:
-        """The node that makes a value, or keeps it, and the axes by way."""
-        return _made(self.network, self.homes, self.sharing, value)
+    def produced(self, value: int) -> tuple[int | None, AxisByType]:
+        """The layer group that produces or stores a value, and its sharded axis by type."""
+        return _produced(self.network, self.placements, self.shardings, value)
 
-    def needs(self, task: int, place: int) -> Needs:
-        """What a task needs an operand for."""
-        return _needs(self.network, self.sharing, task, place)
+    def requirement(self, task: int, place: int) -> Requirement:
+        """The layout that a task requires of an operand."""
+        return _requirement(self.network, self.shardings, task, place)
 
     def argument(self, value: int) -> ArgumentKind | None:
-        """What kind of argument a value is, or is computed from alone; None if it is not."""
+        """The kind of the argument that a value is, or is computed from alone; None for other values."""
         return self.network.program.values[self.origins.get(value, value)].argument
 
 
-def homes_of(network: PlanGraph, *, cut_parameters: bool, scatter_over: int | None) -> Homes:
-    """The homes of a network's arguments; `cut_parameters` and `scatter_over` as in `flows_of`."""
-    return _Keeper(network, cut_parameters, scatter_over).homes_of()
+def placements_of(network: PlanGraph, *, cut_parameters: bool, scatter_over: int | None) -> Placements:
+    """The placements of a network's arguments; `cut_parameters` and `scatter_over` as in `edges_of`."""
+    return _Placer(network, cut_parameters, scatter_over).placements_of()
 
 
-def held_in(network: PlanGraph, group: int | None) -> TypeFlags:
-    """The ways of a node in which the gradients of its results are kept as addends."""
-    return NO_TYPES if group is None else tuple(type in network.groups[group].held for type in PARTITION_TYPES)
+def deferred_gradient_types(network: PlanGraph, group: int | None) -> TypeFlags:
+    """The types of a layer group under which the gradients of its results stay partial sums."""
+    return (
+        NO_TYPES
+        if group is None
+        else tuple(type in network.groups[group].deferred_gradient for type in PARTITION_TYPES)
+    )
 
 
-def _sharing(network: PlanGraph, number: int) -> Sharing:
-    """How a task is shared as a part of its node."""
+def _task_sharding(network: PlanGraph, number: int) -> TaskSharding:
+    """The sharding of a task as part of its layer group."""
     task, cut_of = network.program.tasks[number], network.task_cuts.cut_of
     chosen = [cut_of[type][number] for type in PARTITION_TYPES]
-    return Sharing(network.group_of[number], tuple(None if cut is None else task.cuts[cut] for cut in chosen))
+    return TaskSharding(network.group_of[number], tuple(None if cut is None else task.cuts[cut] for cut in chosen))
 
 
-def _made(
-    network: PlanGraph, homes: Mapping[int, Home], sharing: Sequence[Sharing], value: int
+def _produced(
+    network: PlanGraph, placements: Mapping[int, Placement], sharding: Sequence[TaskSharding], value: int
 ) -> tuple[int | None, AxisByType]:
-    maker = network.maker[value]
-    if maker is None:
-        home = homes.get(value, Home(None, UNSHARDED))
-        return home.group, home.made
-    place = network.program.tasks[maker].results.index(value)
-    return sharing[maker].group, sharing[maker].made(place)
+    producer = network.producer[value]
+    if producer is None:
+        placement = placements.get(value, Placement(None, UNSHARDED))
+        return placement.group, placement.produced
+    place = network.program.tasks[producer].results.index(value)
+    return sharding[producer].group, sharding[producer].produced(place)
 
 
-def _needs(network: PlanGraph, sharing: Sequence[Sharing], task: int, place: int) -> Needs:
-    """Where a node keeps the gradients of its results as addends, it reads all from elsewhere as if for a part."""
-    own, cuts, group = network.program.tasks[task], sharing[task].cuts, network.group_of[task]
-    axes = sharing[task].needed(place)
-    added = tuple(cut is not None and cut.addends for cut in cuts)
-    shared = tuple(cut is not None and cut.operands[place] is None and not cut.addends for cut in cuts)
-    maker = network.maker[own.operands[place]]
-    if own.hub or maker is None or network.group_of[maker] != group:
-        held = held_in(network, group)
-        shared = tuple(one or (other and axis is None) for one, other, axis in zip(shared, held, axes, strict=True))
-    return Needs(axes, shared, added)
+def _requirement(network: PlanGraph, sharding: Sequence[TaskSharding], task: int, place: int) -> Requirement:
+    """The requirement; a layer group with deferred gradients has partial gradients of all that it reads of others."""
+    own, cuts, group = network.program.tasks[task], sharding[task].cuts, network.group_of[task]
+    axes = sharding[task].required(place)
+    partial_value = tuple(cut is not None and cut.addends for cut in cuts)
+    partial_gradient = tuple(cut is not None and cut.operands[place] is None and not cut.addends for cut in cuts)
+    producer = network.producer[own.operands[place]]
+    if own.reshard_point or producer is None or network.group_of[producer] != group:
+        deferred_gradient = deferred_gradient_types(network, group)
+        partial_gradient = tuple(
+            one or (other and axis is None)
+            for one, other, axis in zip(partial_gradient, deferred_gradient, axes, strict=True)
+        )
+    return Requirement(axes, partial_gradient, partial_value)
 
 
-class _Keeper:
-    """Decides where arguments are kept, task by task."""
+class _Placer:
+    """Chooses the placement of arguments task by task."""
 
     def __init__(self, network: PlanGraph, cut_parameters: bool, scatter_over: int | None):
         self.network = network
         self.cut_parameters = cut_parameters
         self.scatter_over = scatter_over
-        self.homes: dict[int, Home] = {}
-        self.sharing = [_sharing(network, number) for number in range(len(network.program.tasks))]
+        self.placements: dict[int, Placement] = {}
+        self.shardings = [_task_sharding(network, number) for number in range(len(network.program.tasks))]
         self.origins: dict[int, int] = {}
 
-    def homes_of(self) -> Homes:
+    def placements_of(self) -> Placements:
         alone: list[int] = []
         for number, task in enumerate(self.network.program.tasks):
             if self._is_alone(number):
@@ -160,12 +170,12 @@ class _Keeper:
                 self._keep(operand, number, place)
         for number in alone:
             (operand,) = self.network.program.tasks[number].operands
-            group, made = _made(self.network, self.homes, self.sharing, operand)
-            self.sharing[number] = Sharing(group, tuple(self._cut_along(number, axis) for axis in made))
-        return Homes(self.network, self.homes, tuple(self.sharing), self.origins)
+            group, produced = _produced(self.network, self.placements, self.shardings, operand)
+            self.shardings[number] = TaskSharding(group, tuple(self._cut_along(number, axis) for axis in produced))
+        return Placements(self.network, self.placements, tuple(self.shardings), self.origins)
 
     def _is_alone(self, number: int) -> bool:
-        """Whether a task that no node does makes one value of one argument alone."""
+        """Whether a task outside all layer groups computes one value from one argument alone."""
         network, task = self.network, self.network.program.tasks[number]
         if network.group_of[number] is not None or len(task.operands) != 1 or len(task.results) != 1:
             return False
@@ -173,37 +183,40 @@ class _Keeper:
         return task.operands[0] in self.origins or argument not in (None, ArgumentKind.INPUT)
 
     def _keep(self, value: int, task: int, place: int) -> None:
-        """Let an argument be kept as a task needs it, or what is made of it, if nothing has read it before."""
+        """Store an argument as a task requires it, or the value computed from it, unless an earlier task read it."""
         argument = self.origins.get(value, value)
         own, group = self.network.program.values[argument], self.network.group_of[task]
-        if own.argument is None or argument in self.homes:
+        if own.argument is None or argument in self.placements:
             return
         is_param = own.argument is ArgumentKind.PARAM
         if group is None or (is_param and not self.cut_parameters):
-            self.homes[argument] = Home(None, UNSHARDED)
+            self.placements[argument] = Placement(None, UNSHARDED)
             return
-        needs, path = _needs(self.network, self.sharing, task, place), self._path_to(value)
+        requirement, path = _requirement(self.network, self.shardings, task, place), self._path_to(value)
         before = {self._axis_behind(path, axis): axis for axis in range(len(own.shape))}
-        made = tuple(None if axis is None else before.get(axis) for axis in needs.axes)
+        produced = tuple(None if axis is None else before.get(axis) for axis in requirement.axes)
         axis = self._scatter_axis(argument, path) if is_param else None
         if axis is not None:
-            made = tuple(axis if shared else one for one, shared in zip(made, needs.shared, strict=True))
-        self.homes[argument] = Home(group, made)
+            produced = tuple(
+                axis if partial_gradient else one
+                for one, partial_gradient in zip(produced, requirement.partial_gradient, strict=True)
+            )
+        self.placements[argument] = Placement(group, produced)
 
     def _path_to(self, value: int) -> list[int]:
-        """The tasks that make a value of an argument alone."""
+        """The tasks that compute a value from its argument, in order."""
         found: list[int] = []
         while value in self.origins:
-            maker = self.network.maker[value]
-            assert maker is not None
-            found.append(maker)
-            (value,) = self.network.program.tasks[maker].operands
+            producer = self.network.producer[value]
+            assert producer is not None
+            found.append(producer)
+            (value,) = self.network.program.tasks[producer].operands
         return found[::-1]
 
     def _scatter_axis(self, argument: int, path: Sequence[int]) -> int | None:
         """
-        The first axis of a parameter that divides among all devices, each of its segments by itself, also behind the
-        tasks on the way, if parameters are to be kept in parts.
+        The first axis of a parameter that `scatter_over` divides, in each of its segments, and that the tasks on the
+        path preserve; None where parameters are not scattered.
         """
         program, devices = self.network.program, self.scatter_over
         own = program.values[argument]
@@ -216,7 +229,7 @@ class _Keeper:
         return None
 
     def _axis_behind(self, path: Sequence[int], axis: int) -> int | None:
-        """What an axis of an argument is behind some tasks; None where it does not go on."""
+        """The axis of the result that an axis of the argument becomes along a path of tasks; None where it ends."""
         found: int | None = axis
         for number in path:
             cut = self._cut_along(number, found)
@@ -224,12 +237,12 @@ class _Keeper:
         return found
 
     def _cut_along(self, number: int, axis: int | None) -> Cut | None:
-        """The cut of a task of one operand along an axis of it, if that goes on as an axis of the result as long."""
+        """The cut of a unary task along an axis that the result has in the same length; None without one."""
         task, values = self.network.program.tasks[number], self.network.program.values
         (operand,), (result,) = task.operands, task.results
         for cut in task.cuts:
-            (made,) = cut.results
-            if axis is not None and cut.operands == (axis,) and isinstance(made, int) and not cut.divided:
-                if values[operand].shape[axis] == values[result].shape[made]:
+            (produced,) = cut.results
+            if axis is not None and cut.operands == (axis,) and isinstance(produced, int) and not cut.divided:
+                if values[operand].shape[axis] == values[result].shape[produced]:
                     return cut
         return None

@@ -1,11 +1,11 @@
 """
-Values that are read in several ways, brought into one form for all readers: their hubs.
+Reshard points: values that are read in several layouts, and may be brought into one for all consumers.
 
-A value of the network has a hub if several other nodes read it, or one in different forms; so have weights where these
-readers have addends of their gradient, also those that are read by way of work on weights alone (a table of relative
-positions). Work on several weights together (the sum of two biases) makes one node of their hubs. Where a slice leaves
-out some of the weights, what stands for them is the slice: nothing else has a gradient. Weights of a forward pass and
-frozen ones have no gradient and no hub.
+A value of the network has a reshard point if several other layer groups read it, or one in different layouts. So do
+weights where these consumers compute partial sums of their gradient, also if they read them through work on weights
+alone (a table of relative positions). Work on several weights together (the sum of two biases) puts their reshard points
+in one layer group. Where slices leave out some of the weights, the slices have the reshard points in their place, as
+nothing else has a gradient. Weights without a gradient, frozen or in a forward pass, have no reshard point.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from npuc.dialects.train.signature import ArgumentKind
 GroupNumbers = Sequence[int | None]
 
 
-def with_hubs(program: TaskGraph, group_of: GroupNumbers) -> tuple[TaskGraph, list[int | None]]:
+def with_reshard_points(program: TaskGraph, group_of: GroupNumbers) -> tuple[TaskGraph, list[int | None]]:
     """
-    The program with hubs, each a node, and the node of each task; readers of what has a hub read the hub's result.
+    The program with reshard points, and the layer group of each task; consumers read the reshard point's result.
 
-    Work on weights that have a hub, and on nothing else that has a gradient, belongs to the hub's node.
+    Work on weights that have a reshard point, and on nothing else that has a gradient, belongs to its layer group.
     """
-    read = _readings(program, group_of, task_cuts(program))
-    weights = _hubs_of_weights(program, group_of, read)
+    read = _reads(program, group_of, task_cuts(program))
+    weights = _shared_weights(program, group_of, read)
     return _Writer(program, group_of, read, weights).write()
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _Read:
     """
-    That a task of a node reads a value: the axes by way that it needs cut, and whether its work is cut; whether it has
-    an addend of the value's gradient.
+    A task of a layer group reads a value: by type, the axis that it requires sharded and whether its work is split;
+    `gradient`: it contributes to the value's gradient.
     """
 
     task: int
@@ -46,25 +46,25 @@ class _Reading:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What readings have in common that are one movement."""
+        """Equal for reads that are served by one reshard."""
         return self.group, self.layout
 
 
-def _readings(program: TaskGraph, group_of: GroupNumbers, cut: TaskCuts) -> dict[int, list[_Reading]]:
-    """The readings of each value by tasks of nodes."""
-    found: dict[int, list[_Reading]] = {}
+def _reads(program: TaskGraph, group_of: GroupNumbers, cut: TaskCuts) -> dict[int, list[_Read]]:
+    """The reads of each value by tasks of layer groups."""
+    found: dict[int, list[_Read]] = {}
     for number, (task, group) in enumerate(zip(program.tasks, group_of, strict=True)):
         chosen = [cut.cut_of[type][number] for type in PARTITION_TYPES]
         for place, operand in enumerate(task.operands):
             if group is not None:
                 axes = [None if own is None else task.cuts[own].operands[place] for own in chosen]
                 layout = tuple((axis, own is not None) for axis, own in zip(axes, chosen, strict=True))
-                found.setdefault(operand, []).append(_Reading(number, group, layout, task.gradients[place]))
+                found.setdefault(operand, []).append(_Read(number, group, layout, task.gradients[place]))
     return found
 
 
-def _hubs_of_weights(program: TaskGraph, group_of: GroupNumbers, read: dict[int, list[_Reading]]) -> dict[int, int]:
-    """The weights, or their parts, that have hubs; those of one node have the same number."""
+def _shared_weights(program: TaskGraph, group_of: GroupNumbers, read: dict[int, list[_Read]]) -> dict[int, int]:
+    """The weights, or slices of them, that have reshard points; those of one layer group have the same number."""
     tasks = [task for task, group in zip(program.tasks, group_of, strict=True) if group is None]
     below: dict[int, list[Task]] = {}
     for task in tasks:
@@ -90,8 +90,8 @@ def _hubs_of_weights(program: TaskGraph, group_of: GroupNumbers, read: dict[int,
                 origin.setdefault(result, found[0])
 
     def is_simple(value: int) -> bool:
-        """Whether one reading has a gradient of a value, or of what has all of its elements in another form."""
-        types = {reading.key for reading in read.get(value, ()) if reading.gradient}
+        """Whether one read has a gradient of a value, or of a value with all its elements in another shape."""
+        types = {edge.key for edge in read.get(value, ()) if edge.gradient}
         further = below.get(value, [])
         if types or len(further) != 1:
             return len(types) + len(further) <= 1
@@ -104,8 +104,8 @@ def _hubs_of_weights(program: TaskGraph, group_of: GroupNumbers, read: dict[int,
     return {root: first(root) for root in roots if first(root) in wanted}
 
 
-def _roots(program: TaskGraph, below: dict[int, list[Task]], read: dict[int, list[_Reading]]) -> list[int]:
-    """The weights, and instead of those of which parts alone are read these parts, if they have no more elements."""
+def _roots(program: TaskGraph, below: dict[int, list[Task]], read: dict[int, list[_Read]]) -> list[int]:
+    """The weights, or in place of those that only slices read, the slices if they have no more elements."""
     found: list[int] = []
     open_values = [n for n, own in enumerate(program.values) if own.argument is ArgumentKind.PARAM and own.active]
     for value in open_values:
@@ -120,15 +120,15 @@ def _roots(program: TaskGraph, below: dict[int, list[Task]], read: dict[int, lis
 
 
 def _active(task: Task) -> list[int]:
-    """The operands of a task of whose gradients it has addends."""
+    """The operands to whose gradients a task contributes."""
     return list(dict.fromkeys(operand for operand, has in zip(task.operands, task.gradients, strict=True) if has))
 
 
 class _Writer:
-    """The tasks with hubs between them."""
+    """Writes the tasks with reshard points between them."""
 
     def __init__(
-        self, program: TaskGraph, group_of: GroupNumbers, read: dict[int, list[_Reading]], weights: dict[int, int]
+        self, program: TaskGraph, group_of: GroupNumbers, read: dict[int, list[_Read]], weights: dict[int, int]
     ):
         self.program = program
         self.group_of = group_of
@@ -148,7 +148,7 @@ class _Writer:
             active = _active(task)
             for operand in active:
                 if operand in self.weights and operand not in self.instead:
-                    self._weights_hub(task.layer, operand)
+                    self._weights_reshard_point(task.layer, operand)
             operands = tuple(self._instead(operand, group) for operand in task.operands)
             owners = (
                 {self.made_in.get(self._instead(operand, None)) for operand in active} if group is None else {group}
@@ -160,10 +160,10 @@ class _Writer:
             for result in task.results:
                 if group is None and owner is not None:
                     self.made_in[result] = owner
-                others = [reading for reading in self.read.get(result, ()) if reading.group != group]
-                if group is not None and len({reading.key for reading in others}) > 1:
-                    active = any(reading.gradient for reading in others)
-                    self._hub(task.layer, result, group, self._new_group(), active=active)
+                others = [edge for edge in self.read.get(result, ()) if edge.group != group]
+                if group is not None and len({edge.key for edge in others}) > 1:
+                    active = any(edge.gradient for edge in others)
+                    self._reshard_point(task.layer, result, group, self._new_group(), active=active)
         program = replace(
             self.program,
             values=tuple(self.values),
@@ -173,29 +173,29 @@ class _Writer:
         return program, _renumbered(self.groups)
 
     def _instead(self, operand: int, group: int | None) -> int:
-        """What a task of a node reads: the hub's result, but in the node that makes the value."""
-        result, maker = self.instead.get(operand, (operand, None))
-        return operand if group is not None and group == maker else result
+        """What a task reads: the reshard point's result, except in the layer group that produces the value."""
+        result, producer = self.instead.get(operand, (operand, None))
+        return operand if group is not None and group == producer else result
 
     def _new_group(self) -> int:
         self.count += 1
         return self.count - 1
 
-    def _weights_hub(self, layer: str, value: int) -> None:
+    def _weights_reshard_point(self, layer: str, value: int) -> None:
         point = self.weights[value]
         if point not in self.point_groups:
             self.point_groups[point] = self._new_group()
-        result = self._hub(layer, value, None, self.point_groups[point], axes=self._axes(value), active=True)
+        result = self._reshard_point(layer, value, None, self.point_groups[point], axes=self._axes(value), active=True)
         self.made_in[result] = self.point_groups[point]
 
-    def _hub(
-        self, layer: str, value: int, maker: int | None, group: int, *, axes: tuple[int, ...] = (), active: bool
+    def _reshard_point(
+        self, layer: str, value: int, producer: int | None, group: int, *, axes: tuple[int, ...] = (), active: bool
     ) -> int:
         cuts = tuple(Cut((axis,), (axis,)) for axis in range(len(self.values[value].shape)))
         result = len(self.values)
-        self.tasks.append(Task(layer, (value,), (result,), cuts, hub=True, axes=axes, gradients=(active,)))
+        self.tasks.append(Task(layer, (value,), (result,), cuts, reshard_point=True, axes=axes, gradients=(active,)))
         self.groups.append(group)
-        self.instead[value] = (result, maker)
+        self.instead[value] = (result, producer)
         self.values.append(replace(self.values[value], argument=None, trained=False, active=active))
         for axis in range(len(cuts)):
             if (own := self.program.segments.get((value, axis))) is not None:
@@ -203,8 +203,8 @@ class _Writer:
         return result
 
     def _axes(self, value: int) -> tuple[int, ...]:
-        """The axes along which readers cut weights, as they come."""
-        axes = [axis for reading in self.read.get(value, ()) for axis, _ in reading.layout]
+        """The axes along which consumers split weights, in order of the reads."""
+        axes = [axis for edge in self.read.get(value, ()) for axis, _ in edge.layout]
         return tuple(dict.fromkeys(axis for axis in axes if axis is not None))
 
 

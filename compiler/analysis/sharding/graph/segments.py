@@ -1,8 +1,8 @@
 """
-Axes in segments: side by side stand values that are taken apart later, and each is cut for itself.
+Segmented axes: values concatenated along an axis that are split apart later, so that each segment is sharded by itself.
 
     qkv = x W          W [width, 3 x heads x size]      the columns of queries, keys and values
-    q, k, v = split    [batch, length, heads x size]    each cut by heads, since qkv is cut so within each of them
+    q, k, v = split    [batch, length, heads x size]    each sharded by heads, as qkv is within each segment
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from npuc.dialects.train.signature import ArgumentKind
 
 def with_segments(program: TaskGraph) -> TaskGraph:
     """
-    The program with the segments of its axes: of each that is split, and of all that are cut where it is.
+    The program with segments on each axis that is split apart, and on all axes that are sharded together with it.
 
-    A fused projection is cut within queries, keys and values, each by heads: the columns of its weights are, too. There
-    are none where anything else depends on the places of the axis: another split, another size, an input.
+    A fused projection is sharded by heads within queries, keys and values, and so are the columns of its weights. An
+    axis has no segments where anything else depends on its positions: another split, another size, an input.
     """
     touching: dict[int, list[int]] = {}
     for number, task in enumerate(program.tasks):
@@ -45,7 +45,7 @@ def with_segments(program: TaskGraph) -> TaskGraph:
 
 
 def segments_cut(program: TaskGraph, task: Task, cut: Cut) -> tuple[int, ...]:
-    """The sizes of all segments that a cut of a task cuts: whatever divides its axes must divide each of them, too."""
+    """The sizes of all segments of the axes that a cut splits: the number of devices must divide each of them."""
     pairs = zip((*task.operands, *task.results), (*cut.operands, *cut.results), strict=True)
     found = [program.segments.get((value, axis), ()) for value, axis in pairs if isinstance(axis, int)]
     return tuple(size for own in dict.fromkeys(found) for size in own)
@@ -54,7 +54,7 @@ def segments_cut(program: TaskGraph, task: Task, cut: Cut) -> tuple[int, ...]:
 def _along(
     program: TaskGraph, touching: Mapping[int, list[int]], start: tuple[int, int], sizes: tuple[int, ...]
 ) -> set[tuple[int, int]] | None:
-    """The axes that are cut wherever one is; None where they cannot be in segments."""
+    """The (value, axis) pairs that are sharded wherever one is; None where they cannot have segments."""
     found, waiting = {start}, [start]
     while waiting:
         value, axis = waiting.pop()

@@ -1,7 +1,7 @@
 """
-A forward program as what sharing it among devices depends on: values, and tasks that can be cut in certain ways.
+A forward program as sharding sees it: values, and tasks with the cuts by which each can be split among devices.
 
-A task is an operation, or a place where a value is brought into one form for several readers (`hub`).
+A task is an operation, or a reshard point (`reshard_points.py`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from npuc.dialects.train.shape import ReshapeOp, TransposeOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 
 SIZES = ("sizes",)
-"""What the cut along the axis of a split divides."""
+"""The property that the cut along the axis of a split divides."""
 
 
 class Source(StrEnum):
-    """What a value is computed from: the last of these that is among it."""
+    """What a value is computed from: the last of these kinds among its origins."""
 
     CONSTANT = "constant"
     PARAM = "param"
@@ -47,11 +47,11 @@ class Value:
     """
     A value: its shape and what it is computed from.
 
-    `argument` is what kind of argument of the function it is, if it is one, and `trained` says of a parameter whether a
-    step would change it; `active` says whether the value has a gradient, which none has in a forward pass, `is_float`
-    whether a machine may have its own width for it; `type_bytes` are those of an element by its type, `gradient_bytes`
-    those of its gradient where this moves between devices in another type: that of the parameters, for what is
-    computed from parameters alone (`transforms/autodiff/gradient_types.py`).
+    `argument` is its kind as an argument of the function, None for other values; `trained`: it is a parameter that a
+    step changes; `active`: it has a gradient, as no value has in a forward pass; `is_float`: a machine may store it in
+    a width of its own. `type_bytes` are the bytes per element by its type, `gradient_bytes` those of its gradient where
+    that moves between devices in another type: values computed from parameters alone have gradients in the parameters'
+    type (`transforms/autodiff/gradient_types.py`).
     """
 
     shape: tuple[int, ...]
@@ -69,28 +69,28 @@ class Value:
         return prod(self.shape)
 
     def bytes(self, float_bytes: int | None) -> int:
-        """What it takes; `float_bytes` are those of every float, where the machine says."""
+        """The bytes of the value; `float_bytes` per float, if the machine says so."""
         return self.elements * self.element_bytes(float_bytes)
 
     def element_bytes(self, float_bytes: int | None) -> int:
-        """What one of its elements takes."""
+        """The bytes per element."""
         return float_bytes if self.is_float and float_bytes is not None else self.type_bytes
 
     def gradient(self) -> Value:
-        """Its gradient, as it moves between devices."""
+        """Its gradient, in the type in which it moves between devices."""
         return self if self.gradient_bytes is None else replace(self, type_bytes=self.gradient_bytes)
 
 
 @dataclass(frozen=True)
 class Task:
     """
-    An operation: the numbers of its operands and results, and the ways to share it.
+    An operation: the numbers of its operands and results, and the cuts by which it can be split.
 
-    `weight` is the operand that is the weights of a layer, `kind` what kind of layer that is, `macs` what its product
-    takes forward; `gradients` says of each operand whether the task makes an addend of its gradient. `axes` are those
-    along which the readers of a `hub` of weights cut them. `linear` are the operands in which the result is linear,
-    given all others; in several at once, if one of the cuts is of addends. `parts`: the results are parts of the
-    operand, or all of it in another type.
+    `weight` is the operand that holds the weights of a layer, `kind` the kind of that layer, `macs` the
+    multiply-accumulates of its forward product. `gradients`: for each operand whether the task contributes to its
+    gradient. `axes` are those along which the consumers of a `reshard_point` of weights split them. `linear` are the
+    operands in which the result is linear with all others fixed; it is linear in several together if one of the cuts
+    takes partial sums. `parts`: the results are parts of the operand, or all of it in another type.
     """
 
     layer: str
@@ -99,7 +99,7 @@ class Task:
     cuts: tuple[Cut, ...]
     weight: int | None = None
     kind: LayerKind | None = None
-    hub: bool = False
+    reshard_point: bool = False
     macs: int = 0
     gradients: tuple[bool, ...] = ()
     axes: tuple[int, ...] = ()
@@ -110,10 +110,10 @@ class Task:
 @dataclass(frozen=True)
 class TaskGraph:
     """
-    Values by number, and the tasks in order; those that an operation stands for come in the function's order.
+    Values by number, and tasks in order; the tasks of operations keep the function's order.
 
-    `returned` are the values that the function returns. `segments` has the sizes of the segments of axes, by value and
-    axis, that are cut each for itself, since they are values of their own later.
+    `returned` are the values that the function returns. `segments` has the segment sizes of segmented axes, by value
+    and axis.
     """
 
     values: tuple[Value, ...]
@@ -123,12 +123,12 @@ class TaskGraph:
 
     @property
     def trains(self) -> bool:
-        """Whether anything has a gradient: else the program is a forward pass."""
+        """Whether any value has a gradient; if none has, the program is a forward pass."""
         return any(value.active for value in self.values)
 
 
 def forward_program(func: FuncOp) -> TaskGraph:
-    """The tasks of a forward function: one an operation, in order."""
+    """The tasks of a forward function, one for each operation, in order."""
     reader = _Reader(func)
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
     tasks = [reader.task(op) for op in ops]
@@ -143,8 +143,8 @@ def _with_gradients(
     values: Sequence[Value], tasks: Sequence[Task], ops: Sequence[Operation], losses: set[int]
 ) -> tuple[tuple[Value, ...], tuple[Task, ...]]:
     """
-    Values and tasks with the gradients that `autodiff` would derive: of what depends on a trained parameter, which is
-    `active` so far, those that lead to the loss.
+    Values and tasks with the gradients that `autodiff` would derive: of the values that depend on a trained parameter
+    (`active` so far) those that lead to the loss.
     """
     wanted = {number for number in losses if values[number].active}
     found: list[Task] = []
@@ -163,7 +163,7 @@ def _with_gradients(
 
 
 class _Reader:
-    """Numbers the values of a function as they come."""
+    """Numbers the values of a function in program order."""
 
     def __init__(self, func: FuncOp):
         self.values: list[Value] = []
@@ -183,7 +183,7 @@ class _Reader:
         return self.numbers[value]
 
     def task(self, op: Operation) -> Task:
-        """The task that an operation is. Its results get their numbers."""
+        """The task of an operation; numbers its results."""
         operands = tuple(self.numbers[value] for value in op.operands)
         read = [self.values[number] for number in operands]
         source = max((value.source for value in read), key=list(Source).index, default=Source.CONSTANT)
@@ -207,14 +207,14 @@ def _without_gradient(op: Operation) -> tuple[int, ...]:
 
 
 def _added(op: TrainOp) -> list[Cut]:
-    """The cut of a sum of two values of one shape: addends of both give addends of the sum."""
+    """The cut of a sum of two values of one shape: partial sums of both give partial sums of the result."""
     if not isinstance(op, AddOp | SubOp) or len({shape_of(value) for value in op.operands}) > 1 or not is_float(op.out):
         return []
     return [Cut((None, None), (Combine.SUM,), addends=True)]
 
 
 def _segmented(op: TrainOp) -> list[Cut]:
-    """The cut of a split along its axis: of each part for itself, if the operand is cut so (`segments`)."""
+    """The cut of a split along its axis, in each segment of the operand by itself (`segments`)."""
     if not isinstance(op, SplitOp) or min(ints(op.sizes)) < 2:
         return []
     axis = op.axis.value.data % len(shape_of(op.x))
@@ -223,9 +223,9 @@ def _segmented(op: TrainOp) -> list[Cut]:
 
 def _linear(op: Operation, gradients: Sequence[bool]) -> tuple[int, ...]:
     """
-    The operands in which work on one value is linear, if the result has as many elements and all else is given.
+    The operands in which an operation is linear with all others fixed, and whose elements it keeps.
 
-    A value is not beside a factor that gets a gradient of it: that gradient needs the whole value.
+    A factor is excluded if the other factor has a gradient, which needs the whole value.
     """
     match op:
         case AddOp() | SubOp() | MulOp():
@@ -241,7 +241,7 @@ def _linear(op: Operation, gradients: Sequence[bool]) -> tuple[int, ...]:
 
 
 def _weight(op: Operation, read: list[Value]) -> int | None:
-    """Which operand of an operation is the weights of a layer: of a product, a convolution or a table."""
+    """The operand that holds the weights of a layer: of a product, a convolution or an embedding."""
     if not isinstance(op, EmbeddingOp) and not (isinstance(op, TrainOp) and get_layer(op).kind is Kind.MATRIX):
         return None
     sources = [value.source for value in read]
@@ -251,7 +251,7 @@ def _weight(op: Operation, read: list[Value]) -> int | None:
 
 
 def _macs(op: Operation) -> int:
-    """The multiply-accumulates of a product; 0 of other work."""
+    """The multiply-accumulates of a product; 0 for other work."""
     return get_layer(op).work(op).macs if isinstance(op, TrainOp) and get_layer(op).kind is Kind.MATRIX else 0
 
 

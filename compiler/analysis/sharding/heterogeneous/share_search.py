@@ -71,9 +71,9 @@ class ShareSearch:
         ]
         self._labels: dict[tuple[tuple[PartitionType, Shares], ...], _Labels] = {}
         beside: list[set[int]] = [set() for _ in step.types]
-        for maker, reader in zip(step.makers, step.readers, strict=True):
-            beside[maker].add(reader)
-            beside[reader].add(maker)
+        for producer, consumer in zip(step.producers, step.consumers, strict=True):
+            beside[producer].add(consumer)
+            beside[consumer].add(producer)
         self._neighbours = [sorted(groups) for groups in beside]
 
     def choose(self, halves: Halves, left: Left) -> Choice:
@@ -153,8 +153,8 @@ def _of_edges(halves: Halves, left: Left, labels: Sequence[_Labels]) -> dict[tup
     step = halves.step
     rates: dict[tuple[_Labels, _Labels, bool, bool], Table] = {}
     found: dict[tuple[int, int], Table] = {}
-    for maker, reader, elements in zip(step.makers, step.readers, left.entering.tolist(), strict=True):
-        key = labels[maker], labels[reader], step.is_layer[maker], step.is_layer[reader]
+    for producer, consumer, elements in zip(step.producers, step.consumers, left.entering.tolist(), strict=True):
+        key = labels[producer], labels[consumer], step.is_layer[producer], step.is_layer[consumer]
         if key not in rates:
             before, after = key[0].floats, key[1].floats
             upright = Choice(before.types[:, None], before.shares[:, None])
@@ -162,7 +162,7 @@ def _of_edges(halves: Halves, left: Left, labels: Sequence[_Labels]) -> dict[tup
             sides = [halves.seconds(side, read[side], read[side])[1] for side in (0, 1)]
             rates[key] = np.maximum(sides[0], sides[1])
         cost = rates[key] * elements
-        found[maker, reader] = found[maker, reader] + cost if (maker, reader) in found else cost
+        found[producer, consumer] = found[producer, consumer] + cost if (producer, consumer) in found else cost
     return found
 
 

@@ -62,8 +62,8 @@ class SharedStep:
 
     types: Sequence[tuple[PartitionType, ...]]
     is_layer: Sequence[bool]
-    makers: Sequence[int]
-    readers: Sequence[int]
+    producers: Sequence[int]
+    consumers: Sequence[int]
     whole: Left
     element_bytes: int | Fraction
 
@@ -130,14 +130,14 @@ def lacks(has: Table, needs: Table, a: Table, b: Table) -> tuple[Table, Table]:
 
 
 def crossing(
-    maker: Choice, reader: Choice, makers_are_layers: Table | bool, readers_are_layers: Table | bool
+    producer: Choice, consumer: Choice, makers_are_layers: Table | bool, readers_are_layers: Table | bool
 ) -> tuple[Table, Table]:
     """What each side reads at a boundary for one element of the value, the value and its error together."""
-    _, given = maker.parts(makers_are_layers)
-    taken, _ = reader.parts(readers_are_layers)
+    _, given = producer.parts(makers_are_layers)
+    taken, _ = consumer.parts(readers_are_layers)
     there, back = (
-        lacks(given, taken, maker.shares, reader.shares),
-        lacks(taken, given, reader.shares, maker.shares),
+        lacks(given, taken, producer.shares, consumer.shares),
+        lacks(taken, given, consumer.shares, producer.shares),
     )
     return there[0] + back[0], there[1] + back[1]
 
@@ -145,8 +145,8 @@ def crossing(
 def boundaries(step: SharedStep, left: Left, choice: Choice) -> tuple[Table, Table]:
     """The elements that each side reads at each boundary."""
     is_layer = np.array(step.is_layer, np.bool_)
-    makers, readers = list(step.makers), list(step.readers)
-    first, second = crossing(choice.at(makers), choice.at(readers), is_layer[makers], is_layer[readers])
+    producers, consumers = list(step.producers), list(step.consumers)
+    first, second = crossing(choice.at(producers), choice.at(consumers), is_layer[producers], is_layer[consumers])
     return first * left.entering, second * left.entering
 
 
@@ -161,8 +161,8 @@ def left_in(step: SharedStep, left: Left, choice: Choice, side: int) -> Left:
     within = left.within.copy()
     within[:3] = np.where(_CUTS[:, choice.types], within[:3] * part, within[:3])
     taken, _ = choice.parts(np.array(step.is_layer, np.bool_))
-    readers = list(step.readers)
-    entering = np.where(taken[readers] == ALL, left.entering, left.entering * part[readers])
+    consumers = list(step.consumers)
+    entering = np.where(taken[consumers] == ALL, left.entering, left.entering * part[consumers])
     return Left(within, left.work * part, entering)
 
 

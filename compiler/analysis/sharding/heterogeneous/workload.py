@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_group, paper_terms
+from npuc.compiler.analysis.sharding.cost.paper_terms import InterLayerRate, layer_of_group, paper_terms
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, with_paper_types
 from npuc.compiler.analysis.sharding.heterogeneous.shares import Left, SharedStep
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
@@ -35,7 +35,7 @@ def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: i
     )
 
 
-def step_of_network(network: PlanGraph, flows: Flows, float_bytes: int | None, ops_per_mac: int) -> SharedStep:
+def step_of_network(network: PlanGraph, edges: PlanEdges, float_bytes: int | None, ops_per_mac: int) -> SharedStep:
     """
     The nodes of a network, joins and hubs with them. `float_bytes` are those of every float, where the machine says;
     else an element has the bytes of its type. Where the tensors that move differ, all count as the widest of them.
@@ -43,8 +43,8 @@ def step_of_network(network: PlanGraph, flows: Flows, float_bytes: int | None, o
     network = with_paper_types(network, by_batch=False)
     numbers = range(len(network.groups))
     layers = [layer_of_group(network, group) for group in numbers]
-    terms = paper_terms(network, flows, "table2")
-    between = [term for term in terms if isinstance(term.rate, BetweenRate)]
+    terms = paper_terms(network, edges, "table2")
+    between = [term for term in terms if isinstance(term.rate, InterLayerRate)]
     floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
     element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=1)
     return SharedStep(

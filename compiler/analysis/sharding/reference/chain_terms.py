@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Rate, ReadingRate, SumRate, Term
-from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_terms
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, EdgeRate, Rate, ReductionRate
+from npuc.compiler.analysis.sharding.cost.paper_terms import InterLayerRate, layer_terms
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup
 from npuc.compiler.analysis.sharding.graph.placement import AxisByType
@@ -29,11 +29,11 @@ def _among(type: int) -> tuple[bool, ...]:
     return tuple(number == type for number in range(len(WEIGHTS)))
 
 
-OWN = ReadingRate(WEIGHTS, WEIGHTS, _among(0), active=True, has_maker=True, has_reader=True)
+OWN = EdgeRate(WEIGHTS, WEIGHTS, _among(0), active=True, has_maker=True, has_reader=True)
 """A layer reads its weights: in type I all of them, for a part of the batch."""
-NEXT = ReadingRate(HANDED_ON, TAKEN, _among(2), active=True, has_maker=True, has_reader=True)
+NEXT = EdgeRate(HANDED_ON, TAKEN, _among(2), active=True, has_maker=True, has_reader=True)
 """A layer reads what the one before it hands on: in type III all of it, for a part of the output."""
-OUTPUT = SumRate(HANDED_ON, (None, Combine.SUM, None, None))
+OUTPUT = ReductionRate(HANDED_ON, (None, Combine.SUM, None, None))
 """The output of type II is a sum over the parts of the input's channels."""
 
 
@@ -42,16 +42,16 @@ def chain_groups(chain: Sequence[Layer]) -> list[LayerGroup]:
     return [LayerGroup(layer.name, layer.kind, (), BASIC_TYPES) for layer in chain]
 
 
-def chain_terms(chain: Sequence[Layer], convention: Convention) -> list[Term]:
+def chain_terms(chain: Sequence[Layer], convention: Convention) -> list[CostTerm]:
     """What a convention charges; the value of a term is the number of the layer that it is the input of, or -1."""
-    boundary: Rate = NEXT if convention == "physical" else BetweenRate(convention, (True, True))
-    found: list[Term] = []
+    boundary: Rate = NEXT if convention == "physical" else InterLayerRate(convention, (True, True))
+    found: list[CostTerm] = []
     for number, layer in enumerate(chain):
         if convention == "physical":
-            found.append(Term(-1, layer.weight, (number,), OWN, "read"))
-            found.append(Term(-1, layer.output, (number,), OUTPUT, "sum"))
+            found.append(CostTerm(-1, layer.weight, (number,), OWN, "read"))
+            found.append(CostTerm(-1, layer.output, (number,), OUTPUT, "sum"))
         else:
             found += layer_terms(number, layer)
         if number:
-            found.append(Term(number, layer.input, (number - 1, number), boundary, "boundary"))
+            found.append(CostTerm(number, layer.input, (number - 1, number), boundary, "boundary"))
     return found

@@ -16,10 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, ReadingRate, Sizes, Term
-from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, WithinRate
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, EdgeRate, Rate, Sizes, TypeSequence
+from npuc.compiler.analysis.sharding.cost.paper_terms import InterLayerRate, IntraLayerRate
 from npuc.compiler.analysis.sharding.cost.resharding import Amounts
-from npuc.compiler.analysis.sharding.graph.edges import Flows, is_data
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges, is_data
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
@@ -42,7 +42,7 @@ Sums of weights' gradients, of outputs and of inputs' gradients; weights, values
 """
 GRADIENTS: tuple[What, ...] = ("weight_gradients", "input_gradients", "gradient")
 SUMS: dict[PartitionType, What] = {"I": "weight_gradients", "II": "outputs", "III": "input_gradients"}
-MOST_PATTERNS = 1 << 10
+MOST_COMPARED = 1 << 10
 """Of one layer so many patterns are compared with all else as planned, else those of the search."""
 
 
@@ -54,7 +54,7 @@ class MovementPart:
     """
 
     what: What
-    maker: int | None
+    producer: int | None
     levels: tuple[Fraction, ...]
     bytes: Fraction
 
@@ -71,7 +71,7 @@ class Other:
     where they are known.
     """
 
-    pattern: Pattern
+    sequence: TypeSequence
     elements: Fraction
     bound: Fraction
     bytes: Fraction | None
@@ -83,26 +83,26 @@ class Side:
 
     rate: Rate
     place: int
-    other: Pattern | None
+    other: TypeSequence | None
 
 
 class Explainer:
     """What there is to say of a plan of a network; `float_bytes` are those of every float, where a machine says."""
 
-    def __init__(self, network: PlanGraph, flows: Flows, planned: Planned, float_bytes: int | None = None):
+    def __init__(self, network: PlanGraph, edges: PlanEdges, planned: Planned, float_bytes: int | None = None):
         self.network = network
         self.planned = planned
         self.sizes: Sizes = planned.sizes
         self.float_bytes = float_bytes
-        self.terms = terms_of(network, flows, planned.convention)
-        self.bytes = self.bytes_of(planned.patterns)
+        self.terms = terms_of(network, edges, planned.convention)
+        self.bytes = self.bytes_of(planned.sequences)
         self.free = rule_of(planned.strategy, planned.convention).all_free()
-        self._touching: list[list[Term]] = [[] for _ in network.groups]
+        self._touching: list[list[CostTerm]] = [[] for _ in network.groups]
         for term in self.terms:
             for group in term.groups:
                 self._touching[group].append(term)
-        self._rows: dict[tuple[Side, tuple[PartitionType, ...], Pattern], Table] = {}
-        self._others: dict[Hashable, tuple[int, Pattern] | None] = {}
+        self._rows: dict[tuple[Side, tuple[PartitionType, ...], TypeSequence], Table] = {}
+        self._others: dict[Hashable, tuple[int, TypeSequence] | None] = {}
 
     def parts(self, group: int) -> list[MovementPart]:
         """Where what a node moves comes from: what is more than nothing, alike terms together."""
@@ -111,20 +111,20 @@ class Explainer:
         for term in self._touching[group]:
             if term.groups[-1] != group:
                 continue
-            maker = term.groups[0] if len(term.groups) > 1 else None
+            producer = term.groups[0] if len(term.groups) > 1 else None
             for what, amounts in self._split(term):
-                levels = found.setdefault((what, maker), [0] * len(self.sizes))
+                levels = found.setdefault((what, producer), [0] * len(self.sizes))
                 levels[:] = [a + term.elements * b for a, b in zip(levels, amounts, strict=True)]
                 own = term.elements * sum(amounts) * self._width(term.value, what)
-                sizes[what, maker] = sizes.get((what, maker), 0) + own
+                sizes[what, producer] = sizes.get((what, producer), 0) + own
         return [
             MovementPart(
                 what,
-                maker,
+                producer,
                 tuple(elements_of(amount, self.sizes) for amount in levels),
-                elements_of(sizes[what, maker], self.sizes),
+                elements_of(sizes[what, producer], self.sizes),
             )
-            for (what, maker), levels in found.items()
+            for (what, producer), levels in found.items()
             if any(levels)
         ]
 
@@ -146,26 +146,26 @@ class Explainer:
         ]
         return sorted(sums, key=lambda part: -part.elements)
 
-    def _split(self, term: Term) -> list[tuple[What, Amounts]]:
+    def _split(self, term: CostTerm) -> list[tuple[What, Amounts]]:
         """What one element of a term moves, by what it is."""
-        patterns = tuple(self.planned.patterns[group] for group in term.groups)
+        sequences = tuple(self.planned.sequences[group] for group in term.groups)
         rate = term.rate
-        whole = rate.amounts(patterns, self.sizes)
-        if isinstance(rate, WithinRate):
+        whole = rate.amounts(sequences, self.sizes)
+        if isinstance(rate, IntraLayerRate):
             return [(SUMS[rate.type], whole)]
-        if isinstance(rate, BetweenRate):
-            forward = rate.forward(patterns, whole) if rate.active else whole
+        if isinstance(rate, InterLayerRate):
+            forward = rate.forward(sequences, whole) if rate.active else whole
             return [("forward", forward), ("gradient", _minus(whole, forward))]
-        if not isinstance(rate, ReadingRate):
+        if not isinstance(rate, EdgeRate):
             return [("outputs", whole)]
-        there, back, summed = rate.split(patterns, self.sizes)
+        there, back, summed = rate.split(sequences, self.sizes)
         if is_data(self.network, term.value):
             return [("forward", there), ("gradient", back), ("input_gradients", summed)]
         return [("weights", there), ("weight_gradients", tuple(a + b for a, b in zip(back, summed, strict=True)))]
 
     def best_other(self, group: int) -> Other | None:
         """The best other pattern of a node with all else as planned; None where it has no other."""
-        now, types = self.planned.patterns[group], candidate_types(self.network.groups[group], self.free)
+        now, types = self.planned.sequences[group], candidate_types(self.network.groups[group], self.free)
         sides = tuple((self._side(term, group), term.elements) for term in self._touching[group])
         # many nodes of a network are alike
         key = now, types, sides
@@ -173,45 +173,45 @@ class Explainer:
             self._others[key] = self._best_alone(now, types, sides)
         if (best := self._others[key]) is None:
             return None
-        more, pattern = best
+        more, sequence = best
         elements = self.planned.total + elements_of(more, self.sizes)
-        patterns = [pattern if n == group else own for n, own in enumerate(self.planned.patterns)]
+        sequences = [sequence if n == group else own for n, own in enumerate(self.planned.sequences)]
         touching = self._touching[group]
-        change = self.bytes_of(patterns, touching) - self.bytes_of(self.planned.patterns, touching)
-        return Other(pattern, elements, elements, self.bytes + change)
+        change = self.bytes_of(sequences, touching) - self.bytes_of(self.planned.sequences, touching)
+        return Other(sequence, elements, elements, self.bytes + change)
 
-    def _side(self, term: Term, group: int) -> Side:
+    def _side(self, term: CostTerm, group: int) -> Side:
         place = term.groups.index(group)
-        other = next((self.planned.patterns[n] for n in term.groups if n != group), None)
+        other = next((self.planned.sequences[n] for n in term.groups if n != group), None)
         return Side(term.rate, place, other)
 
     def _best_alone(
-        self, now: Pattern, types: tuple[PartitionType, ...], sides: Sequence[tuple[Side, int]]
-    ) -> tuple[int, Pattern] | None:
+        self, now: TypeSequence, types: tuple[PartitionType, ...], sides: Sequence[tuple[Side, int]]
+    ) -> tuple[int, TypeSequence] | None:
         """How much more is moved, in the units of `moves`, with the best of the patterns that are not the present."""
-        patterns = self._patterns(types)
-        costs: Table = np.zeros(len(patterns) + 1, np.int64)
+        sequences = self._sequences(types)
+        costs: Table = np.zeros(len(sequences) + 1, np.int64)
         for side, elements in sides:
             costs = plus(costs, times(self._row(side, types, now), elements))
         *others, present = costs.tolist()
-        found = [(cost, n) for n, (cost, pattern) in enumerate(zip(others, patterns, strict=True)) if pattern != now]
+        found = [(cost, n) for n, (cost, sequence) in enumerate(zip(others, sequences, strict=True)) if sequence != now]
         if not found:
             return None
         cost, number = min(found)
-        return cost - present, patterns[number]
+        return cost - present, sequences[number]
 
-    def _row(self, side: Side, types: tuple[PartitionType, ...], now: Pattern) -> Table:
+    def _row(self, side: Side, types: tuple[PartitionType, ...], now: TypeSequence) -> Table:
         """What one element moves in all, by the patterns of a node, the present one last."""
         key = side, types, now
         if key not in self._rows:
             rest = () if side.other is None else (side.other,)
-            patterns = [*self._patterns(types), now]
-            pairs = [(own, *rest) if side.place == 0 else (*rest, own) for own in patterns]
+            sequences = [*self._sequences(types), now]
+            pairs = [(own, *rest) if side.place == 0 else (*rest, own) for own in sequences]
             self._rows[key] = np.array([sum(side.rate.amounts(pair, self.sizes)) for pair in pairs])
         return self._rows[key]
 
-    def _patterns(self, types: Sequence[PartitionType]) -> list[Pattern]:
-        if len(types) ** len(self.sizes) > MOST_PATTERNS:
+    def _sequences(self, types: Sequence[PartitionType]) -> list[TypeSequence]:
+        if len(types) ** len(self.sizes) > MOST_COMPARED:
             return canonical_sequences(types, len(self.sizes))
         return list(product(types, repeat=len(self.sizes)))
 
@@ -235,12 +235,12 @@ class Explainer:
         if self._choices is None:
             return None
         labels, graph = self._choices
-        now = sorted(self.planned.patterns[group])
+        now = sorted(self.planned.sequences[group])
         three = self.free.has_outputs
         kept = [
             number
             for number, label in enumerate(labels[group])
-            if (label != self.planned.patterns[group] if three else sorted(label) != now)
+            if (label != self.planned.sequences[group] if three else sorted(label) != now)
         ]
         if not kept:
             return None
@@ -251,17 +251,17 @@ class Explainer:
             size = None if self._one_width is None else elements * self._one_width
             return Other(labels[group][kept[number]], elements, elements, size)
         result = minimise(_restricted(graph, group, kept))
-        pattern = labels[group][kept[result.choice[group]]]
-        patterns = [
-            pattern if n == group else own[label]
+        sequence = labels[group][kept[result.choice[group]]]
+        sequences = [
+            sequence if n == group else own[label]
             for n, (own, label) in enumerate(zip(labels, result.choice, strict=True))
         ]
         elements, bound = elements_of(result.cost, self.sizes), elements_of(result.bound, self.sizes)
-        return Other(pattern, elements, bound, self.bytes_of(patterns))
+        return Other(sequence, elements, bound, self.bytes_of(sequences))
 
-    def bytes_of(self, patterns: Sequence[Pattern], terms: Sequence[Term] | None = None) -> Fraction:
+    def bytes_of(self, sequences: Sequence[TypeSequence], terms: Sequence[CostTerm] | None = None) -> Fraction:
         """What a plan moves in bytes, one direction: by all terms, or by some."""
-        return bytes_of(self.network, self.terms if terms is None else terms, patterns, self.sizes, self.float_bytes)
+        return bytes_of(self.network, self.terms if terms is None else terms, sequences, self.sizes, self.float_bytes)
 
     def _width(self, value: int, what: What) -> int:
         """The bytes of an element of a value or its gradient."""
@@ -278,7 +278,7 @@ class Explainer:
         return widths.pop() if len(widths) == 1 else None
 
     @cached_property
-    def _choices(self) -> tuple[list[list[Pattern]], Choices] | None:
+    def _choices(self) -> tuple[list[list[TypeSequence]], Choices] | None:
         """The patterns of all nodes that a search over all levels chooses from; None where they are too many."""
         if self.free.has_outputs and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
             return None

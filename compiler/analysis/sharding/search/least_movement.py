@@ -24,9 +24,9 @@ from math import prod
 import numpy as np
 
 from npuc.compiler.analysis.sharding.cost.closed_forms import MOST_HALVINGS, totals
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, Sizes, Term
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, Rate, Sizes, TypeSequence
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, bytes_by_label, kept_tensors, largest
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
@@ -49,7 +49,7 @@ SHOWN = 4
 class MovementPlan:
     """A pattern for each node, what it moves (elements), and what no plan of the same ways goes below."""
 
-    patterns: tuple[Pattern, ...]
+    sequences: tuple[TypeSequence, ...]
     elements: Fraction
     bound: Fraction
 
@@ -66,17 +66,17 @@ def candidate_types(group: LayerGroup, rule: Rule) -> tuple[PartitionType, ...]:
     return tuple(type for type in types if type in group.types) or (group.types if "I" in types else types[:1])
 
 
-def canonical_sequences(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
+def canonical_sequences(types: Sequence[PartitionType], levels: int) -> list[TypeSequence]:
     """Patterns with the batch cut above, the value whole below that, and the channels cut at the bottom."""
     return list(combinations_with_replacement([type for type in FROM_TOP if type in types], levels))
 
 
-def pattern(type: PartitionType, levels: int) -> Pattern:
+def uniform(type: PartitionType, levels: int) -> TypeSequence:
     """One way at so many levels."""
     return (type,) * levels
 
 
-def labels_of(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[list[Pattern]]:
+def labels_of(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[list[TypeSequence]]:
     """
     The labels of each node for a search over all levels together; with three ways and many levels some of them.
 
@@ -92,7 +92,7 @@ def labels_of(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[li
     # where only some nodes can cut the batch, the order of levels counts, too
     by_batch = {"I" in types for types in choices if rule.joint}
     ordered = mixed or rule.has_outputs or (len(by_batch) > 1 and levels <= MOST_LEVELS_ON_GRAPHS)
-    found: list[list[Pattern]] = []
+    found: list[list[TypeSequence]] = []
     for types in choices:
         if rule.has_outputs and levels > MOST_LEVELS_ON_GRAPHS:
             found.append(few_orders([type for type in FROM_TOP if type in types], levels))
@@ -104,7 +104,7 @@ def labels_of(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[li
 
 
 def search_all(
-    groups: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    groups: Sequence[LayerGroup], terms: Sequence[CostTerm], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> MovementPlan:
     """
     The plan of least movement among the labels of a rule, over all levels together.
@@ -120,8 +120,8 @@ def search_all(
 
 def search_within(
     network: PlanGraph,
-    flows: Flows,
-    terms: Sequence[Term],
+    edges: PlanEdges,
+    terms: Sequence[CostTerm],
     rule: Rule,
     sizes: Sizes,
     room: DeviceMemory,
@@ -135,7 +135,7 @@ def search_within(
     plan alone are too much.
     """
     labels = labels_of(network.groups, rule, sizes)
-    result = choose_within(network, flows, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
+    result = choose_within(network, edges, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
     return MovementPlan(
         chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes)
     )
@@ -143,8 +143,8 @@ def search_within(
 
 def choose_within(
     network: PlanGraph,
-    flows: Flows,
-    labels: Sequence[Sequence[Pattern]],
+    edges: PlanEdges,
+    labels: Sequence[Sequence[TypeSequence]],
     graph: Choices,
     sizes: Sizes,
     room: DeviceMemory,
@@ -156,20 +156,20 @@ def choose_within(
 
     Raises `CapacityError` where the parameters and states of these alone are too much.
     """
-    fixed, resource = bytes_by_label(kept_tensors(network, flows, room), labels, sizes)
+    fixed, resource = bytes_by_label(kept_tensors(network, edges, room), labels, sizes)
     found = minimise_within(graph, resource, room.limit - fixed, solve_exactly=exact)
     if found.choice is not None:
         return Result(found.choice, found.cost, found.bound, found.exact, found.width)
-    _check_parameters(network, flows, room, labels, sizes)
+    _check_parameters(network, edges, room, labels, sizes)
     least = tuple(int(table.argmin()) for table in resource)
     return Result(least, graph.cost(least), 0, exact=False, width=found.width)
 
 
 def _check_parameters(
-    network: PlanGraph, flows: Flows, room: DeviceMemory, labels: Sequence[Sequence[Pattern]], sizes: Sizes
+    network: PlanGraph, edges: PlanEdges, room: DeviceMemory, labels: Sequence[Sequence[TypeSequence]], sizes: Sizes
 ) -> None:
     """Raise `CapacityError` where no plan has room for the parameters and states: by how much, and for which."""
-    kept = kept_tensors(network, flows, replace(room, by_weights=frozenset(), by_others=frozenset()))
+    kept = kept_tensors(network, edges, replace(room, by_weights=frozenset(), by_others=frozenset()))
     fixed, resource = bytes_by_label(kept, labels, sizes)
     needed = fixed + sum(int(table.min()) for table in resource)
     if needed <= room.limit:
@@ -184,28 +184,28 @@ def _check_parameters(
     )
 
 
-def chosen(labels: Sequence[Sequence[Pattern]], choice: Sequence[int]) -> tuple[Pattern, ...]:
+def chosen(labels: Sequence[Sequence[TypeSequence]], choice: Sequence[int]) -> tuple[TypeSequence, ...]:
     """The patterns that labels stand for."""
     return tuple(own[label] for own, label in zip(labels, choice, strict=True))
 
 
 def search_levels(
-    groups: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    groups: Sequence[LayerGroup], terms: Sequence[CostTerm], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> MovementPlan:
     """The published search: each level the best for what those above have left."""
     types = [candidate_types(group, rule) for group in groups]
-    patterns: list[Pattern] = [()] * len(groups)
+    sequences: list[TypeSequence] = [()] * len(groups)
     for level in range(1, len(sizes) + 1):
-        labels = [[above + pattern(type, 1) for type in own] for above, own in zip(patterns, types, strict=True)]
+        labels = [[above + uniform(type, 1) for type in own] for above, own in zip(sequences, types, strict=True)]
         result = minimise(graph_of(terms, labels, sizes[:level]), solve_exactly=exact)
-        patterns = list(chosen(labels, result.choice))
-    total = moved_by(terms, patterns, sizes)
-    return MovementPlan(tuple(patterns), total, total)
+        sequences = list(chosen(labels, result.choice))
+    total = moved_by(terms, sequences, sizes)
+    return MovementPlan(tuple(sequences), total, total)
 
 
-def moved_by(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes) -> Fraction:
+def moved_by(terms: Sequence[CostTerm], sequences: Sequence[TypeSequence], sizes: Sizes) -> Fraction:
     """What a plan moves in all, in elements."""
-    return elements_of(sum(sum(term.amounts(patterns, sizes)) for term in terms), sizes)
+    return elements_of(sum(sum(term.amounts(sequences, sizes)) for term in terms), sizes)
 
 
 def elements_of(units: float | Fraction, sizes: Sizes) -> Fraction:
@@ -214,26 +214,26 @@ def elements_of(units: float | Fraction, sizes: Sizes) -> Fraction:
 
 
 def graph_of(
-    terms: Sequence[Term],
-    labels: Sequence[Sequence[Pattern]],
+    terms: Sequence[CostTerm],
+    labels: Sequence[Sequence[TypeSequence]],
     sizes: Sizes,
-    price: Callable[[Rate, tuple[Pattern, ...]], int] | None = None,
+    price: Callable[[Rate, tuple[TypeSequence, ...]], int] | None = None,
 ) -> Choices:
     """The terms as costs of labels: `price` of what one element moves, by default the sum over the levels."""
     keys = [tuple(own) for own in labels]
 
-    def summed(rate: Rate, patterns: tuple[Pattern, ...]) -> int:
-        return sum(rate.amounts(patterns, sizes))
+    def summed(rate: Rate, sequences: tuple[TypeSequence, ...]) -> int:
+        return sum(rate.amounts(sequences, sizes))
 
     priced = price or summed
 
     @cache
-    def table(rate: Rate, own: tuple[tuple[Pattern, ...], ...]) -> Table:
+    def table(rate: Rate, own: tuple[tuple[TypeSequence, ...], ...]) -> Table:
         if price is None and len(own) == 2 and set(sizes) == {2} and len(sizes) <= MOST_HALVINGS:
             return totals(rate, *own)
-        costs = [priced(rate, patterns) for patterns in product(*own)]
+        costs = [priced(rate, sequences) for sequences in product(*own)]
         found = np.array(costs, dtype=np.object_ if max(costs, default=0) >= 2**62 else None)
-        return found.reshape([len(patterns) for patterns in own])
+        return found.reshape([len(sequences) for sequences in own])
 
     unary: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
     pairs: dict[tuple[int, int], Table] = {}

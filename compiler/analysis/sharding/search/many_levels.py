@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npuc.compiler.analysis.sharding.cost.closed_forms import least_totals
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Rate, Sizes, Term
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, Rate, Sizes, TypeSequence
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
@@ -52,10 +52,10 @@ def has_many(rule: Rule, sizes: Sizes) -> bool:
 
 def search_joint(
     groups: Sequence[LayerGroup],
-    terms: Sequence[Term],
+    terms: Sequence[CostTerm],
     rule: Rule,
     sizes: Sizes,
-    beside: Sequence[tuple[Pattern, ...]] = (),
+    beside: Sequence[tuple[TypeSequence, ...]] = (),
     *,
     exact: bool = False,
 ) -> MovementPlan:
@@ -69,13 +69,13 @@ def search_joint(
     if not has_many(rule, sizes):
         return search_all(groups, terms, rule, sizes, exact=exact)
     without = search_all(groups, terms, rule.without_outputs(), sizes)
-    known = [search_levels(groups, terms, rule, sizes).patterns, without.patterns, *beside]
+    known = [search_levels(groups, terms, rule, sizes).sequences, without.sequences, *beside]
     elements, best = min((moved_by(terms, plan, sizes), plan) for plan in known)
     if len(sizes) > MOST_LEVELS:
         return MovementPlan(best, elements, Fraction(0))
     types = [candidate_types(group, rule) for group in groups]
     bound = relaxation(groups, terms, rule, sizes, exact=exact)
-    around = [bound.patterns, *known]
+    around = [bound.sequences, *known]
     for _ in range(ROUNDS):
         labels = [neighbours(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(types)]
         result = minimise(graph_of(terms, labels, sizes), solve_exactly=exact)
@@ -87,7 +87,7 @@ def search_joint(
 
 
 def least(
-    groups: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    groups: Sequence[LayerGroup], terms: Sequence[CostTerm], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> Fraction | None:
     """What no plan goes below that has a rule's types; None where there are too many levels to say."""
     free = rule.all_free()
@@ -98,7 +98,7 @@ def least(
 
 
 def relaxation(
-    groups: Sequence[LayerGroup], terms: Sequence[Term], rule: Rule, sizes: Sizes, *, exact: bool = False
+    groups: Sequence[LayerGroup], terms: Sequence[CostTerm], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> MovementPlan:
     """
     What no plan goes below, and numbers of levels of each way to begin with, as patterns with the ways in order.

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, Term, physical_terms
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, Sizes, TypeSequence, physical_terms
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, kept_graph, kept_tensors
 from npuc.compiler.analysis.sharding.cost.step_time import Times, message_seconds, time_graph, work_seconds
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.reference.strategies import Rule
@@ -28,7 +28,7 @@ from npuc.compiler.analysis.sharding.search.least_movement import (
     chosen,
     graph_of,
     labels_of,
-    pattern,
+    uniform,
 )
 from npuc.compiler.analysis.solvers.choices.graph import Choices, plus, times
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
@@ -41,31 +41,31 @@ MOST_SEQUENCES = 81
 class Best:
     """Patterns, what they cost (seconds, or bytes), and what no plan of the searched patterns goes below."""
 
-    patterns: tuple[Pattern, ...]
+    sequences: tuple[TypeSequence, ...]
     cost: float
     bound: float
 
 
-def candidate_sequences(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
+def candidate_sequences(types: Sequence[PartitionType], levels: int) -> list[TypeSequence]:
     """All sequences of ways where these are few, else those of one way and those of one above another."""
     if len(types) ** levels <= MOST_SEQUENCES:
         return [tuple(sequence) for sequence in product(types, repeat=levels)]
     twos = [
-        pattern(upper, above) + pattern(lower, levels - above)
+        uniform(upper, above) + uniform(lower, levels - above)
         for upper, lower in permutations(types, 2)
         for above in range(1, levels)
     ]
-    return [pattern(type, levels) for type in types] + twos
+    return [uniform(type, levels) for type in types] + twos
 
 
-def sequences_for_time(network: PlanGraph, rule: Rule, levels: int) -> list[list[Pattern]]:
+def sequences_for_time(network: PlanGraph, rule: Rule, levels: int) -> list[list[TypeSequence]]:
     """The patterns of each node that a search for the shortest step chooses from."""
     return [candidate_sequences(candidate_types(group, rule), levels) for group in network.groups]
 
 
 def fastest(
     network: PlanGraph,
-    flows: Flows,
+    edges: PlanEdges,
     rule: Rule,
     sizes: Sizes,
     times: Times,
@@ -78,21 +78,21 @@ def fastest(
 
     Raises `CapacityError` where parameters alone take more, or where the network has no place for the devices.
     """
-    labels, terms = sequences_for_time(network, rule, len(sizes)), physical_terms(flows)
+    labels, terms = sequences_for_time(network, rule, len(sizes)), physical_terms(edges)
     graph = time_graph(network.program, terms, labels, times, sizes)
     if room is None:
         found = minimise(graph, solve_exactly=exact)
     else:
-        found = choose_within(network, flows, labels, graph, sizes, room, exact=exact)
-    patterns = chosen(labels, found.choice)
-    messages = message_seconds(network.program, terms, patterns, times, sizes)
-    return Best(patterns, work_seconds(times, patterns) + float(messages), float(found.bound) + times.rest)
+        found = choose_within(network, edges, labels, graph, sizes, room, exact=exact)
+    sequences = chosen(labels, found.choice)
+    messages = message_seconds(network.program, terms, sequences, times, sizes)
+    return Best(sequences, work_seconds(times, sequences) + float(messages), float(found.bound) + times.rest)
 
 
 def smallest(
     network: PlanGraph,
-    flows: Flows,
-    terms: Sequence[Term],
+    edges: PlanEdges,
+    terms: Sequence[CostTerm],
     rule: Rule,
     sizes: Sizes,
     room: DeviceMemory,
@@ -101,7 +101,7 @@ def smallest(
 ) -> Best:
     """The plan that keeps least in a device's memory, and of these moves least by `terms`."""
     labels = labels_of(network.groups, rule, sizes)
-    fixed, kept = kept_graph(kept_tensors(network, flows, room), labels, sizes)
+    fixed, kept = kept_graph(kept_tensors(network, edges, room), labels, sizes)
     moved = graph_of(terms, labels, sizes)
     # one byte counts for more than all that a plan may move
     byte = 1 + sum(int(table.max()) for table in (*moved.unary, *moved.pairs.values()))

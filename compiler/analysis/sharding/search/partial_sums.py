@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, physical_terms
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.cost.cost_terms import Sizes, TypeSequence, physical_terms
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
 from npuc.compiler.analysis.sharding.search.least_movement import canonical_sequences, chosen, graph_of
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
@@ -23,14 +23,16 @@ MOST = 64
 """So many patterns of a node are compared at most, else those with addends at the lowest levels alone."""
 
 
-def with_addends(network: PlanGraph, flows: Flows, patterns: Sequence[Pattern], sizes: Sizes) -> tuple[Pattern, ...]:
+def with_addends(
+    network: PlanGraph, edges: PlanEdges, sequences: Sequence[TypeSequence], sizes: Sizes
+) -> tuple[TypeSequence, ...]:
     """The plan with addends instead of whole values, and hubs of weights in any form, so that least is moved."""
     devices = prod(sizes)
     groups = [_even(network, group, devices) for group in network.groups]
-    labels = [_variants(group, own) for group, own in zip(groups, patterns, strict=True)]
+    labels = [_variants(group, own) for group, own in zip(groups, sequences, strict=True)]
     if all(len(own) == 1 for own in labels):
-        return tuple(patterns)
-    return chosen(labels, minimise(graph_of(physical_terms(flows), labels, sizes)).choice)
+        return tuple(sequences)
+    return chosen(labels, minimise(graph_of(physical_terms(edges), labels, sizes)).choice)
 
 
 def _even(network: PlanGraph, group: LayerGroup, devices: int) -> LayerGroup:
@@ -45,21 +47,21 @@ def _even(network: PlanGraph, group: LayerGroup, devices: int) -> LayerGroup:
     return group
 
 
-def _variants(group: LayerGroup, pattern: Pattern) -> list[Pattern]:
+def _variants(group: LayerGroup, sequence: TypeSequence) -> list[TypeSequence]:
     """The patterns that cost the same by the papers' conventions, the planned one first."""
-    if group.kind is not None or "II" not in group.types or "II" in pattern:
-        return [pattern]
+    if group.kind is not None or "II" not in group.types or "II" in sequence:
+        return [sequence]
     if group.weights:
-        few = len(group.types) ** len(pattern) <= MOST
+        few = len(group.types) ** len(sequence) <= MOST
         every = (
-            list(product(group.types, repeat=len(pattern))) if few else canonical_sequences(group.types, len(pattern))
+            list(product(group.types, repeat=len(sequence))) if few else canonical_sequences(group.types, len(sequence))
         )
-        return list(dict.fromkeys((pattern, *every)))
-    whole = [h for h, type in enumerate(pattern) if type == "whole"]
+        return list(dict.fromkeys((sequence, *every)))
+    whole = [h for h, type in enumerate(sequence) if type == "whole"]
     if 2 ** len(whole) <= MOST:
         sets = [
             [h for h, own in zip(whole, take, strict=True) if own] for take in product((False, True), repeat=len(whole))
         ]
     else:
         sets = [whole[len(whole) - count :] for count in range(len(whole) + 1)]
-    return [tuple("II" if h in own else type for h, type in enumerate(pattern)) for own in sets]
+    return [tuple("II" if h in own else type for h, type in enumerate(sequence)) for own in sets]

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern, Sizes, Term, physical_terms
+from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, Sizes, TypeSequence, physical_terms
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory
-from npuc.compiler.analysis.sharding.cost.paper_terms import BetweenRate, layer_of_group, paper_terms
+from npuc.compiler.analysis.sharding.cost.paper_terms import InterLayerRate, layer_of_group, paper_terms
 from npuc.compiler.analysis.sharding.cost.step_time import Times
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
-from npuc.compiler.analysis.sharding.graph.edges import Flows
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, with_paper_types
 from npuc.compiler.analysis.sharding.reference.chain_terms import chain_groups, chain_terms
 from npuc.compiler.analysis.sharding.reference.joint import MOST_LEVELS_OF_THREE
@@ -48,7 +48,7 @@ class Planned:
     """
     A plan for the devices of a mesh: `sizes` are the parts into which each level splits a group.
 
-    `patterns` has each node's ways; `levels` what one group moves at each level, one direction, in elements;
+    `sequences` has each node's ways; `levels` what one group moves at each level, one direction, in elements;
     `bound` what no plan of the same ways goes below in all, None where nothing is proved. `cost` and `cost_bound` are
     those of the goal's objective, where that is not movement.
     """
@@ -56,7 +56,7 @@ class Planned:
     strategy: Strategy
     convention: Convention
     sizes: Sizes
-    patterns: tuple[Pattern, ...]
+    sequences: tuple[TypeSequence, ...]
     levels: tuple[Fraction, ...]
     bound: Fraction | None
     objective: PlanObjective = "bytes"
@@ -97,14 +97,14 @@ def total_of(levels: Sequence[Fraction], sizes: Sizes | None = None) -> Fraction
     return sum((prod(parts[:h]) * amount for h, amount in enumerate(levels)), start=Fraction(0))
 
 
-def terms_of(network: PlanGraph, flows: Flows, convention: Convention) -> list[Term]:
+def terms_of(network: PlanGraph, edges: PlanEdges, convention: Convention) -> list[CostTerm]:
     """What a convention charges."""
-    return physical_terms(flows) if convention == "physical" else paper_terms(network, flows, convention)
+    return physical_terms(edges) if convention == "physical" else paper_terms(network, edges, convention)
 
 
 def plan_network(
     network: PlanGraph,
-    flows: Flows,
+    edges: PlanEdges,
     strategy: Strategy,
     convention: Convention,
     levels: int | Sizes,
@@ -121,26 +121,26 @@ def plan_network(
     sizes = (2,) * levels if isinstance(levels, int) else levels
     if convention != "physical" and goal.objective != "time":
         known = with_paper_types(network, by_batch=strategy == "dp")
-        plan = _plan(known, flows, strategy, convention, sizes, goal)
-        return replace(plan, patterns=with_addends(network, flows, plan.patterns, sizes))
-    return _plan(network, flows, strategy, convention, sizes, goal)
+        plan = _plan(known, edges, strategy, convention, sizes, goal)
+        return replace(plan, sequences=with_addends(network, edges, plan.sequences, sizes))
+    return _plan(network, edges, strategy, convention, sizes, goal)
 
 
 def _plan(
-    network: PlanGraph, flows: Flows, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
+    network: PlanGraph, edges: PlanEdges, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
 ) -> Planned:
     """The same among the ways that a network's nodes have."""
     halves, room, rule = all(size == 2 for size in sizes), goal.room, goal.rule(strategy, convention)
     if goal.objective != "bytes":
-        return _for_goal(network, flows, strategy, convention, sizes, goal)
-    terms = terms_of(network, flows, convention)
+        return _for_goal(network, edges, strategy, convention, sizes, goal)
+    terms = terms_of(network, edges, convention)
     chain = chain_of(network, terms) if halves and convention != "physical" else None
     if room is not None and rule.joint:
-        within = search_within(network, flows, terms, rule, sizes, room, exact=goal.exact)
-        amounts = amounts_of(terms, within.patterns, sizes)
+        within = search_within(network, edges, terms, rule, sizes, room, exact=goal.exact)
+        amounts = amounts_of(terms, within.sequences, sizes)
         # what is kept is estimated: no plan at all goes below the bound without a limit
         bound = least(network.groups, terms, rule_of(strategy, convention), sizes, exact=goal.exact)
-        return Planned(strategy, convention, sizes, within.patterns, amounts, bound)
+        return Planned(strategy, convention, sizes, within.sequences, amounts, bound)
     if chain is not None:
         return plan_chain(chain, strategy, convention, len(sizes))
     _check_levels(strategy, convention, sizes)
@@ -153,7 +153,7 @@ def _plan(
         plan = search_joint(network.groups, terms, rule, sizes, exact=goal.exact)
     known = rule.joint and not (has_many(rule, sizes) and len(sizes) > MOST_LEVELS)
     bound = plan.bound if known else least(network.groups, terms, rule, sizes, exact=goal.exact)
-    return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), bound)
+    return Planned(strategy, convention, sizes, plan.sequences, amounts_of(terms, plan.sequences, sizes), bound)
 
 
 def _check_levels(strategy: Strategy, convention: Convention, sizes: Sizes) -> None:
@@ -174,29 +174,31 @@ def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Conventio
     # the optimum is known of two types, and by the papers' conventions of three
     known = not names_three_types(strategy) or (printed and levels <= MOST_LEVELS_OF_THREE)
     if level_by_level and not printed:
-        patterns = search_levels(groups, terms, rule, sizes).patterns
+        sequences = search_levels(groups, terms, rule, sizes).sequences
     elif known or not is_joint(strategy):
-        patterns = columns(choices_of_chain(chain, levels, strategy, convention), len(chain))
+        sequences = columns(choices_of_chain(chain, levels, strategy, convention), len(chain))
     else:
         beside = [columns(choices_of_chain(chain, levels, "accpar", convention), len(chain))] if printed else []
         _check_levels(strategy, convention, sizes)
         plan = search_joint(groups, terms, rule, sizes, beside)
-        return Planned(strategy, convention, sizes, plan.patterns, amounts_of(terms, plan.patterns, sizes), plan.bound)
+        return Planned(
+            strategy, convention, sizes, plan.sequences, amounts_of(terms, plan.sequences, sizes), plan.bound
+        )
     if known:
         best = columns(best_of_chain(chain, levels, strategy, convention), len(chain))
         bound = total_of(amounts_of(terms, best, sizes))
     else:
         bound = least(groups, terms, rule, sizes)
-    return Planned(strategy, convention, sizes, patterns, amounts_of(terms, patterns, sizes), bound)
+    return Planned(strategy, convention, sizes, sequences, amounts_of(terms, sequences, sizes), bound)
 
 
-def columns(choices: Choices, layers: int) -> tuple[Pattern, ...]:
+def columns(choices: Choices, layers: int) -> tuple[TypeSequence, ...]:
     """The pattern of each layer, of types given level by level."""
     return tuple(tuple(row[n] for row in choices) for n in range(layers))
 
 
 def _for_goal(
-    network: PlanGraph, flows: Flows, strategy: Strategy, convention: Convention, sizes: tuple[int, ...], goal: Goal
+    network: PlanGraph, edges: PlanEdges, strategy: Strategy, convention: Convention, sizes: tuple[int, ...], goal: Goal
 ) -> Planned:
     """The plan for another objective than movement, which is counted all the same."""
     if not is_joint(strategy):
@@ -205,41 +207,47 @@ def _for_goal(
             f"{strategy} is a rule of movement: a plan for {goal.objective} is searched by {joints} only",
             hint=f"--parallel joint --plan-objective {goal.objective}",
         )
-    terms, rule = terms_of(network, flows, convention), goal.rule(strategy, convention)
+    terms, rule = terms_of(network, edges, convention), goal.rule(strategy, convention)
     if goal.objective == "time":
         if goal.times is None:
             raise UsageError(
                 "a plan for time needs the times of work and messages",
                 hint="npuc compile --devices N --plan-objective time finds them on the backend and the hardware",
             )
-        best = fastest(network, flows, rule, sizes, goal.times, goal.room, exact=goal.exact)
+        best = fastest(network, edges, rule, sizes, goal.times, goal.room, exact=goal.exact)
     else:
         assert goal.room is not None, "a plan for memory is given what a device keeps"
-        best = smallest(network, flows, terms, rule, sizes, goal.room, exact=goal.exact)
-    amounts = amounts_of(terms, best.patterns, sizes)
+        best = smallest(network, edges, terms, rule, sizes, goal.room, exact=goal.exact)
+    amounts = amounts_of(terms, best.sequences, sizes)
     known = rule if goal.outputs else replace(goal, outputs=True).rule(strategy, convention)
     bound = least(network.groups, terms, known, sizes, exact=goal.exact)
-    return Planned(strategy, convention, sizes, best.patterns, amounts, bound, goal.objective, best.cost, best.bound)
+    return Planned(strategy, convention, sizes, best.sequences, amounts, bound, goal.objective, best.cost, best.bound)
 
 
-def amounts_of(terms: Sequence[Term], patterns: Sequence[Pattern], sizes: tuple[int, ...]) -> tuple[Fraction, ...]:
+def amounts_of(
+    terms: Sequence[CostTerm], sequences: Sequence[TypeSequence], sizes: tuple[int, ...]
+) -> tuple[Fraction, ...]:
     """What one pair of groups moves at each level under a plan."""
-    rows = [term.amounts(patterns, sizes) for term in terms]
+    rows = [term.amounts(sequences, sizes) for term in terms]
     return tuple(elements_of(sum(row[h] for row in rows), sizes) / prod(sizes[:h]) for h in range(len(sizes)))
 
 
 def bytes_of(
-    network: PlanGraph, terms: Sequence[Term], patterns: Sequence[Pattern], sizes: Sizes, float_bytes: int | None
+    network: PlanGraph,
+    terms: Sequence[CostTerm],
+    sequences: Sequence[TypeSequence],
+    sizes: Sizes,
+    float_bytes: int | None,
 ) -> Fraction:
     """
     What a plan moves in all, one direction, in bytes: each tensor's by its own element type; `float_bytes` are those of
     every float, where the machine says.
     """
     values = network.program.values
-    return elements_of(sum(term.bytes(values, patterns, sizes, float_bytes) for term in terms), sizes)
+    return elements_of(sum(term.bytes(values, sequences, sizes, float_bytes) for term in terms), sizes)
 
 
-def chain_of(network: PlanGraph, terms: Sequence[Term]) -> list[Layer] | None:
+def chain_of(network: PlanGraph, terms: Sequence[CostTerm]) -> list[Layer] | None:
     """
     The layers of a network in which each hands on to the next alone, may have any type and has all its gradients; None
     for others.
@@ -248,7 +256,7 @@ def chain_of(network: PlanGraph, terms: Sequence[Term]) -> list[Layer] | None:
     chain = [layer for layer in layers if layer is not None]
     boundaries = [term.groups for term in terms if len(term.groups) == 2]
     has_all = len(terms) == len(BASIC_TYPES) * len(chain) + len(boundaries)
-    if not has_all or any(isinstance(term.rate, BetweenRate) and not term.rate.active for term in terms):
+    if not has_all or any(isinstance(term.rate, InterLayerRate) and not term.rate.active for term in terms):
         return None
     if any(set(group.types) < set(BASIC_TYPES) for group in network.groups):
         return None

@@ -14,7 +14,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import Pattern
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 
 Counts = tuple[int, ...]
@@ -29,20 +29,20 @@ def compositions(levels: int, parts: int) -> NDArray[np.int64]:
     return np.diff(ends, axis=1, prepend=-1, append=levels + parts - 1) - 1
 
 
-def ordered_sequence(types: Sequence[PartitionType], counts: Sequence[int]) -> Pattern:
+def ordered_sequence(types: Sequence[PartitionType], counts: Sequence[int]) -> TypeSequence:
     """The ways in order, each at so many levels."""
     return tuple(type for type, count in zip(types, counts, strict=True) for _ in range(count))
 
 
-def ordered_sequences(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
+def ordered_sequences(types: Sequence[PartitionType], levels: int) -> list[TypeSequence]:
     """One sequence for each sharing of the levels among the ways."""
     return [ordered_sequence(types, counts) for counts in compositions(levels, len(types)).tolist()]
 
 
 @lru_cache(maxsize=64)
-def of_runs(types: tuple[PartitionType, ...], levels: int, most: int) -> tuple[Pattern, ...]:
+def of_runs(types: tuple[PartitionType, ...], levels: int, most: int) -> tuple[TypeSequence, ...]:
     """All sequences of at most so many runs of one way, fewest runs first."""
-    found: dict[Pattern, None] = {}
+    found: dict[TypeSequence, None] = {}
     for runs in range(1, most + 1):
         for order in product(types, repeat=runs):
             if all(a != b for a, b in pairwise(order)):
@@ -51,17 +51,19 @@ def of_runs(types: tuple[PartitionType, ...], levels: int, most: int) -> tuple[P
     return tuple(found)
 
 
-def few_orders(types: Sequence[PartitionType], levels: int) -> list[Pattern]:
+def few_orders(types: Sequence[PartitionType], levels: int) -> list[TypeSequence]:
     """Sequences with any numbers of levels of each way: in the order of the ways, and all that have two runs."""
     return list(dict.fromkeys((*ordered_sequences(types, levels), *of_runs(tuple(types), levels, 2))))
 
 
-def counts_of(types: Sequence[PartitionType], pattern: Pattern) -> Counts:
+def counts_of(types: Sequence[PartitionType], sequence: TypeSequence) -> Counts:
     """How many levels of a pattern have each of the ways."""
-    return tuple(pattern.count(type) for type in types)
+    return tuple(sequence.count(type) for type in types)
 
 
-def neighbours(types: tuple[PartitionType, ...], around: Iterable[Pattern], levels: int, runs: int) -> list[Pattern]:
+def neighbours(
+    types: tuple[PartitionType, ...], around: Iterable[TypeSequence], levels: int, runs: int
+) -> list[TypeSequence]:
     """
     The patterns given, and all of at most so many runs that have as many levels of each way as one of them.
 
@@ -69,8 +71,8 @@ def neighbours(types: tuple[PartitionType, ...], around: Iterable[Pattern], leve
     """
     around = list(dict.fromkeys(around))
     wanted: set[Counts] = set()
-    for pattern in around:
-        own = counts_of(types, pattern)
+    for sequence in around:
+        own = counts_of(types, sequence)
         wanted.add(own)
         for less, more in product(range(len(types)), repeat=2):
             if less != more and own[less]:
