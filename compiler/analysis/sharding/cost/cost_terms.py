@@ -1,8 +1,9 @@
 """
 The communication of a plan as a sum of cost terms, each a function of the type sequences of one or two layer groups.
 
-A plan gives each layer group a type sequence: its partition type at each mesh level. A cost term is a number of elements
-times a rate, which is what one element moves at each level under given sequences, in the units of `resharding.py`.
+A plan gives each layer group a type sequence: its partition type at each mesh level. A cost term is a number of
+elements times a rate, which is what one element moves at each level under given sequences, in the units of
+`resharding.py`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
 The memory that a plan keeps on a device between the forward and the backward pass, by layer group.
 
-Parameters are stored with the optimizer's states, in the layout of their placement. Activations are stored in the layout
-in which they are produced where vector work of the backward pass reads them, and in the layout in which a layer reads
-them for the gradient of its weights; inputs in that of their first consumer. All numbers are bytes. The peak of the step
-is somewhat higher: gradients, and values that are produced and read at once.
+Parameters are stored with the optimizer's states, in the layout of their placement. Activations are stored in the
+layout in which they are produced where vector work of the backward pass reads them, and in the layout in which a layer
+reads them for the gradient of its weights; inputs in that of their first consumer. All numbers are bytes. The peak of
+the step is somewhat higher: gradients, and values that are produced and read at once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class KeptTensor:
     producer: int | None = None
 
     def bytes(self, sequence: TypeSequence, sizes: tuple[int, ...]) -> int:
-        """The bytes that a device keeps under a type sequence of its group, if its producer has the same; rounded up."""
+        """
+        The bytes that a device keeps under a type sequence of its group, if its producer has the same; rounded up.
+        """
         layout = layout_of(self.produced, sequence)
         if self.there is not None and layout_of(self.there, sequence) == layout:
             return 0

@@ -3,8 +3,8 @@ The conventions `table2` and `published`: the cost terms that the papers charge,
 
 A layer is charged its intra-layer communication (`LayerSizes.within` of `chain.py`). A boundary is charged half of the
 value at each level where the layout that the producer gives is not the one that the consumer takes; `published` charges
-only boundaries with the batch split on one side and the channels on the other. Joins, which the papers do not have, give
-the layout that they take. Amounts are in the units of `resharding.py`.
+only boundaries with the batch split on one side and the channels on the other. Joins, which the papers do not have,
+give the layout that they take. Amounts are in the units of `resharding.py`.
 
     type     takes                           gives
     I        its part of the batch           its part of the batch

@@ -1,17 +1,17 @@
 """
 Resharding cost: the elements that devices exchange to turn one layout of a tensor into another, in closed form.
 
-A layout has for each level of the mesh the axis that the level shards, or None where all parts hold the whole. A reshard
-takes, in this order, slices (no communication), an all-to-all for each level that shards another axis, and an
+A layout has for each level of the mesh the axis that the level shards, or None where all parts hold the whole. A
+reshard takes, in this order, slices (no communication), an all-to-all for each level that shards another axis, and an
 all-gather for each level that no longer shards any, outermost level first while there is least to gather. The gradient
 goes back by the transposes: gathers become slices and slices gathers. Where a level splits the work that reads a whole
 value, each part computes a partial sum of its gradient, and an all-reduce adds them.
 
 Contributions of several consumers are added before they are reduced. At the levels where a value's gradient is deferred
-(`deferred_gradient`) no consumer communicates: split work has a partial sum already, a part of the gradient is a partial
-sum padded with zeros, and of a gradient that all devices have whole one device keeps it. Partial sums of a value that
-are added to others (`partial_value`) are treated alike in the forward pass. Whoever holds the partial sums reduces them,
-once.
+(`deferred_gradient`) no consumer communicates: split work has a partial sum already, a part of the gradient is a
+partial sum padded with zeros, and of a gradient that all devices have whole one device keeps it. Partial sums of a
+value that are added to others (`partial_value`) are treated alike in the forward pass. Whoever holds the partial sums
+reduces them, once.
 
 Amounts count half of what all devices read from others: between two devices, what one of them reads. They are integers
 in units of 1 / (2 x devices) of a tensor's elements, so that none is rounded, with one amount per level.

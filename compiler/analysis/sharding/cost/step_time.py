@@ -1,7 +1,8 @@
 """
 The time of a plan's step: the work of each layer group on its part, and the collectives between devices.
 
-    seconds of a plan  =  rest  +  sum over groups of work(group, its types)  +  sum over cost terms of their collectives
+    seconds of a plan  =  rest  +  sum over groups of work(group, its types)  +  sum over cost terms of their
+    collectives
 
 The work of a layer group depends on how many of its levels have each type, not on their order; a backend measures it on
 programs in which all groups have one type. A collective takes `waits x latency + bytes x crowding / bandwidth`

@@ -28,7 +28,9 @@ class DeferredReduction:
 def find_deferred_reductions(
     program: TaskGraph, group_of: Sequence[int | None], tasks: Sequence[Sequence[int]], producer: Sequence[int | None]
 ) -> Mapping[int, DeferredReduction]:
-    """For each result of a product or a sum, the sum of another layer group that is its only consumer, if there is one."""
+    """
+    For each result of a product or a sum, the sum of another layer group that is its only consumer, if there is one.
+    """
     consumers: dict[int, list[tuple[int, int]]] = {}
     for number, task in enumerate(program.tasks):
         for place, operand in enumerate(task.operands):

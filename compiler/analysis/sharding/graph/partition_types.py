@@ -103,8 +103,8 @@ def _batch_axes(program: TaskGraph) -> dict[int, int]:
 
 def _constant_axes(program: TaskGraph, batch: Axes) -> dict[int, int]:
     """
-    The batch axes of constants: those along which tasks with a batch read what is computed from them without data, where
-    no parameter has to be split for it.
+    The batch axes of constants: those along which tasks with a batch read what is computed from them without data,
+    where no parameter has to be split for it.
     """
     axes, wanted = dict(batch), dict[int, int]()
     chosen = [_follow(task, axes) for task in program.tasks]

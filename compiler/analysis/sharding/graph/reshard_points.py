@@ -3,9 +3,9 @@ Reshard points: values that are read in several layouts, and may be brought into
 
 A value of the network has a reshard point if several other layer groups read it, or one in different layouts. So do
 weights where these consumers compute partial sums of their gradient, also if they read them through work on weights
-alone (a table of relative positions). Work on several weights together (the sum of two biases) puts their reshard points
-in one layer group. Where slices leave out some of the weights, the slices have the reshard points in their place, as
-nothing else has a gradient. Weights without a gradient, frozen or in a forward pass, have no reshard point.
+alone (a table of relative positions). Work on several weights together (the sum of two biases) puts their reshard
+points in one layer group. Where slices leave out some of the weights, the slices have the reshard points in their
+place, as nothing else has a gradient. Weights without a gradient, frozen or in a forward pass, have no reshard point.
 """
 
 from __future__ import annotations
