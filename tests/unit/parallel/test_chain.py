@@ -18,7 +18,7 @@ from npuc.compiler.analysis.sharding.reference.chain_terms import chain_terms
 from npuc.compiler.analysis.sharding.reference.joint import joint
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices
 from npuc.compiler.analysis.sharding.reference.strategies import chain_types
-from npuc.compiler.analysis.sharding.search.least_movement import sequence
+from npuc.compiler.analysis.sharding.search.least_movement import uniform
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, columns, plan_chain, total_of
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from tests.chains import LAYERS, chains, level_amounts
@@ -150,7 +150,7 @@ def test_level_by_level_each_is_the_best_for_what_those_above_have_left(
     plan = plan_chain(layers, strategy, "physical", levels)
     above = [own[:-1] for own in plan.sequences]
     rows = product(chain_types(strategy), repeat=len(layers))
-    others = [tuple(p + sequence(kind, 1) for p, kind in zip(above, row, strict=True)) for row in rows]
+    others = [tuple(p + uniform(kind, 1) for p, kind in zip(above, row, strict=True)) for row in rows]
     terms, sizes = chain_terms(layers, "physical"), (2,) * levels
     assert plan.levels == amounts_of(terms, plan.sequences, sizes)
     # what moves above may depend on what is chosen below: it is the sum that is least

@@ -153,11 +153,11 @@ SIZE = st.sampled_from([1, 8, 64, 512, 4096])
 def residual_networks(draw: st.DrawFn) -> tuple[PlanGraph, PlanEdges]:
     """Blocks with residual connections, some of which have a layer of their own."""
     wide, count = draw(SIZE), draw(st.integers(1, 3))
-    ordered_sequences = ""
+    blocks = ""
     for n in range(count):
         skip = draw(st.sampled_from((f"b{n}", f"linear(b{n}, {wide}, bias=false)")))
-        ordered_sequences += BLOCK.format(n=n, next=n + 1, width=draw(SIZE), wide=wide, skip=skip)
-    text = NET.format(batch=draw(SIZE), wide=wide, out=draw(SIZE), ordered_sequences=ordered_sequences, last=count)
+        blocks += BLOCK.format(n=n, next=n + 1, width=draw(SIZE), wide=wide, skip=skip)
+    text = NET.format(batch=draw(SIZE), wide=wide, out=draw(SIZE), blocks=blocks, last=count)
     return network_for(the_function(read_source(text)))
 
 

@@ -25,7 +25,7 @@ from npuc.compiler.analysis.sharding.cost.step_time import (
 from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, rule_of
-from npuc.compiler.analysis.sharding.search.least_movement import candidate_types, sequence
+from npuc.compiler.analysis.sharding.search.least_movement import candidate_types, uniform
 from npuc.compiler.analysis.sharding.search.objectives import candidate_sequences, fastest, smallest
 from npuc.compiler.analysis.sharding.search.planning import Goal, plan_network, terms_of
 from npuc.compiler.core.errors import SourceError, UsageError
@@ -142,7 +142,7 @@ def test_many_levels_are_searched_by_one_change_of_way(data: st.DataObject) -> N
     found = fastest(network, edges, TWO, (2,) * 7, times)
     assert seconds(network, edges, found.sequences, times, 7) == pytest.approx(found.cost, rel=1e-9)
     assert found.bound <= found.cost * (1 + 1e-12)
-    alike = tuple(sequence("I", 7) for _ in network.groups)
+    alike = tuple(uniform("I", 7) for _ in network.groups)
     assert found.cost <= seconds(network, edges, alike, times, 7) * (1 + 1e-12)
 
 
