@@ -11,11 +11,11 @@ from npuc.backends.base import Answer, Backend, Question
 from npuc.backends.cycle.certificates import layer_certificates
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
+from npuc.backends.cycle.costed import STREAMED, costed_operations
 from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
-from npuc.backends.cycle.priced import STREAMED, priced_operations
 from npuc.backends.cycle.resident_values import stays_of, with_stay
 from npuc.backends.cycle.stationary import contractions_reusing_tiles
 from npuc.backends.cycle.stream import stream_row
@@ -62,7 +62,7 @@ class CycleBackend(Backend):
         Raises `UsageError` for hardware that the model does not cover and for a contraction without a schedule,
         `CapacityError` for a schedule that does not fit the SPM.
         """
-        ops = priced_operations(module)
+        ops = costed_operations(module)
         if is_compat(hardware):
             compat = compat_machine(hardware)
             rows = _rows(ops, _compat_kind, lambda op, index: compat_row(op, compat, index))
@@ -77,7 +77,7 @@ class CycleBackend(Backend):
         """Walks over a pool of tiles may take long."""
         if is_compat(hardware):
             return None
-        return forecast_walks(priced_operations(module), cycle_machine(hardware))
+        return forecast_walks(costed_operations(module), cycle_machine(hardware))
 
     def explain(self, question: Question) -> Answer:
         """The operations of a layer over time, and the programs of its backward pass."""

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from npuc.backends.cycle.backend import CycleBackend
-from npuc.backends.cycle.priced import priced_operations
+from npuc.backends.cycle.costed import costed_operations
 from npuc.compiler.analysis.machine.facts import TARGET, machine_from, target_attr
 from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.compiler.report import OpRow
@@ -111,7 +111,7 @@ def test_no_program_gets_worse_and_what_stays_does_not_move(
     module.verify()
     after = CycleBackend().score(module, hardware).ops
     assert score(after, objective) <= score(before, objective) * (1 + 1e-12)
-    ops = priced_operations(module)
+    ops = costed_operations(module)
     found = check_walk(ops, after, machine.spm_bytes, machine.element_bytes)
     assert found or score(after, objective) == score(before, objective)
     for row in after:

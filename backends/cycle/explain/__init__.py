@@ -1,14 +1,15 @@
 """
-How the time of an operation comes about: what `npuc explain` shows.
+The explanation of an operation's time, which `npuc explain` shows.
 
-    words.py     the facts of one operation, from its row and the analyses behind it
-    certified.py how far its traffic is from what has to move
-    fusing.py    vector work and moves, by themselves or on finished blocks
-    resident.py   what stays in scratchpad before and after it
-    programs.py  what its products could have cost as other programs
-    order.py     the order of tiles
-    text.py      as text with block characters
-    svg.py       as a picture
+    words.py      the facts of an operation, from its row and the analyses behind it
+    certified.py  its traffic beside the lower bound
+    stationary.py loads of stationary tiles
+    fusing.py     vector work and moves, by themselves or as epilogues
+    resident.py   resident operands and results
+    programs.py   the cost of its products as other programs
+    order.py      the order of tiles
+    text.py       as text with block characters
+    svg.py        as a picture
 """
 
 from npuc.backends.cycle.explain.certified import certified_pair

@@ -1,15 +1,15 @@
-"""The answer of the backend to `npuc explain LAYER`: the operations of a layer, and what other programs would cost."""
+"""The answer of the backend to `npuc explain LAYER`: the operations of a layer, and the cost of other programs."""
 
 from __future__ import annotations
 
 from npuc.backends.base import Answer, Question
 from npuc.backends.cycle.compat import is_compat
+from npuc.backends.cycle.costed import costed_operations
 from npuc.backends.cycle.explain.certified import certified_pair
 from npuc.backends.cycle.explain.programs import BACKWARD, Candidate, backward_products, compare
 from npuc.backends.cycle.explain.svg import to_svg
 from npuc.backends.cycle.explain.text import to_text
 from npuc.backends.cycle.explain.words import Explanation, explain
-from npuc.backends.cycle.priced import priced_operations
 from npuc.compiler.analysis.machine.facts import machine_of
 
 PROGRAMS = (
@@ -18,7 +18,7 @@ PROGRAMS = (
     ("one nest, published order", "interleave{mode=fused},rearrange{rule=published objective=OBJECTIVE},"),
     ("one nest, best order", "interleave{mode=fused objective=OBJECTIVE},"),
 )
-"""What the products of a layer's backward pass are compared with: the passes between lowering and schedules."""
+"""Alternative programs of a backward pass: a name, and the passes between lowering and scheduling."""
 
 
 def answer(question: Question) -> Answer:
@@ -33,7 +33,7 @@ def answer(question: Question) -> Answer:
 def _explanations(question: Question) -> list[Explanation]:
     """The explanation of each operation; of a backward pass first how its programs compare."""
     machine = None if is_compat(question.hardware) else machine_of(question.module)
-    ops = priced_operations(question.module)
+    ops = costed_operations(question.module)
     found = [explain(ops[row.index], row, machine) for row in question.rows if question.phase in (None, row.phase)]
     products = backward_products(question.rows)
     if machine is None or question.others is None or not products or question.phase not in (None, *BACKWARD):

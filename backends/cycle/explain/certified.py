@@ -1,4 +1,4 @@
-"""How far the traffic of products is from what it must be, in words, and the scratchpad in which it could be less."""
+"""Certificates in words: traffic beside its lower bound, and the scratchpad that would allow less traffic."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ HEADING = "certified"
 def certified_row(row: OpRow, machine: Machine) -> Facts:
     """The certificate of a row with products."""
     what = "schedule" if row.op == ContractOp.name else "program"
-    yield HEADING, certified_text(certificate_of(row), machine.bounding_spm, what, kept_condition([row]))
+    yield HEADING, certified_text(certificate_of(row), machine.bounding_spm, what, residency_condition([row]))
 
 
 def certified_pair(report: Report, rows: Sequence[OpRow], machine: Machine) -> str | None:
-    """The certificate of dX and dW of a product, whose rows these are, in words; None where they are several."""
+    """The certificate of dX and dW of a product, in words; None if the rows belong to several products."""
     wanted = [row.index for row in rows]
     for layer in report.certificates or ():
         for one in layer.products:
             if one.rows == wanted:
                 found = Certificate(one.compulsory_bytes, one.capacity_bound_bytes, one.reached_bytes)
-                return certified_text(found, machine.bounding_spm, "program of dX and dW", kept_condition(rows))
+                return certified_text(found, machine.bounding_spm, "program of dX and dW", residency_condition(rows))
     return None
 
 
-def kept_condition(rows: Sequence[OpRow]) -> str:
-    """For what the bounds of operations hold, whose rows these are."""
+def residency_condition(rows: Sequence[OpRow]) -> str:
+    """The condition under which the lower bounds of these rows hold: with or without resident operands."""
     if any(keeps_values(row) for row in rows):
         return "with what is kept from other operations here"
     return "with nothing kept from other operations"
 
 
-def certified_text(found: Certificate, room: int, what: str, held: str) -> str:
+def certified_text(found: Certificate, room: int, what: str, condition: str) -> str:
     """
-    A certificate in words; `room` is the scratchpad that a `what` (schedule, program) may use, in bytes, and `held`
-    what the bound holds for.
+    A certificate in words; `room` is the scratchpad in bytes that a `what` (schedule, program) may use, `condition`
+    that of the bound.
     """
     bound = f"capacity bound with {room:,} of scratchpad"
     if found.capacity > found.compulsory:
         why = f"the {bound} (compulsory: {found.compulsory:,})"
     else:
         why = f"what is compulsory ({bound}: {found.capacity:,})"
-    text = f"{held} no {what} moves less than {found.bound:,} bytes, {why}. This one moves"
+    text = f"{condition} no {what} moves less than {found.bound:,} bytes, {why}. This one moves"
     if found.optimal:
         return f"{text} no more: optimal"
     share = f", {found.gap / found.bound:.1%} more" if found.bound else ""
     return f"{text} {found.reached:,}{share}: at most {found.gap:,} could be saved"
 
 
-def room_for_once(op: ContractOp, row: OpRow, machine: Machine) -> Facts:
-    """How much scratchpad it takes to move every tensor once, where the capacity bound says that it is too little."""
+def spm_for_compulsory_traffic(op: ContractOp, row: OpRow, machine: Machine) -> Facts:
+    """The scratchpad needed to move every tensor once, where the capacity bound shows that it is too small."""
     nest, widths = op.nest, contract_widths(op, machine)
     once, too_small = compulsory_bits(nest, widths), machine.bounding_spm
     found = certificate_of(row)
     if machine.cores > 1 or found.compulsory != compulsory_bytes(nest, widths) or found.capacity <= found.compulsory:
         return
-    enough, how = least_room(nest, widths)
+    enough, how = smallest_sufficient_spm(nest, widths)
     end = enough
     while end - too_small > 1:
         middle = (too_small + end) // 2
@@ -80,11 +80,12 @@ def room_for_once(op: ContractOp, row: OpRow, machine: Machine) -> Facts:
     )
 
 
-def least_room(nest: Nest, widths: Bits) -> tuple[int, str]:
+def smallest_sufficient_spm(nest: Nest, widths: Bits) -> tuple[int, str]:
     """
-    The bytes of the smallest schedule with one loop or none that moves every tensor once, and what it is.
+    The smallest footprint in bytes among schedules of at most one loop that move every tensor once, and its
+    description.
 
-    Others may need less; with everything held whole it always works.
+    Other schedules may need less. With all tensors whole in scratchpad there always is one.
     """
     once = compulsory_bits(nest, widths)
     found: list[tuple[int, str]] = []

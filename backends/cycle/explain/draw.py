@@ -1,4 +1,4 @@
-"""What pictures are drawn with: sizes of the page, boxes and words."""
+"""Drawing primitives of the pictures: page sizes, boxes and text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ LINE = 17
 
 
 def coordinate(value: float) -> str:
-    """A coordinate."""
+    """A coordinate as text, with two decimals at most."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def text(x: float, y: float, words: str, kind: str = "", *, keep: bool = False) -> str:
-    """Words at a place; `kind` is a class of the style, `keep` keeps their spaces."""
+    """Text at a position; `kind` is a class of the style, `keep` preserves spaces."""
     style = f' class="{kind}"' if kind else ""
     space = ' xml:space="preserve"' if keep else ""
     return f'<text x="{coordinate(x)}" y="{coordinate(y)}"{style}{space}>{escape(words)}</text>'

@@ -1,4 +1,4 @@
-"""Work that does not run on the array in words, by itself or on the blocks that a contraction finishes."""
+"""Vector work and moves in words, by themselves or as the epilogue of a contraction."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import SSAValue
 
-from npuc.backends.cycle.explain.resident import staying
+from npuc.backends.cycle.explain.resident import residency_facts
 from npuc.backends.cycle.facts import RereadFacts, StreamFacts
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.report import OpRow
@@ -17,14 +17,14 @@ from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 
 
-def kept_outputs(op: ContractOp, fused: Sequence[Fused]) -> frozenset[str]:
-    """The outputs that only fused work uses, so that they are not stored."""
+def unstored_outputs(op: ContractOp, fused: Sequence[Fused]) -> frozenset[str]:
+    """The outputs that are not stored, as only fused work uses them."""
     inside = [f.op for f in fused]
     return frozenset(f.output for f in fused if not is_stored(op.result_of(f.output), inside))
 
 
-def finished_lines(fused: Sequence[Fused]) -> dict[str, tuple[str, ...]]:
-    """What is done with a finished block of each output, as lines of pseudocode."""
+def epilogue_lines(fused: Sequence[Fused]) -> dict[str, tuple[str, ...]]:
+    """The epilogue of each output: pseudocode for the work on a completed block."""
     inside = [f.op for f in fused]
     lines: dict[str, list[str]] = {}
     for f in fused:
@@ -40,15 +40,15 @@ def finished_lines(fused: Sequence[Fused]) -> dict[str, tuple[str, ...]]:
 
 
 def _name(f: Fused, value: SSAValue) -> str:
-    """A value as it is called in the program, else as the report calls it."""
+    """The name of a value in the program, otherwise its name in the report."""
     own = {v: f"in{number}" for number, v in reversed(list(enumerate(f.op.operands)))}
     own |= {v: f"out{number}" for number, v in enumerate(f.op.results)}
     return value.name_hint or own[value]
 
 
 def fused_facts(op: ContractOp, fused: Sequence[Fused]) -> Iterator[tuple[str, str]]:
-    """Which work runs on the blocks that a contraction finishes, and what is not stored for that."""
-    kept = kept_outputs(op, fused)
+    """The epilogue of a contraction, and the outputs that it makes unnecessary to store."""
+    kept = unstored_outputs(op, fused)
     for number, f in enumerate(fused):
         heading = "" if number else "fused"
         yield heading, f"{f.op.kind} of {layer_of(f.op)} runs on each block of {f.output} as it is finished"
@@ -57,7 +57,7 @@ def fused_facts(op: ContractOp, fused: Sequence[Fused]) -> Iterator[tuple[str, s
 
 
 def work_facts(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
-    """What vector work or a move does, and how it runs."""
+    """The work of a vector operation or move, and how it runs."""
     stream, fused, reread = StreamFacts.found_in(row), FusedFacts.found_in(row), RereadFacts.found_in(row)
     what = row.op if stream is None else stream.work
     if row.kind == "vector":
@@ -78,11 +78,11 @@ def work_facts(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]
             yield from _read_twice(reread, resident, machine)
         else:
             yield "schedule", f"runs by itself and streams: operands come from DRAM once, results go there once{but}"
-        yield from staying(row)
+        yield from residency_facts(row)
 
 
 def _read_twice(facts: RereadFacts, resident: ResidencyFacts | None, machine: Machine) -> Iterator[tuple[str, str]]:
-    """Why operands come twice, and how much would have to stay in scratchpad so that they do not."""
+    """Why operands are read twice, and the residency that would avoid it."""
     beside = " beside what stays there" if resident is not None and resident.passing_bytes else ""
     yield "", f"once for the statistics, once for the result: {facts.read_twice_bytes:,} bytes more"
     needed = f"{facts.group_bytes:,} bytes would have to stay in scratchpad: what one group of statistics needs"

@@ -1,4 +1,4 @@
-"""The order of tiles as a picture: a grid a tensor, each tile with the tile operation that brings it first."""
+"""The order of tiles as a picture: a grid per tensor, each tile with the tile operation that first loads it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLOUR = "#2f9e7d"
 
 @dataclass(frozen=True)
 class Order:
-    """Which tile operations bring which tiles, among the first `walked` of `tiles`."""
+    """Which tile operations load which tiles, among the first `walked` of `tiles` operations."""
 
     grids: tuple[Visits, ...]
     walked: int
@@ -53,7 +53,7 @@ def order_text(order: Order, width: int) -> Iterator[str]:
 
 
 def title(grid: Visits) -> str:
-    """What a grid shows: the tensor, and its tiles along which dimensions, downwards first."""
+    """The title of a grid: the tensor, and the dimensions and counts of its tiles, vertical ones first."""
     across = f"{' '.join(grid.cols)} {grid.width:,}"
     return (
         f"{grid.tensor}  {' '.join(grid.rows)} {grid.height:,} x {across}" if grid.rows else f"{grid.tensor}  {across}"
@@ -61,7 +61,7 @@ def title(grid: Visits) -> str:
 
 
 def cell(grid: Visits, row: int, column: int) -> str:
-    """What a tile says."""
+    """The label of a tile."""
     place = row, column
     if place not in grid.first:
         return "."
@@ -86,7 +86,7 @@ def _grid(grid: Visits, room: int) -> Iterator[str]:
 
 
 def order_svg(order: Order, y: float) -> tuple[list[str], float]:
-    """The grids as boxes, the darker the later a tile is first brought; and how high they are."""
+    """The grids as boxes, darker the later a tile is first loaded; and their height."""
     if not order.shown:
         return [], 0.0
     part = "" if order.walked == order.tiles else f" (of the first {order.walked:,} tile operations)"

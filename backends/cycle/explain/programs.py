@@ -1,4 +1,4 @@
-"""What the products of a layer's backward pass could have cost as other programs, and why one of them was taken."""
+"""The cost of a layer's backward pass as other programs, and why one of them was chosen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEASURES = {"time": "cycles", "traffic": "bytes", "energy": "joules", "edp": "jo
 
 @dataclass(frozen=True)
 class Candidate:
-    """A program of the products: what it is called, and their rows in it."""
+    """A program of the products: its name, and the rows of the products in it."""
 
     name: str
     rows: tuple[OpRow, ...]
@@ -39,11 +39,11 @@ class Candidate:
 
     @property
     def shared(self) -> int:
-        """Those of dY, which both products read."""
+        """Bytes read of dY, which both products use."""
         return sum(t.read_bytes for row in self.rows for name, t in row.tensors.items() if name.startswith("dY"))
 
     def score(self, objective: str) -> float:
-        """What is minimised."""
+        """The value of the objective."""
         if objective == "traffic":
             return self.moved
         joules = sum(row.energy_j or 0.0 for row in self.rows)
@@ -72,7 +72,7 @@ def backward_products(rows: Sequence[OpRow]) -> tuple[OpRow, ...]:
 def compare(
     layer: str, taken: Candidate, others: Sequence[Candidate], objective: str, certified: str | None = None
 ) -> Explanation:
-    """The candidates side by side; `taken` is what was compiled, `certified` how far it is from what has to move."""
+    """The candidates side by side; `taken` is the compiled program, `certified` its certificate in words."""
     known = [c for c in others if (c.cycles, c.moved) == (taken.cycles, taken.moved)]
     programs = [*others] if known else [*others, taken]
     mark = known[0] if known else taken
@@ -88,7 +88,7 @@ def compare(
 
 
 def _why(mark: Candidate, programs: Sequence[Candidate], objective: str) -> str:
-    """How the program that was taken compares in the objective, and what the others have instead."""
+    """How the chosen program compares in the objective, and the advantage of the others."""
     own, others = mark.score(objective), [p for p in programs if p is not mark]
     best = min(others, key=lambda p: p.score(objective))
     measure = MEASURES.get(objective, "cycles")

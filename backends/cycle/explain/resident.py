@@ -1,4 +1,4 @@
-"""What an operation finds in scratchpad and leaves there, in words."""
+"""The resident operands and results of an operation, in words."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import ResidencyFacts
 
 
-def staying(row: OpRow) -> Iterator[tuple[str, str]]:
-    """What stays in scratchpad from operation to operation."""
+def residency_facts(row: OpRow) -> Iterator[tuple[str, str]]:
+    """The values that are resident in scratchpad from operation to operation."""
     facts = ResidencyFacts.found_in(row)
     if facts is None:
         return

@@ -1,4 +1,4 @@
-"""How often what stays in the array's elements is loaded or taken out, in words."""
+"""Loads and drains of stationary tiles, in words."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,8 @@ from npuc.compiler.report.sections import EdgeFacts
 from npuc.dialects.npu.nest import Nest
 
 
-def stationary(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
-    """How often what stays in the array's elements is loaded or taken out, where the model keeps it there."""
+def stationary_facts(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
+    """How often stationary tiles are loaded or drained, on arrays where that takes time."""
     array = machine.array
     register_fed, weights = RegisterFedFacts.found_in(row), WeightReuseFacts.found_in(row)
     reload, edge, transposes = ReloadFacts.found_in(row), EdgeFacts.found_in(row), TransposeFacts.found_in(row)

@@ -1,4 +1,4 @@
-"""Explanations as one SVG that needs nothing else: the array's time by state, and the first tiles fold by fold."""
+"""Explanations as one self-contained SVG: the array's time by state, and the first tiles fold by fold."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def to_svg(explanations: Sequence[Explanation]) -> str:
 
 
 def _operation(explanation: Explanation, y: float) -> tuple[list[str], float]:
-    """One operation from `y` on, and where it ends."""
+    """One operation from `y` downwards, and the end of it."""
     parts = [text(16, y + 8, explanation.title[:LABEL], "t")]
     y += 14
     line = explanation.timeline
@@ -85,7 +85,7 @@ def _operation(explanation: Explanation, y: float) -> tuple[list[str], float]:
 
 
 def _shade(state: State) -> str:
-    """Waiting stands back behind work."""
+    """Stalls are drawn fainter than work."""
     return ' fill-opacity=".35"' if state == "stall" else ""
 
 

@@ -118,7 +118,7 @@ def _tiles(line: Timeline, width: int) -> Iterator[str]:
 
 
 def _strip(pieces: Sequence[Piece], end: int, columns: int) -> str:
-    """The state that takes most of each character, blank where the pieces take less than half of it."""
+    """The predominant state of each character, blank where the pieces cover less than half of it."""
     shares: list[dict[str, float]] = [{} for _ in range(columns)]
     size = end / columns
     # Folds that are narrower than a character cannot be told apart.

@@ -1,4 +1,4 @@
-"""The facts of an operation in words: product, schedule, traffic, time, bound; all numbers are the report's."""
+"""The facts of an operation in words: product, schedule, traffic, time, lower bound; numbers are the report's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from npuc.backends.cycle.explain.certified import certified_row, kept_condition, room_for_once
-from npuc.backends.cycle.explain.fusing import finished_lines, fused_facts, kept_outputs, work_facts
+from npuc.backends.cycle.explain.certified import certified_row, residency_condition, spm_for_compulsory_traffic
+from npuc.backends.cycle.explain.fusing import epilogue_lines, fused_facts, unstored_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
-from npuc.backends.cycle.explain.resident import staying
-from npuc.backends.cycle.explain.stationary import stationary
+from npuc.backends.cycle.explain.resident import residency_facts
+from npuc.backends.cycle.explain.stationary import stationary_facts
 from npuc.backends.cycle.facts import (
     ArrayFacts,
     PoolFacts,
@@ -47,10 +47,11 @@ Table = tuple[tuple[str, ...], ...]
 @dataclass(frozen=True)
 class Explanation:
     """
-    What there is to say about an operation.
+    The explanation of an operation.
 
-    `facts` are (heading, sentence), an empty heading going on with the one before; `tensors` is a table with its head.
-    `timeline` is None without a schedule; `loops` (pseudocode) and `order` (of tiles) are of the core that it shows.
+    `facts` are (heading, sentence) pairs, where an empty heading continues the one before; `tensors` is a table with
+    its header. `timeline` is None without a schedule; `loops` (pseudocode) and `order` (of tiles) belong to the core
+    that it shows.
     """
 
     title: str
@@ -78,27 +79,28 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             )
             return Explanation(title, facts, _traffic(row), None)
         reload = ReloadFacts.found_in(row)
-        held = reload is not None and reload.held == 1
-        still, fused = not_moved(op), fused_with(op)
-        moving = widths.without(nest, still | kept_outputs(op, fused))
-        extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, held).cycles
-        line = timeline(nest, schedule, machine, moving, held, extra)
+        tile_loaded = reload is not None and reload.held == 1
+        resident, fused = not_moved(op), fused_with(op)
+        unmoved = resident | unstored_outputs(op, fused)
+        moving = widths.without(nest, unmoved)
+        extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, tile_loaded).cycles
+        line = timeline(nest, schedule, machine, moving, tile_loaded, extra)
         facts = (
             *_product(nest, row.macs or 0),
             *_schedule(nest, schedule, row, machine),
-            *staying(row),
+            *residency_facts(row),
             *fused_facts(op, fused),
             *_array_time(row, line, machine),
             *certified_row(row, machine),
-            *room_for_once(op, row, machine),
+            *spm_for_compulsory_traffic(op, row, machine),
         )
         part = core_parts(nest, schedule)[slowest_core(nest, schedule, machine, widths) if schedule.core_depth else 0]
         grids, walked = visits(part.nest, part.schedule)
-        grids = tuple(grid for grid in grids if grid.tensor not in still)
+        grids = tuple(grid for grid in grids if grid.tensor not in resident)
         order = Order(grids, walked, compute(part.nest, part.schedule, machine.array).tiles)
-        table = _blocks(nest, schedule, row, widths, still)
-        after = finished_lines(fused)
-        loops = loop_nest(nest, schedule, machine.reduction, still | kept_outputs(op, fused), after)
+        table = _blocks(nest, schedule, row, widths, resident)
+        after = epilogue_lines(fused)
+        loops = loop_nest(nest, schedule, machine.reduction, unmoved, after)
         return Explanation(title, facts, table, line, loops, order)
     if isinstance(op, InterleaveOp):
         facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]
@@ -149,7 +151,7 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
         f"{facts.folds:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {place.rows} on "
         f"rows, {place.cols} on columns, {place.streamed} streams through)",
     )
-    yield from stationary(nest, row, machine)
+    yield from stationary_facts(nest, row, machine)
     if pool is not None:
         yield (
             "",
@@ -166,7 +168,7 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
 
 
 def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
-    """The schedules of contractions that run in turn, and what they hold together."""
+    """The schedules of contractions that run in turn, and the blocks that they share."""
     yield "schedule", f"{len(op.contracts)} nests in one scratchpad, a tile operation of each in turn"
     for contract in op.contracts:
         outs = ", ".join(t.name for t in contract.nest.outs)
@@ -178,18 +180,18 @@ def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[
         yield "", f"the blocks take {row.spm_bytes or 0:,} of {room:,} bytes ({(row.spm_bytes or 0) / room:.0%})"
 
 
-def _blocks(nest: Nest, schedule: Schedule, row: OpRow, widths: Bits, still: frozenset[str]) -> Table:
+def _blocks(nest: Nest, schedule: Schedule, row: OpRow, widths: Bits, resident: frozenset[str]) -> Table:
     stored, rooms = widths.by_name(nest), widths.occupied(nest)
-    held, trips = footprint(nest, schedule), max_trips(nest, schedule.loops)
+    blocks, trips = footprint(nest, schedule), max_trips(nest, schedule.loops)
     table = [("tensor", "bytes", "block", "changes with", "moves", "read", "written", "times")]
     for stream in streams(nest, schedule):
         name = stream.tensor.name
         size, traffic = whole_bytes(stream.tensor.elements * stored[name]), row.tensors[name]
         moves = [schedule.loops[p].dim for p in stream.loops if trips[p] > 1]
         visits = prod(trips[p] for p in stream.loops)
-        if name in still:
-            moves, visits, held[name] = [], 0, stream.tensor.elements
-        cells = (f"{whole_bytes(held[name] * rooms[name]):,}", ", ".join(dict.fromkeys(moves)) or "-", f"{visits:,}")
+        if name in resident:
+            moves, visits, blocks[name] = [], 0, stream.tensor.elements
+        cells = (f"{whole_bytes(blocks[name] * rooms[name]):,}", ", ".join(dict.fromkeys(moves)) or "-", f"{visits:,}")
         both = traffic.read_bytes + traffic.write_bytes
         table.append(
             (name, f"{size:,}", *cells, f"{traffic.read_bytes:,}", f"{traffic.write_bytes:,}", _ratio(both, size))
@@ -232,7 +234,7 @@ def _array_time(row: OpRow, line: Timeline, machine: Machine) -> Iterator[tuple[
 
 
 def _cores(row: OpRow) -> Iterator[tuple[str, str]]:
-    """How the parts of several cores compare."""
+    """The load of several cores."""
     facts = CoreFacts.found_in(row)
     if facts is not None and facts.cores > 1:
         each = facts.core_cycles
@@ -242,7 +244,7 @@ def _cores(row: OpRow) -> Iterator[tuple[str, str]]:
 
 
 def _channel(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
-    """Compute beside loads and stores."""
+    """The shares of computation, loads and stores."""
     cycles = int(row.cycles or 0)
     work = int(row.compute_cycles or 0)
     loads = machine.transfer_cycles(row.dram_read_bytes or 0)
@@ -263,12 +265,12 @@ def _bound(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
         least, times = round(row.lower_bound_seconds * machine.clock_mhz * 1e6), row.seconds / row.lower_bound_seconds
         yield (
             "bound",
-            f"{kept_condition([row])} no schedule takes less than {least:,} cycles; this one takes {times:.2f}x",
+            f"{residency_condition([row])} no schedule takes less than {least:,} cycles; this one takes {times:.2f}x",
         )
 
 
 def _plain_time(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
-    """The time of what has no schedule."""
+    """The time of an operation without a schedule."""
     if row.cycles is None:
         yield "time", "none: this model gives it no cost"
         return

@@ -1,28 +1,28 @@
 """
-One pool of tiles in SPM under least recently used replacement: an exact walk, tile operation by tile operation.
+One pool of tiles in SPM with least-recently-used replacement: an exact simulation, tile operation by tile operation.
 
-The rules, which are those of the published prototype that `study igo` reproduces:
+The rules are those of the published prototype that `study igo` reproduces:
 
 - A tile operation is one statement on one tile. It touches its operands, then its sum; an operand that several
-  statements of the walks use comes before one that only this one uses, so that it is the first to leave.
-- A tile that is not in the pool is brought: while the pool and it exceed the capacity, the least recently touched tile
-  leaves that is not of this operation. Operands leave for free. A sum that is not finished is written when it leaves,
-  and read back when it is touched again; its first visit reads nothing, or its start.
-- A sum whose last operation is done is written and leaves at once.
-- The pool outlives a walk: `sequential` runs one after another, `zipped` one tile of each in turn (the longer ones end
-  alone), all over the same pool, which is empty at first. `sequential` by twos runs two in turn, then the next two.
-- A sum takes the bits of a partial sum in the pool and whenever it is written and read back; what is finished is
-  written with those of the result.
-- All bits of an operation (write-backs, reads, a finished sum) count as the load that it waits for, in the recurrence
+  statements of the walks use is touched before one that only this statement uses, so that it is evicted first.
+- A tile that is not in the pool is loaded: while the capacity is exceeded, the least recently touched tile of another
+  operation is evicted. Evicting operands is free. An incomplete sum is written when it is evicted, and read back when
+  it is touched again; its first visit reads nothing, or its initial value.
+- A sum is written and evicted as soon as its last operation is done.
+- The pool persists across walks: `sequential` runs them one after another, `zipped` one tile of each in turn (longer
+  walks finish alone), over one pool that is empty at first. `sequential` by twos runs two in turn, then the next two.
+- A sum has the width of a partial sum in the pool and whenever it is written and read back; a completed sum is written
+  with the width of the result.
+- All bits of an operation (write-backs, reads, a completed sum) count as the load that it waits for, in the recurrence
   of `analysis/timing/double_buffer.py`, which does not drain between walks.
 
-Walks may add to one sum, of plain dimensions and in the same tiles; it is finished by the last of them. Where tiles of
-a sum overlap (a gradient under windows), those that share elements with a tile that comes are written first, and it
-reads what earlier ones left. The walk takes two to four microseconds a tile operation: `Walk.operations` says how many
-there are. The time excludes what an array pays once an operation of the program (`Array.op_overhead`). Groups of folds
-wait for the array's edge as they do without a pool (`analysis/machine/edge.py`): each walk that runs alone is a
-sequence of its own, those that run in turn are one. Arrays that keep tiles by another rule (`Array.skips_reloads`) are
-priced as if they did not.
+Walks may accumulate into one sum, over plain dimensions and in the same tiles; the last of them completes it. Where
+tiles of a sum overlap (a gradient under windows), tiles that share elements with a loaded tile are written first, and
+it reads their values. The simulation takes two to four microseconds per tile operation (`Walk.operations`). Time
+excludes the overhead that an array pays once per operation of the program (`Array.op_overhead`). Groups of folds wait
+for the array's edge as they do without a pool (`analysis/machine/edge.py`): each walk that runs alone is a sequence of
+its own, walks that run in turn form one. Arrays that skip reloads (`Array.skips_reloads`) are modelled as if they did
+not.
 """
 
 from collections import OrderedDict, deque
@@ -67,7 +67,7 @@ class Walked:
 
 @dataclass(frozen=True)
 class Pooled:
-    """What walks over one pool cost: each of them, and `time` in cycles until all are done."""
+    """The cost of walks over one pool: of each, and `time` in cycles until all are done."""
 
     walks: tuple[Walked, ...]
     time: Fraction
@@ -101,7 +101,7 @@ def walk_pool(walks: tuple[Walk, ...], machine: Machine, mode: Mode = "sequentia
 
 @dataclass
 class _Count:
-    """What a walk has done so far; `read` are bits by the number of the tensor, `end` ticks."""
+    """The counters of a walk; `read` are bits by the number of the tensor, `end` is in ticks."""
 
     read: list[int]
     operations: int = 0
@@ -127,7 +127,7 @@ class _Pool:
         self.outputs = frozenset(v.number for v in self.tiles.values.values() if v.output)
         self.overlaps = self.tiles.overlaps
         self.begun: set[int] = set()
-        self.held: OrderedDict[int, None] = OrderedDict()
+        self.pool: OrderedDict[int, None] = OrderedDict()
         self.used = 0
         # The clock: ends of the last load and computation, and operations whose end may still hold a load back, as
         # (bits, end), `coming` their bits.
@@ -135,7 +135,7 @@ class _Pool:
         self.pending: deque[tuple[int, int]] = deque()
 
     def run(self, by: int) -> Pooled:
-        """Do all walks, so many at a time."""
+        """Run all walks, `by` of them at a time."""
         turns = [(n, len(w.nest.statements), self.tiles.operations(n)) for n, w in enumerate(self.walks)]
         for first in range(0, len(turns), by):
             now = turns[first : first + by]
@@ -151,7 +151,7 @@ class _Pool:
         return self._result()
 
     def _waiting(self, numbers: Sequence[int]) -> Iterator[tuple[int, Operation]]:
-        """The operations of walks in turn, each with what it waits for the array's edge beside its cycles."""
+        """The operations of walks in turn, with the waits for the array's edge added to their cycles."""
         array, alone = self.machine.array, len(numbers) == 1
         left = [(n, self.tiles.operations(n), self.tiles.folds(n, alone=alone)) for n in numbers]
 
@@ -172,8 +172,8 @@ class _Pool:
             yield number, (first, second, start, out, cycles + waited)
 
     def _advance(self, number: int, operations: Iterator[Operation]) -> bool:
-        """Run operations of a walk; whether there were any."""
-        held, visits, pending, count = self.held, self.visits, self.pending, self.counts[number]
+        """Run operations of a walk; returns whether there were any."""
+        pool, visits, pending, count = self.pool, self.visits, self.pending, self.counts[number]
         rate, room = BYTE * self.machine.bytes_per_cycle, self.machine.spm_bits
         per_cycle, per_bit = rate.numerator, rate.denominator
         load, comp, coming = self.load, self.comp, self.coming
@@ -186,10 +186,10 @@ class _Pool:
                 need = (first, second, start, out)
             moved = 0
             for tile in need:
-                if tile in held:
-                    held.move_to_end(tile)
+                if tile in pool:
+                    pool.move_to_end(tile)
                 else:
-                    moved += self._bring(tile, need, count)
+                    moved += self._load(tile, need, count)
             visits[out] -= 1
             if not visits[out]:
                 moved += self._finish(out)
@@ -216,15 +216,15 @@ class _Pool:
         count.moved, count.end = count.moved + total, comp if done else count.end
         return done > 0
 
-    def _bring(self, tile: int, need: tuple[int, ...], count: _Count) -> int:
-        """Bring a tile into the pool; the bits that move."""
+    def _load(self, tile: int, need: tuple[int, ...], count: _Count) -> int:
+        """Load a tile into the pool; returns the bits that move."""
         size, value, moved = self.sizes[tile], self.tiles.value_of[tile], 0
         if value in self.overlaps:
             for other in self.tiles.overlapping(tile):
-                if other in self.held:
-                    moved += self._leave(other)
+                if other in self.pool:
+                    moved += self._evict(other)
         while self.used + size > self.machine.spm_bits:
-            for victim in self.held:
+            for victim in self.pool:
                 if victim not in need:
                     break
             else:
@@ -233,8 +233,8 @@ class _Pool:
                     f"the tiles of one operation take {needed:,} bytes of SPM, the pool has {self.machine.spm_bytes:,}",
                     hint="smaller steps, or a larger memory.spm_kib",
                 )
-            moved += self._leave(victim)
-        self.held[tile] = None
+            moved += self._evict(victim)
+        self.pool[tile] = None
         self.used += size
         count.peak = max(count.peak, self.used)
         # Of a sum, what its first visit finds in DRAM; from then on all of it.
@@ -242,9 +242,9 @@ class _Pool:
         count.read[value] += found
         return moved + found
 
-    def _leave(self, tile: int) -> int:
-        """Take a tile out of the pool; the bits that are written: those of a sum that is not finished."""
-        del self.held[tile]
+    def _evict(self, tile: int) -> int:
+        """Evict a tile; returns the bits that are written: those of an incomplete sum."""
+        del self.pool[tile]
         size, value = self.sizes[tile], self.tiles.value_of[tile]
         self.used -= size
         if value not in self.outputs:
@@ -253,8 +253,8 @@ class _Pool:
         return size
 
     def _finish(self, tile: int) -> int:
-        """Take a sum out of the pool whose last operation is done; the bits that are written."""
-        self._leave(tile)
+        """Write and evict a sum whose last operation is done; returns the bits that are written."""
+        self._evict(tile)
         value, ended = self.tiles.value_of[tile], self.tiles.finished[tile]
         self.finished[value] += ended
         self.spilled[value] -= ended * self.widths[value]
@@ -297,7 +297,10 @@ class _Pool:
             rest = tensor.elements - touched(tensor, nest.sizes) if tensor not in nest.ins and fresh else 0
             spare += rest * stored[name]
             resumed = read if value.output else 0
-            start = not value.output
-            moved[name] = TensorTraffic(read + rest * start, write + rest * (not start), resumed, spilled)
+            if value.output:
+                write += rest
+            else:
+                read += rest
+            moved[name] = TensorTraffic(read, write, resumed, spilled)
         billed.update(self.tiles.value(walk, out.name).number for out in nest.outs)
         return tuple(moved.items()), spare

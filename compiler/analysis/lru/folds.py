@@ -1,5 +1,5 @@
 """
-The folds of tile operations that come one by one, and what their groups wait for the array's edge
+The folds of a stream of tile operations, and the waits of their groups for the array's edge
 (`analysis/machine/edge.py`).
 """
 
@@ -24,9 +24,9 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Folds:
     """
-    The folds of one operation: each streams `streamed` cycles; what crosses the edge for the first (os: last) takes
-    `shift`; they wait `waits` for each other. `tile` names the stationary tile of one that may be part of a longer
-    group; -1 for others.
+    The folds of one operation: each streams `streamed` cycles, and the transfer across the edge of the first (os: last)
+    takes `shift` cycles; `waits` are the waits among them. `tile` numbers the stationary tile of a single fold, which
+    may belong to a longer group; -1 for others.
     """
 
     streamed: int
@@ -37,15 +37,15 @@ class Folds:
 
 def with_waits(operations: Iterable[tuple[T, Folds]], array: Array) -> Iterator[tuple[T, int]]:
     """
-    Operations in order, each with its waits for the edge: what a group waits is that of the operation where it begins.
+    Operations in order, each with its waits for the edge; the wait of a group belongs to the operation where it begins.
 
-    Looks no further ahead than until a group is long enough to wait for nothing.
+    The lookahead ends where a group is long enough not to wait.
     """
     forward, pending = is_forward(array), list[tuple[T, int]]()
     tile, streamed, before, last, begun = -1, 0, 0, 0, False
 
     def closed(crossing: int) -> Iterator[tuple[T, int]]:
-        """The operations of the group that is open, which lasts as long as what crosses beside it."""
+        """The operations of the open group, which lasts at least as long as the transfer beside it."""
         for number, (operation, own) in enumerate(pending):
             yield operation, own + (0 if number else wait(crossing, streamed))
         pending.clear()
@@ -93,7 +93,7 @@ def folds_of(
 def stationary(
     nest: Nest, statement: Statement, array: Array, at: Mapping[str, Ints], counts: Mapping[str, int], rows: int
 ) -> Ints:
-    """A number for the stationary tile of each operation; `at` are the intervals of the dimensions."""
+    """The number of the stationary tile of each operation; `at` are the intervals of the dimensions."""
     streamed = members(gemm_view(nest, statement), placement(statement, array).streamed)
     number = np.zeros(rows, dtype=np.int64)
     for dim, interval in at.items():

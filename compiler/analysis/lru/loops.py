@@ -1,7 +1,7 @@
 """
-Scheduled nests that are walked tile by tile, and the iterations of their loops.
+Walks of scheduled nests, tile by tile, and the iterations of their loops.
 
-The iterations come a chunk at a time as numpy arrays, one a dimension.
+Iterations are generated in chunks, as one numpy array per dimension.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -16,12 +16,12 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.dialects.npu.nest import Nest, Schedule
 
 CHUNK = 1 << 15
-"""The tile operations that are made at a time."""
+"""The number of tile operations of a chunk."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """A partition over time: the tiles of a dimension in so many runs, as even as can be, longer ones first."""
+    """A partition over time: the tiles of a dimension in `parts` runs, as even as possible, longer runs first."""
 
     dim: str
     parts: int
@@ -30,10 +30,10 @@ class Split:
 @dataclass(frozen=True)
 class Walk:
     """
-    A nest that is walked tile by tile in the order of its schedule; `keep` and `spm` of the schedule say nothing here.
+    A nest whose tiles are walked in the order of its schedule; `keep` and `spm` of the schedule are ignored.
 
-    `values` say what each of these tensors is, so that
-    walks can share tensors; without them the names do. `split` is an outermost loop over parts of a dimension.
+    `values` identify the value of each tensor, so that walks can share tensors; by default the names do. `split` adds
+    an outermost loop over parts of a dimension.
     """
 
     nest: Nest
@@ -50,7 +50,7 @@ class Walk:
 
     @property
     def value_of(self) -> dict[str, Hashable]:
-        """What each tensor is."""
+        """The value of each tensor, by name."""
         return dict(zip(self.nest.tensors, self.values or tuple(self.nest.tensors), strict=True))
 
 
@@ -61,10 +61,10 @@ def _steps(schedule: Schedule, dim: str) -> list[int]:
 @dataclass(frozen=True)
 class CutDim:
     """
-    A dimension cut by nested loops: its innermost intervals in order.
+    A dimension tiled by nested loops: its innermost intervals in order.
 
-    For each loop, `counts` are the iterations in each iteration of the loop around it, `firsts` where
-    they begin.
+    For each loop, `counts` are the numbers of iterations within each iteration of the enclosing loop, and `firsts` the
+    index of the first one.
     """
 
     lows: list[int]
@@ -96,7 +96,7 @@ def _cut(size: int, steps: Sequence[int], split: Split | None) -> CutDim:
 
 @dataclass
 class Loops:
-    """The loops of a walk: by dimension how it is cut, and the dimensions of the loops, outermost first."""
+    """The loops of a walk: the tiling of each dimension, and the dimensions of the loops, outermost first."""
 
     dims: dict[str, CutDim]
     order: list[str]
@@ -128,6 +128,7 @@ class Loops:
 
 
 def loops_of(walk: Walk) -> Loops:
+    """The loops of a walk."""
     split = walk.split
     dims = {
         d: _cut(size, _steps(walk.schedule, d), split if split is not None and split.dim == d else None)

@@ -1,11 +1,10 @@
 """
-The tile operations of scheduled nests one by one, with the tiles they touch as numbers.
+The tile operations of scheduled nests one by one, with numbers for the tiles that they touch.
 
-A tile is a block of a tensor: along each of its axes the positions that the extents of the axis's dimensions reach in
-one tile operation. Blocks of equal positions are one tile, in whatever walk they occur; blocks that only overlap (halos
-of windows, or the same tensor cut in two ways) are different tiles. The operations come in order as rows of numbers,
-made a chunk at a time with numpy: what a tile costs is looked up in tables over the axes, so that no work is done
-twice for an operation.
+A tile is a block of a tensor: along each axis the positions that the intervals of its dimensions reach in one tile
+operation. Blocks of equal positions are one tile, in whichever walk they occur; blocks that only overlap (halos of
+windows, or two tilings of the same tensor) are different tiles. Operations are generated in order, in chunks of numpy
+arrays; costs of tiles are looked up in tables over the axes, so that nothing is computed twice for an operation.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -66,9 +65,9 @@ class _AxisBlocks:
 @dataclass
 class _Value:
     """
-    A tensor of the walks: what reads it and what sums it up are kept apart. `first` is the number of its tile 0.
+    A tensor of the walks, as an operand or as a sum, which are distinguished. `first` is the number of its tile 0.
 
-    An element has `width` bits in the pool, those of a partial sum if it is one, and `final` when it is finished.
+    An element has `width` bits in the pool, for a sum those of a partial sum, and `final` bits when it is complete.
     """
 
     number: int
@@ -80,7 +79,7 @@ class _Value:
 
     @property
     def strides(self) -> list[int]:
-        """What one block more along an axis adds to a tile's number."""
+        """The strides of the tile number along the axes."""
         return [prod(len(b.counts) for b in self.blocks[n + 1 :]) for n in range(len(self.blocks))]
 
     @property
@@ -92,12 +91,12 @@ class _Value:
 @dataclass
 class _Use:
     """
-    One axis of a tensor in a walk: the block of each combination of intervals, times visited, elements new in it, and
-    those that no block after it has.
+    One axis of a tensor in a walk: the block of each combination of intervals (`table`), and per block the number of
+    visits, the elements that are new in it, and those that no later block has.
     """
 
     dims: tuple[tuple[str, int], ...]
-    """The dimensions, and what one interval more of each adds to the combination's number."""
+    """The dimensions, each with the stride of its interval number in the combination's number."""
     table: Ints
     times: dict[int, int]
     fresh: dict[int, int]
@@ -108,9 +107,9 @@ class PoolTiles:
     """
     The tiles of some walks: `sizes` in bits, `value_of` the number of the tensor.
 
-    Of sums, `visits` are the operations that add to a tile, `prior` the bits that its first visit finds in DRAM, those
-    of earlier tiles that overlap it, and `done` the bits that are written when its last operation is done, of which
-    elements that later tiles share are partial sums; of operands `prior` is the size.
+    For a tile of a sum, `visits` is the number of operations that add to it, `prior` the bits that its first visit
+    reads from DRAM, written by earlier overlapping tiles, and `done` the bits that are written after its last
+    operation, where elements shared with later tiles are partial sums. For a tile of an operand `prior` is its size.
     """
 
     def __init__(self, walks: Sequence[Walk], array: Array):
@@ -138,20 +137,20 @@ class PoolTiles:
                 self._count_visits(self.value(walk, out.name), uses[out.name], loops)
 
     def value(self, walk: Walk, name: str) -> _Value:
-        """The tensor that a name means in a walk."""
+        """The tensor of this name in a walk."""
         output = any(t.name == name for t in walk.nest.outs)
         return self.values[(walk.value_of[name], walk.nest.tensors[name].shape), output]
 
     def _prepare(self, walk: Walk, loops: Loops) -> dict[str, list[_Use]]:
         outputs = {t.name for t in walk.nest.outs}
         result: dict[str, list[_Use]] = {}
-        held, stored = walk.widths.with_sums(walk.nest), walk.widths.by_name(walk.nest)
+        sums, stored = walk.widths.with_sums(walk.nest), walk.widths.by_name(walk.nest)
         for name, tensor in walk.nest.tensors.items():
             key = (walk.value_of[name], tensor.shape), name in outputs
             again = key in self.values and name in outputs
             if key not in self.values:
                 blocks = [_AxisBlocks(size) for size in tensor.shape]
-                self.values[key] = _Value(len(self.values), name in outputs, held[name], stored[name], blocks)
+                self.values[key] = _Value(len(self.values), name in outputs, sums[name], stored[name], blocks)
             blocks = self.values[key].blocks
             before = [len(b.counts) for b in blocks]
             result[name] = [_use(loops, axis, b) for axis, b in zip(tensor.axes, blocks, strict=True)]
@@ -177,7 +176,7 @@ class PoolTiles:
             self.done[n] = self.sizes[n] - ended * (value.width - value.final)
 
     def operations(self, number: int) -> Iterator[Operation]:
-        """The operations of a walk in order; of two operands one that other statements use too comes first."""
+        """The operations of a walk in order; an operand that other statements use too comes first."""
         walk, loops, uses = self.walks[number], self.loops[number], self.uses[number]
         nest = walk.nest
         extents = {d: np.array(cut.extents, dtype=np.int64) for d, cut in loops.dims.items()}
@@ -204,7 +203,9 @@ class PoolTiles:
             yield from statements[0] if len(statements) == 1 else chain.from_iterable(zip(*statements, strict=True))
 
     def folds(self, number: int, *, alone: bool) -> Iterator[Folds]:
-        """The folds of each operation of a walk, on an array whose groups of folds overlap; `alone`: none in turn."""
+        """
+        The folds of each operation of a walk, on an array with overlapping groups; `alone`: no other walk in turn.
+        """
         walk, loops = self.walks[number], self.loops[number]
         joins = alone and len(walk.nest.statements) == 1
         extents = {d: np.array(cut.extents, dtype=np.int64) for d, cut in loops.dims.items()}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from npuc.backends.cycle.costed import costed_operations
 from npuc.backends.cycle.explain import Explanation, explain, to_svg, to_text
-from npuc.backends.cycle.priced import priced_operations
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.machine.overlap import OVERLAPS
 from npuc.compiler.analysis.timing.timeline import STATES
@@ -47,7 +47,7 @@ def explained(**overrides: object) -> list[tuple[OpRow, Explanation]]:
     machine = machine_of(module)
     return [
         (row, explain(op, row, machine))
-        for row, op in zip(result.reports[0].ops, priced_operations(module), strict=True)
+        for row, op in zip(result.reports[0].ops, costed_operations(module), strict=True)
     ]
 
 
@@ -244,7 +244,7 @@ def test_contractions_that_run_together(folder: Path, mode: str) -> None:
     options: CompileKeywords = {"hardware": "igo-large", "pipeline": f"autodiff,lower-to-npu,interleave{{mode={mode}}}"}
     result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options, lambda _: None)
     module, machine = result.modules[0], machine_of(result.modules[0])
-    ops = priced_operations(module)
+    ops = costed_operations(module)
     row = next(row for row in result.reports[0].ops if row.phase == "dxdw" and row.name == "logits")
     explanation = explain(ops[row.index], row, machine)
     text = to_text(explanation, 100)
@@ -263,7 +263,7 @@ def test_work_on_finished_blocks(folder: Path) -> None:
     options: CompileKeywords = {"hardware": "igo-large", "pipeline": passes}
     result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options, lambda _: None)
     module, machine, rows = result.modules[0], machine_of(result.modules[0]), result.reports[0].ops
-    ops = priced_operations(module)
+    ops = costed_operations(module)
     row = next(row for row in rows if row.phase == "dw" and row.name == "logits" and row.kind == "matrix")
     explanation = explain(ops[row.index], row, machine)
     *_, load, work, store = (line.strip() for line in explanation.loops)

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.cycle import pool
 from npuc.backends.cycle.backend import CycleBackend
+from npuc.backends.cycle.costed import costed_operations
 from npuc.backends.cycle.explain import explain, to_text
 from npuc.backends.cycle.pool import IGNORED
-from npuc.backends.cycle.priced import priced_operations
 from npuc.compiler.analysis.machine.facts import machine_from
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.driver.compile import compile_program
@@ -191,7 +191,7 @@ def test_explained_in_words(parse: Parse) -> None:
     """The pool instead of blocks that are kept, and no picture of the explicit schedule's time."""
     module = parse(backward(256, 64, 64, "loops [m : 32]", "loops [m : 32]"))
     found = score(module, large()).ops[1]
-    told = explain(priced_operations(module)[1], found, machine_from(machine_target(large())))
+    told = explain(costed_operations(module)[1], found, machine_from(machine_target(large())))
     assert told.timeline is None
     text = to_text(told, 120)
     assert f"a pool of 4,194,304 bytes, least recently used first out; at most {found.spm_bytes:,}" in text
