@@ -1,9 +1,8 @@
 """
-How much of each tensor a schedule holds in SPM: pure functions of a nest and its schedule.
+The SPM footprint of each tensor under a schedule: pure functions of a nest and its schedule.
 
-A block of a tensor is what one visit holds. Its elements are the distinct positions its index map reaches, an axis at a
-time (every dimension of a tensor occurs in one axis only): a 1x1 window of stride 2 holds a quarter of its bounding
-box.
+A block of a tensor contains the distinct positions that its index map reaches in one visit, a product over the axes
+since every dimension of a tensor occurs in one axis only. A 1x1 window of stride 2 has a quarter of its bounding box.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +42,7 @@ def axis_count(axis: Axis, extents: Mapping[str, int]) -> int:
 
 
 def block_shape(axes: Sequence[Axis], shape: Sequence[int], extents: Mapping[str, int]) -> tuple[int, ...]:
-    """The room of a block: distinct positions of each axis, at most the axis of the tensor."""
+    """The shape of a block: the distinct positions of each axis, at most the size of the tensor's axis."""
     return tuple(min(axis_count(axis, extents), size) for axis, size in zip(axes, shape, strict=True))
 
 
@@ -56,7 +55,7 @@ def block_sizes(nest: Nest, schedule: Schedule, tensor: str) -> dict[str, int]:
 
 
 def footprint(nest: Nest, schedule: Schedule) -> dict[str, int]:
-    """The elements of SPM that the largest block of each tensor takes, starts included."""
+    """The elements of the largest block of each tensor, initial values of sums included."""
     return {
         name: prod(block_shape(tensor.axes, tensor.shape, block_sizes(nest, schedule, name)))
         for name, tensor in nest.tensors.items()
@@ -64,11 +63,11 @@ def footprint(nest: Nest, schedule: Schedule) -> dict[str, int]:
 
 
 def block_bytes(nest: Nest, schedule: Schedule, bits: Sequence[int]) -> dict[str, int]:
-    """The bytes that these blocks take where elements have so many bits, in the order of `nest.tensors`."""
+    """The bytes of the largest block of each tensor, for element widths in the order of `nest.tensors`."""
     return room_of(footprint(nest, schedule), nest, bits)
 
 
 def room_of(elements: Mapping[str, int], nest: Nest, bits: Sequence[int]) -> dict[str, int]:
-    """The bytes of blocks of so many elements of tensors of a nest: whole ones of each."""
+    """The bytes of blocks with these numbers of elements, rounded up for each tensor of a nest."""
     width = dict(zip(nest.tensors, bits, strict=True))
     return {name: whole_bytes(count * width[name]) for name, count in elements.items()}

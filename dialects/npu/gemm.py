@@ -10,7 +10,7 @@ from npuc.dialects.npu.nest import Nest, Statement
 
 @dataclass(frozen=True)
 class GemmView:
-    """The dimensions of a nest by their part in one statement, each group in the nest's order."""
+    """The dimensions of a nest by their role in one statement, each group in the nest's order."""
 
     batch: tuple[str, ...]
     m: tuple[str, ...]

@@ -1,5 +1,5 @@
 """
-Which layers, in the terms of data-centric directives, a nest is: what the dimensions of each stand for.
+A nest as a layer in the terms of data-centric directives: the correspondence of their dimensions.
 
     (b = 1, o = 64, i = 3, y = 112, x = 112, r = 7, s = 7) ins(X = %x[b, i, y * 2 + r - 3, x * 2 + s - 3], …
     CONV  K 64 (o)  C 3 (i)  R 7 (r)  S 7 (s)  Y 230 (y)  X 230 (x)  N 1 (b)  stride Y 2 X 2

@@ -80,9 +80,9 @@ class Nest:
     """
     A loop nest over named dimensions with one or more contraction statements.
 
-    `dims` are (name, size) pairs; `starts[i]` is what the sum `outs[i]` starts from (None: zero), named `<out>0`:
-    each of its axes indexes like one axis of that output. MACs of a statement are the product of all sizes, padding
-    included.
+    `dims` are (name, size) pairs; `starts[i]` is the initial value of the sum `outs[i]`, such as a bias (None: zero).
+    It is named `<out>0`, and each of its axes indexes like one axis of that output. MACs of a statement are the product
+    of all sizes, padding included.
     """
 
     dims: tuple[tuple[str, int], ...]
@@ -127,11 +127,11 @@ class Nest:
         return self.points * len(self.statements)
 
     def start_of(self, out: str) -> Tensor | None:
-        """What the sum of the output named `out` starts from."""
+        """The initial value of the sum of the output named `out`; None for zero."""
         return next(s for o, s in zip(self.outs, self.starts, strict=True) if o.name == out)
 
     def problems(self) -> Iterator[str]:
-        """What is wrong with the nest, a sentence each; nothing for a legal one."""
+        """The violations of the rules of a nest, a sentence each; none for a legal nest."""
         yield from self._dimension_problems()
         known = ", ".join(self.sizes)
         for tensor in self.tensors.values():
@@ -206,9 +206,9 @@ def start_axes(out: Tensor, start: Tensor) -> tuple[int, ...] | None:
 @dataclass(frozen=True)
 class Loop:
     """
-    One loop of a schedule: a dimension cut in steps of `step`.
+    One loop of a schedule: a dimension tiled in steps of `step`.
 
-    With `cores` its iterations run side by side, each on a core with an SPM of its own.
+    With `cores` its iterations run in parallel, each on a core with an SPM of its own.
     """
 
     dim: str
@@ -224,10 +224,10 @@ class Schedule:
     """
     How a nest is run: loops outermost first, what stays in SPM, and the promised budget.
 
-    Loops over cores come first: each of their iterations is a part of the nest for a core, which starts with nothing in
-    its SPM; what several parts add to goes through DRAM. A dimension that is not listed is whole. `keep` maps a tensor
-    to the number of innermost loops whose block of it stays in SPM (0 for tensors not listed: one tile). `spm` are the
-    bytes of SPM that the blocks of a core take at most; None promises nothing.
+    Loops over cores come first: each of their iterations is the part of a core, whose SPM is empty at first; sums over
+    several parts pass through DRAM. A dimension without a loop is whole. `keep` is the keep depth of a tensor: the
+    number of innermost loops over which its block stays in SPM (0 for tensors not listed: one tile). `spm` is an upper
+    bound of the bytes of SPM that the blocks of a core occupy; None if there is none.
     """
 
     loops: tuple[Loop, ...] = ()
@@ -245,11 +245,11 @@ class Schedule:
         return sum(loop.cores for loop in self.loops)
 
     def keep_depth(self, tensor: str) -> int:
-        """The number of innermost loops whose block of `tensor` stays in SPM."""
+        """The number of innermost loops over which the block of `tensor` stays in SPM."""
         return self.keep_depths.get(tensor, 0)
 
     def problems(self, nest: Nest) -> Iterator[str]:
-        """What is wrong with the schedule for `nest`, a sentence each."""
+        """The violations of the rules of a schedule of `nest`, a sentence each; none for a legal schedule."""
         steps: dict[str, int] = {}
         for loop in self.loops:
             if loop.dim not in nest.sizes:

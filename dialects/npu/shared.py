@@ -1,8 +1,8 @@
 """
-What nests hold together when they run in turn in one SPM: pure functions of nests, schedules and equal inputs.
+The blocks that nests share when they run in turn in one SPM: pure functions of nests, schedules and equal inputs.
 
-A nest keeps a tensor whole when no step of its loops changes the block it holds. An input that two nests keep whole,
-the same elements of one value, is held once and read once. Everything else is each nest's own.
+A tensor has a single block in a nest if no loop step replaces the block. If an input has a single block in two nests,
+with the same elements of one value, the block is stored and read once. All other blocks belong to one nest each.
 """
 
 from collections.abc import Hashable, Sequence
@@ -13,7 +13,7 @@ from npuc.dialects.npu.footprint import footprint, positions, room_of
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
 
 Values: TypeAlias = tuple[tuple[int, ...], ...]
-"""Of each nest, a number for each of its inputs: inputs of one number are the same value."""
+"""For each nest the numbers of its inputs' values; inputs of equal number have the same value."""
 Block: TypeAlias = tuple[int, str]
 """The block of a tensor: the number of its nest, its name there."""
 
@@ -33,7 +33,7 @@ class Together:
 
 
 def has_single_block(nest: Nest, schedule: Schedule, tensor: Tensor) -> bool:
-    """Whether the block of a tensor stays the same throughout a nest."""
+    """Whether a tensor has a single block throughout a nest."""
     extents = dict(nest.sizes)
     for loop in schedule.loops[: len(schedule.loops) - schedule.keep_depth(tensor.name)]:
         if loop.dim in tensor.dims and loop.step < extents[loop.dim]:
@@ -43,7 +43,7 @@ def has_single_block(nest: Nest, schedule: Schedule, tensor: Tensor) -> bool:
 
 
 def reached_elements(nest: Nest, tensor: Tensor) -> Hashable:
-    """The elements of a tensor that a nest reaches, as its positions on each axis; equal for equal sets."""
+    """A key of the elements of a tensor that a nest reaches, equal for equal sets: the positions on each axis."""
     masks: list[int] = []
     for axis, size in zip(tensor.axes, tensor.shape, strict=True):
         mask = positions(tuple((c, nest.sizes[d]) for d, c in axis.terms))
@@ -53,7 +53,7 @@ def reached_elements(nest: Nest, tensor: Tensor) -> Hashable:
 
 
 def shared_blocks(together: Together) -> tuple[tuple[Block, ...], ...]:
-    """The blocks that are held once, those of one value and the same elements together; the first one is read."""
+    """The shared blocks, grouped by value and elements; the first block of each group is the one that is read."""
     found: dict[Hashable, list[Block]] = {}
     for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
         for tensor, value in zip(nest.ins, together.values[number], strict=True):
@@ -63,22 +63,22 @@ def shared_blocks(together: Together) -> tuple[tuple[Block, ...], ...]:
 
 
 def joint_footprint(together: Together) -> tuple[dict[str, int], ...]:
-    """The elements of SPM that the blocks of each nest take; of a block that is held once, the later ones take none."""
+    """The elements of SPM that the blocks of each nest occupy; a shared block counts for its first nest only."""
     pairs = zip(together.nests, together.schedules, strict=True)
-    held = tuple(footprint(nest, schedule) for nest, schedule in pairs)
+    footprints = tuple(footprint(nest, schedule) for nest, schedule in pairs)
     for blocks in shared_blocks(together):
         for number, name in blocks[1:]:
-            held[number][name] = 0
-    return held
+            footprints[number][name] = 0
+    return footprints
 
 
 def joint_bytes(together: Together, bits: Sequence[Sequence[int]]) -> tuple[dict[str, int], ...]:
-    """The bytes of SPM that they take, of elements of so many bits, in the order of each nest's tensors."""
+    """The joint footprint in bytes; `bits` are element widths in the order of each nest's tensors."""
     rows = zip(together.nests, joint_footprint(together), bits, strict=True)
-    return tuple(room_of(held, nest, own) for nest, held, own in rows)
+    return tuple(room_of(elements, nest, own) for nest, elements, own in rows)
 
 
 def number_values(inputs: Sequence[Sequence[Hashable]]) -> Values:
-    """The numbers of values, in the order in which they come up."""
+    """Values numbered in the order of their first occurrence."""
     known: dict[Hashable, int] = {}
     return tuple(tuple(known.setdefault(value, len(known)) for value in values) for values in inputs)

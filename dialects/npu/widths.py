@@ -1,9 +1,9 @@
 """
-How many bits an element of a value takes, as far as the IR says: in its type and in the `npu.target` of its module.
+Element widths in bits, as the IR gives them: by type, and by the `npu.target` of the module.
 
-`element_bytes` of the target counts for every float whatever its type; a bool takes a byte. What a contraction adds up
-has the width of its partial sums (`sums.py`) until it is finished, for which `accumulator_bits` of the target counts,
-32 without. A block takes whole bytes of SPM.
+`element_bytes` of the target applies to every float, whatever its type; a bool occupies a byte. The sums of a
+contraction have the width of partial sums (`sums.py`), given by `accumulator_bits` of the target (32 by default), until
+they are complete. A block occupies whole bytes of SPM.
 """
 
 from dataclasses import dataclass

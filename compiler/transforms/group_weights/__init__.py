@@ -5,10 +5,10 @@ Pass `group-weights`: orders the loops of scheduled contractions so that tile op
       ->
     npu.contract (…) do(Y += X * W) loops [n : 16, k : 32, m : 16]
 
-The loops that step through the streamed dimensions (M of Y = X W on a weight-stationary array) go inwards, in their
-order; the others keep theirs. So the tile that stays in the elements is the same one for as long as possible. What the
-schedule keeps in SPM stays as written if the blocks of the new order fit the promised `spm`; if not, nothing is kept.
-Traffic may grow: the schedule is the user's, and the search does the same where it pays.
+The loops over the streamed dimensions (M of Y = X W on a weight-stationary array) move innermost, in their order; the
+order of the others does not change. So the stationary tile is reused as long as possible. `keep` is preserved if the
+blocks of the new order fit `spm`, otherwise it is dropped. Traffic may grow: the schedule is the user's, and the search
+chooses such an order by itself where it pays.
 
 The machine is the module's `npu.target`. A contraction whose statements stream different dimensions is left as it is.
 """

@@ -1,13 +1,13 @@
 """
-Pass `keep`: says by hand which tensors stay in SPM.
+Pass `keep`: sets by hand which tensors are resident in SPM, over how many loops.
 
     npu.contract … loops [m : 2, k : 2, n : 2] spm 320 bytes
       -> keep{tensors="dY:2,W:3"} ->
     npu.contract … loops [m : 2, k : 2, n : 2] keep(dY = 2, W = 3) spm 320 bytes
 
-The number of a tensor is that of the innermost loops whose block of it stays; 0 keeps one tile, as for tensors that are
-not named anywhere. Others keep what they had. The promised `spm` stands, and is an error where the blocks take more;
-without one, what the machine holds is promised.
+The number of a tensor is its keep depth: the number of innermost loops over which its block stays in SPM; 0, the
+default, keeps one tile. The depths of other tensors and `spm` do not change; blocks that exceed `spm` are an error.
+Without an `spm` the machine's SPM is written.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 @dataclass(frozen=True)
 class KeepPass(ModulePass):
-    """Set what stays in SPM: `tensors` is "dY:2,W:3", in innermost loops; `only` is a glob of layer names."""
+    """Set keep depths: `tensors` is "dY:2,W:3", in innermost loops; `only` is a glob of layer names."""
 
     name = "keep"
 
@@ -48,12 +48,12 @@ class KeepPass(ModulePass):
                 raise usage_error(
                     contract, f"{named(contract)} has no loops to keep a tensor over", "tile or schedule before keep"
                 )
-            contract.schedule = kept(contract.nest, contract.schedule, mine)
+            contract.schedule = with_keep_depths(contract.nest, contract.schedule, mine)
             changed.append(contract)
         settle(changed, machine_of(op))
 
 
-def kept(nest: Nest, schedule: Schedule, depths: Mapping[str, int]) -> Schedule:
-    """The schedule with these depths, tensors in the nest's order."""
+def with_keep_depths(nest: Nest, schedule: Schedule, depths: Mapping[str, int]) -> Schedule:
+    """The schedule with these keep depths, tensors in the nest's order."""
     every = schedule.keep_depths | dict(depths)
     return replace(schedule, keep=tuple((name, every[name]) for name in nest.tensors if every.get(name)))

@@ -1,5 +1,5 @@
 """
-Pass `map`: spreads contractions over processing elements by a dataflow that has a name.
+Pass `map`: maps contractions to processing elements by a named dataflow.
 
     npu.contract (m = 64, n = 512, k = 784) …
       -> map{mapping=kcp_ws num-pes=256} ->

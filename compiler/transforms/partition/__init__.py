@@ -1,5 +1,5 @@
 """
-Pass `partition`: cuts one dimension of a nest in equal parts, over time or over cores.
+Pass `partition`: splits one dimension of a nest into equal parts, over time or over cores.
 
     npu.contract (m = 12, n = 4, k = 8) … loops [m : 2, k : 2, n : 2] keep(dY = 1)
       -> partition{dim=m parts=3} ->
@@ -7,14 +7,14 @@ Pass `partition`: cuts one dimension of a nest in equal parts, over time or over
       -> partition{dim=n parts=2 over=cores} ->
     npu.contract (m = 12, n = 4, k = 8) … loops [cores n : 2, m : 4, m : 2, k : 2] keep(dY = 1)
 
-The cut comes in front of the loops there are, over time inside those over cores. Loops inside it whose step is larger
-than a part are an error; one of the same step goes, and what is kept stays the same. A contraction without a schedule
-gets the best one for a part. The dimension goes by its name, or by m, n or k of the forward product: of several
-dimensions the first that the number of parts divides. One part is no cut.
+The new loop encloses the existing ones; over time it comes inside loops over cores. Inner loops with a step larger than
+a part are an error; one with an equal step is dropped, without a change of the resident blocks. A contraction without a
+schedule gets the best one for a part. The dimension is given by its name, or by m, n or k of the forward product: of
+several dimensions the first that the number of parts divides is split. One part changes nothing.
 
-`rule=best` tries m, n and k in 2, 4 and 8 parts over time and in as many as there are cores, and no cut, and takes the
-cheapest; `over` leaves only those over time or over cores. Contractions in turn, which have one core, are all cut alike
-over time, and get schedules first where they have none. `rule=knn` tries only the dimension that the published
+`rule=best` tries m, n and k in 2, 4 and 8 parts over time, in one part per core, and no partition, and takes the
+cheapest; `over` restricts it to time or cores. Contractions in turn, which run on one core, are all split alike over
+time, and are scheduled first if they have no schedule. `rule=knn` tries only the dimension that the published
 predictor names (`analysis/schedule/partition_knn.py`), if any.
 """
 
@@ -103,7 +103,7 @@ class PartitionPass(ModulePass):
         over = None if self.over is None else OVER[self.over]
         if self.dim is not None and self.parts is not None:
             require_known(contracts, [self.dim], dim_names, "dimension")
-            changed = [c for c in contracts if self._cut(op, c, self.dim, self.parts, over or "time", objective)]
+            changed = [c for c in contracts if self._partition(op, c, self.dim, self.parts, over or "time", objective)]
             settle(changed, machine_of(op))
         elif self.rule is not None:
             for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
@@ -115,8 +115,10 @@ class PartitionPass(ModulePass):
                 elif over != "cores":
                     _best_in_turn(place, letters, machine, objective)
 
-    def _cut(self, module: ModuleOp, op: ContractOp, name: str, parts: int, over: Over, objective: Objective) -> bool:
-        """Cut a contraction; whether that changed it."""
+    def _partition(
+        self, module: ModuleOp, op: ContractOp, name: str, parts: int, over: Over, objective: Objective
+    ) -> bool:
+        """Partition a contraction; returns whether it changed."""
         dims = dims_of(op.nest, name)
         if not dims or parts == 1:
             return False
@@ -126,12 +128,12 @@ class PartitionPass(ModulePass):
             sizes = ", ".join(f"{dim} = {extent}" for dim, extent in extents.items())
             near = ", ".join(map(str, nearest_divisors(extents.values(), parts)))
             raise usage_error(op, f"{parts} parts do not divide {sizes} of {named(op)}", f"nearest that do: {near}")
-        op.schedule = _with_cut(module, op, EqualParts(dim, parts, over), objective)
+        op.schedule = _partitioned(module, op, EqualParts(dim, parts, over), objective)
         return True
 
 
-def _with_cut(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: Objective) -> Schedule:
-    """The schedule of a contraction with a cut. Raises `UsageError` and `CapacityError` at its place."""
+def _partitioned(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: Objective) -> Schedule:
+    """The schedule of a partitioned contraction. Raises `UsageError` and `CapacityError` at its place."""
     in_turn = together_of(op) is not None
     if in_turn and cut.over == "cores":
         raise usage_error(op, f"{named(op)} runs in turn with others, which is on one core", "over=time")
@@ -153,7 +155,7 @@ def _with_cut(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: Obje
 
 
 def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: Objective, over: Over | None) -> None:
-    """Give a contraction the cheapest cut of these dimensions, or none."""
+    """Give a contraction the cheapest partition along these dimensions, or none."""
     nest, widths = op.nest, contract_widths(op, machine)
     fixed = None if op.schedule_attr is None else op.schedule
     dims = tuple(dim for letter in letters for dim in dims_of(nest, letter))
@@ -161,14 +163,16 @@ def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: O
 
 
 def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, objective: Objective) -> None:
-    """Give contractions in turn the cheapest cut of these dimensions over time, the same for all of them, or none."""
+    """Give contractions in turn the cheapest partition over time, the same dimension for all of them, or none."""
     if any(contract.schedule_attr is None for contract in op.contracts):
         schedule_together(op, machine, objective)
     problem, whole = problem_of(op, machine), op.together
     budget = problem.budget if op.spm is None else op.spm
     found = [whole]
     for letter, parts in product(letters, TIME_PARTS):
-        cut = replace(whole, schedules=tuple(_cut_of(contract, letter, parts) for contract in op.contracts))
+        cut = replace(
+            whole, schedules=tuple(_partition_over_time(contract, letter, parts) for contract in op.contracts)
+        )
         legal = all(next(s.problems(n), None) is None for n, s in zip(cut.nests, cut.schedules, strict=True))
         if legal and problem.room(cut) <= budget:
             found.append(cut)
@@ -177,8 +181,8 @@ def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, ob
         contract.schedule = schedule
 
 
-def _cut_of(op: ContractOp, letter: str, parts: int) -> Schedule:
-    """The schedule of a contraction cut over time along the first dimension that the parts divide, if one does."""
+def _partition_over_time(op: ContractOp, letter: str, parts: int) -> Schedule:
+    """The schedule partitioned over time along the first dimension that the parts divide; unchanged if none does."""
     nest, schedule = op.nest, op.schedule
     dims = (dim for dim in dims_of(nest, letter) if extent_of(nest, schedule, dim, "time") % parts == 0)
     dim = next(dims, None)
@@ -194,4 +198,4 @@ def _predicted(nest: Nest, machine: Machine) -> Sequence[str]:
 
 Rule = Callable[[Nest, Machine], Sequence[str]]
 RULES: dict[str, Rule] = {"best": lambda nest, machine: "mnk", "knn": _predicted}
-"""What the option `rule` names: the dimensions of the forward product whose cuts are priced."""
+"""The values of the option `rule`: the dimensions of the forward product whose partitions are costed."""

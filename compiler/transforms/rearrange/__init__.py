@@ -1,20 +1,20 @@
 """
-Pass `rearrange`: the order in which tiles are visited.
+Pass `rearrange`: sets the order of loops, in which tiles are visited.
 
     npu.contract … do(dX += dY * W, dW += X * dY) loops [m : 2, n : 2, k : 2] keep(dY = 1) spm 320 bytes
       -> rearrange{order=n,k,m} ->
     npu.contract … do(dX += dY * W, dW += X * dY) loops [n : 2, k : 2, m : 2] keep(dY = 1) spm 320 bytes
 
-A contraction that has a schedule keeps its steps, and its depths as they are written; one without is searched among the
-schedules of that order. Dimensions that are not named come inside as they are, batch outside. Loops over cores and
-those that cut a nest in parts (`partition`) stay in front.
+Steps and keep depths of an existing schedule do not change; without one, the best schedule of that order is searched.
+Loops over dimensions that are not named come inside in their order, batch outside. Loops over cores and partitions over
+time (`partition`) remain outermost.
 
 `rule` chooses the order of dX and dW of one product, in one nest or in turn, and leaves all others as they are:
 
 - `published` is Algorithm 1 of Kim, Na, Lee, Lee and Huh, MICRO 2023: by the shape alone in turn, dX-major (m, k, n) or
   dW-major (n, k, m). Where it takes an order, contractions in turn become one nest.
-- `best` prices the nests in turn, if they are, and one nest in both orders, or with `orders=all` in any, and takes the
-  cheapest.
+- `best` compares the cost of the nests in turn, if they are, with that of one nest in both orders, or with `orders=all`
+  in any order, and takes the cheapest.
 """
 
 from collections.abc import Callable, Sequence
@@ -176,7 +176,7 @@ def _in_turn(op: InterleaveOp, machine: Machine, objective: Objective) -> list[P
 
 
 def _schedules(contract: ContractOp, machine: Machine, objective: Objective, every: bool) -> Sequence[Schedule]:
-    """The best schedules of a fused nest in each order; one that is set as it is and in each order in which it fits."""
+    """The best schedules of a fused nest in each order; an existing one as it is and in each order in which it fits."""
     nest, orders = contract.nest, list(major_orders(contract.nest).values())
     if contract.schedule_attr is not None:
         if every:
@@ -185,7 +185,7 @@ def _schedules(contract: ContractOp, machine: Machine, objective: Objective, eve
             orders = [(*view.batch, *(dim for dims in order for dim in dims)) for order in letters]
         found = [permuted(nest, contract.schedule, order) for order in orders]
         return [contract.schedule, *(schedule for schedule in found if fits(contract, schedule, machine))]
-    # The search in any order is no exhaustive one for time: it may miss what it finds in a given order.
+    # For time the search is not exhaustive: without a given order it may miss a schedule that it finds with one.
     found = [permuted(nest, schedule_for(contract, machine, objective, order), order) for order in orders]
     return [schedule_for(contract, machine, objective), *found] if every else found
 

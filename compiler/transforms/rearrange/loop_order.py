@@ -9,10 +9,10 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 def permuted(nest: Nest, schedule: Schedule, order: Sequence[str]) -> Schedule:
     """
-    The schedule with its loops in the order of these dimensions, those of other dimensions inside as they come.
+    The schedule with its loops in the order of these dimensions, loops of other dimensions inside in their order.
 
-    Loops over cores stay first, and so do loops that cut a nest in parts, which have another loop of their dimension
-    inside; then come batch dimensions that `order` does not name. Depths stay as they are written.
+    Loops over cores remain outermost, followed by partitions over time, which have another loop of their dimension
+    inside, and by batch dimensions that `order` does not name. Keep depths do not change.
     """
     over, inner = schedule.loops[: schedule.core_depth], schedule.loops[schedule.core_depth :]
     tile = {loop.dim: number for number, loop in enumerate(inner)}

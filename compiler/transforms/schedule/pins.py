@@ -1,13 +1,12 @@
 """
-What the passes that set schedules by hand share: which contractions they change, what their loops are called, and the
-check of what they wrote.
+Helpers of the passes that set schedules by hand: selecting contractions, naming dimensions, and checking the result.
 
-A dimension goes by its own name. The letters m, n and k stand for all dimensions of M, N and K of the forward product
-Y = X W that a nest is, or is a gradient of: for a convolution m is `b`, `y`, `x`, n is `o`, k is `i`, `r`, `s`; for a
-linear layer over [batch, length, width] m is `b`, `m`.
+A dimension is referred to by its own name. The letters m, n and k stand for all dimensions of M, N and K of the forward
+product Y = X W that a nest is, or is a gradient of: for a convolution m is `b`, `y`, `x`, n is `o`, k is `i`, `r`, `s`;
+for a linear layer over [batch, length, width] m is `b`, `m`.
 
-A contraction without what is named is left as it is, so that one pass serves the products of a whole network; a name
-that none of them has is an error.
+A contraction without the named dimensions or tensors is not changed, so that one pass serves all contractions of a
+network; a name that none of them has is an error.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -33,9 +32,9 @@ FITTING = "smaller steps, less to keep, or a larger scratchpad"
 
 def contracts_of(module: ModuleOp, only: str | None) -> list[ContractOp]:
     """
-    The contractions of the layers that a glob names, all of them without one, in program order.
+    The contractions whose layers match a glob, in program order; all contractions if it is None.
 
-    Raises `UsageError` where the program has contractions, but none of such a layer.
+    Raises `UsageError` if the program has contractions, but none of a matching layer.
     """
     every = [op for op in module.walk() if isinstance(op, ContractOp)]
     found = [op for op in every if only is None or fnmatchcase(layer_of(op), only)]
@@ -46,25 +45,25 @@ def contracts_of(module: ModuleOp, only: str | None) -> list[ContractOp]:
 
 
 def together_of(contract: ContractOp) -> InterleaveOp | None:
-    """The operation that runs a contraction in turn with others, if one does."""
+    """The operation that runs a contraction in turn with others, or None."""
     parent = contract.parent_op()
     return parent if isinstance(parent, InterleaveOp) else None
 
 
 def named(contract: ContractOp) -> str:
-    """A contraction in a message: its layer and what it computes."""
+    """A contraction as messages name it: its outputs and its layer."""
     outs = ", ".join(out.name for out in contract.nest.outs)
     layer = layer_of(contract)
     return f"{outs} of '{layer}'" if layer else outs
 
 
 def usage_error(contract: ContractOp, message: str, hint: str | None = None) -> UsageError:
-    """A wrong option, at the place of the contraction that it does not suit."""
+    """An error about an option that does not fit a contraction, at the contraction's place."""
     return UsageError(message, location=location_of(contract), hint=hint)
 
 
 def dims_of(nest: Nest, name: str) -> tuple[str, ...]:
-    """The dimensions that a name stands for, in the nest's order; those of one step only where there are no others."""
+    """The dimensions that a name stands for, in the nest's order; those of size 1 only if there are no others."""
     view = forward_view(nest)
     dims = {"m": view.m, "n": view.n, "k": view.k}.get(name, ())
     if name in nest.sizes and name not in dims:
@@ -75,7 +74,7 @@ def dims_of(nest: Nest, name: str) -> tuple[str, ...]:
 def require_known(
     contracts: Sequence[ContractOp], names: Iterable[str], known: Callable[[Nest], Iterable[str]], what: str
 ) -> None:
-    """Raise `UsageError`, at the first contraction, for a name that is unknown in all of them."""
+    """Raise `UsageError`, at the first contraction, for a name that none of the contractions has."""
     if not contracts:
         return
     every = dict.fromkeys(name for op in contracts for name in known(op.nest))
@@ -88,7 +87,7 @@ def require_known(
 
 
 def dim_names(nest: Nest) -> list[str]:
-    """All names of a nest's dimensions: their own, and the letters of the forward product."""
+    """All names of a nest's dimensions, including the letters of the forward product."""
     return [*nest.sizes, *(letter for letter in LETTERS if letter not in nest.sizes and dims_of(nest, letter))]
 
 
@@ -109,11 +108,11 @@ def pairs_of(option: str, text: str) -> dict[str, int]:
 
 def settle(contracts: Iterable[ContractOp], machine: Machine | None) -> None:
     """
-    Check the schedules of contractions that were changed, and write what they promise.
+    Check the schedules of contractions that were changed, and write their SPM budgets (`spm`).
 
-    A promise that was there stands; without one it is what the machine holds, where that is known and the schedules say
-    what stays in SPM. Raises `UsageError` for loops that are no schedule of the nest, `CapacityError` for blocks that
-    take more than the promise, both at the contraction's place.
+    An existing budget is kept; otherwise it is the machine's SPM, if the machine is known and schedules control
+    residency. Raises `UsageError` for loops that are no schedule of the nest, and `CapacityError` for blocks that
+    exceed the budget, both at the contraction's place.
     """
     changed = list(contracts)
     for op in changed:
@@ -128,14 +127,14 @@ def settle(contracts: Iterable[ContractOp], machine: Machine | None) -> None:
 
 
 def fits(op: ContractOp, schedule: Schedule, machine: Machine) -> bool:
-    """Whether a schedule of a contraction is legal and its blocks take no more than its promise, or the machine."""
+    """Whether a schedule of a contraction is legal and its blocks fit its budget, or the machine."""
     budget = _budget_of(schedule, machine)
     legal = next(schedule.problems(op.nest), None) is None
     return legal and (budget is None or footprint_bytes(op.nest, schedule, contract_widths(op, machine)) <= budget)
 
 
 def _budget_of(schedule: Schedule, machine: Machine | None) -> int | None:
-    """The bytes that a schedule may use: as it promises, else what the machine holds where that counts."""
+    """The SPM budget in bytes: that of the schedule, otherwise the machine's; None if there is no limit."""
     if schedule.spm is not None or machine is None or machine.policy == "lru":
         return schedule.spm
     return machine.spm_bytes
@@ -157,12 +156,13 @@ def _settle_together(op: InterleaveOp, machine: Machine | None) -> None:
 
 
 def _check_room(
-    op: ContractOp | InterleaveOp, held: Sequence[dict[str, int]], budget: int | None, machine: Machine | None
+    op: ContractOp | InterleaveOp, footprints: Sequence[dict[str, int]], budget: int | None, machine: Machine | None
 ) -> None:
     contracts = op.contracts if isinstance(op, InterleaveOp) else [op]
     rooms = [contract_widths(one, machine or PLAIN).occupied(one.nest) for one in contracts]
     taken = [
-        {n: whole_bytes(bits[n] * count) for n, count in own.items()} for own, bits in zip(held, rooms, strict=True)
+        {n: whole_bytes(bits[n] * count) for n, count in own.items()}
+        for own, bits in zip(footprints, rooms, strict=True)
     ]
     total = sum(sum(own.values()) for own in taken)
     if budget is None or total <= budget:

@@ -1,4 +1,4 @@
-"""The searches for contractions in the IR, by themselves and in turn."""
+"""Schedule searches for contractions in the IR, single ones and those that run in turn."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ def known_machine(module: ModuleOp, why: str, op: Operation | None = None) -> Ma
 
 
 def objective_named(name: str) -> Objective:
-    """An objective by its name; raises `ValueError` for another text."""
+    """The objective of this name; raises `ValueError` for any other text."""
     for objective in OBJECTIVES:
         if objective == name:
             return objective
@@ -41,17 +41,17 @@ def objective_named(name: str) -> Objective:
 
 def schedule_for(contract: ContractOp, machine: Machine, objective: Objective, order: tuple[str, ...] = ()) -> Schedule:
     """
-    The best schedule of a contraction on a machine, with `order` of those whose dimensions come in that order.
+    The best schedule of a contraction on a machine; with `order` among those whose dimensions come in that order.
 
-    Raises `CapacityError`, at the contraction's place, when not even the smallest tiles fit; `UsageError` when the
-    machine does not say what the objective needs.
+    Raises `CapacityError`, at the contraction's place, if not even the smallest tiles fit, and `UsageError` if the
+    machine lacks energies that the objective needs.
     """
     widths = contract_widths(contract, machine)
     return or_capacity_error(contract, lambda: best_schedule(contract.nest, machine, objective, widths, order))
 
 
 def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> Schedule:
-    """What a search finds for a contraction; raises its `CapacityError` at the contraction's place."""
+    """The result of a search for a contraction; raises its `CapacityError` at the contraction's place."""
     try:
         return search()
     except CapacityError as e:
@@ -62,7 +62,7 @@ def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> S
 
 
 def problem_of(op: InterleaveOp, machine: Machine) -> InterleaveProblem:
-    """The search for contractions that run in turn; schedules that they have are set."""
+    """The search problem of contractions that run in turn; their existing schedules are fixed."""
     contracts, together = op.contracts, op.together
     fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
     widths = tuple(contract_widths(contract, machine) for contract in contracts)
@@ -71,9 +71,9 @@ def problem_of(op: InterleaveOp, machine: Machine) -> InterleaveProblem:
 
 def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) -> None:
     """
-    Give the contractions that run in turn and have no schedule the best that is found, and write the promised budget.
+    Schedule the contractions that run in turn and have no schedule, and write their joint SPM budget.
 
-    Raises `CapacityError`, at the operation's place, when not even the smallest tiles of all fit at once.
+    Raises `CapacityError`, at the operation's place, if not even the smallest tiles of all contractions fit at once.
     """
     contracts, problem = op.contracts, problem_of(op, machine)
     try:

@@ -5,16 +5,16 @@ Pass `tile`: sets the steps of loops by hand.
       -> tile{steps="m:2,k:8,n:2"} ->
     npu.contract (m = 6, n = 4, k = 8) … loops [m : 2, n : 2] keep(W = 1) spm 320 bytes
 
-A step of the whole size takes the loop away; dimensions without a loop get one, innermost, in the nest's order. Of a
-dimension that is cut twice, or over cores, the innermost loop is the tile: its step divides up a part. A contraction
-without a schedule gets one of these loops alone.
+A step of the whole size removes the loop; dimensions without a loop get one, innermost, in the nest's order. For a
+dimension that is tiled twice, or partitioned over cores, the innermost loop is set: its step tiles a part. A
+contraction without a schedule gets one of these loops only.
 
 Where a letter stands for several dimensions, as m for `b`, `y`, `x` of a convolution, a step counts positions of all of
 them: the inner dimensions whole, one in steps, the outer ones in steps of 1. Over 8 images of 28 x 28, `m:56` is
 `b : 1, y : 2`.
 
-`keep` stands as it is written, and is an error where it is deeper than the loops are now; the promised `spm` stands,
-and is an error where the blocks take more. Without a promise, what the machine holds is promised.
+`keep` and `spm` do not change; a `keep` deeper than the remaining loops is an error, and so are blocks that exceed
+`spm`. Without an `spm` the machine's SPM is written.
 """
 
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ class TilePass(ModulePass):
 
 
 def _steps_of(contract: ContractOp, steps: Mapping[str, int]) -> dict[str, int]:
-    """The step of each dimension of a contraction. Raises `UsageError` for those that cannot be."""
+    """The step of each dimension of a contraction. Raises `UsageError` for impossible steps."""
     found: dict[str, int] = {}
     for name, step in steps.items():
         extents = {dim: _extent(contract.nest, contract.schedule, dim) for dim in dims_of(contract.nest, name)}
@@ -82,9 +82,9 @@ def _steps_of(contract: ContractOp, steps: Mapping[str, int]) -> dict[str, int]:
 
 def cut(extents: dict[str, int], step: int) -> dict[str, int] | None:
     """
-    The step of each of several dimensions in a tile of `step` of their positions together, the last moving fastest.
+    The step of each dimension in a tile of `step` joint positions of several dimensions, the last one fastest.
 
-    The inner ones are whole, one has a step, the outer ones steps of 1; None where no such tile has that size.
+    Inner dimensions are whole, one is tiled, outer ones have steps of 1; None if no such tile has that size.
     """
     if step < 1:
         return None
@@ -98,7 +98,7 @@ def cut(extents: dict[str, int], step: int) -> dict[str, int] | None:
 
 
 def _no_tile(contract: ContractOp, name: str, step: int, extents: dict[str, int]) -> UsageError:
-    """What is said of a step that no tile of these dimensions has."""
+    """The error for a step that no tile of these dimensions has."""
     message = f"the step of {name} in {named(contract)} is {step}"
     if len(extents) == 1:
         (extent,) = extents.values()
@@ -113,18 +113,18 @@ def _no_tile(contract: ContractOp, name: str, step: int, extents: dict[str, int]
 
 
 def _tile_at(schedule: Schedule, dim: str) -> int | None:
-    """The place of the innermost loop of a dimension, if one is not over cores."""
+    """The position of the innermost loop of a dimension that is not over cores; None if there is none."""
     return max((n for n, loop in enumerate(schedule.loops) if loop.dim == dim and not loop.cores), default=None)
 
 
 def _extent(nest: Nest, schedule: Schedule, dim: str) -> int:
-    """What the innermost loop of a dimension steps through: the step of the loop of it outside, or the whole."""
+    """The extent that the innermost loop of a dimension tiles: the step of its enclosing loop, or the whole size."""
     at = _tile_at(schedule, dim)
     return min((loop.step for loop in schedule.loops[:at] if loop.dim == dim), default=nest.sizes[dim])
 
 
 def tiled(nest: Nest, schedule: Schedule, steps: Mapping[str, int]) -> Schedule:
-    """The schedule with these steps of the innermost loops."""
+    """The schedule with these steps in the innermost loops."""
     loops: list[Loop | None] = list(schedule.loops)
     for dim in nest.sizes:
         if dim not in steps:
