@@ -53,5 +53,5 @@ def _by_suffix(name: str) -> Frontend:
     if frontend is None:
         known = [suffix for each in all_frontends() for suffix in suffixes_of(each)]
         hint = f"sources end in {' or '.join(f'.{suffix}' for suffix in known)}, or are called {SAMPLES}NAME"
-        raise UsageError(f"cannot tell what '{name}' is by its suffix", hint=hint)
+        raise UsageError(f"cannot tell the format of '{name}' from its suffix", hint=hint)
     return frontend

@@ -237,7 +237,7 @@ def _one_width(
         writes = "--set" if WIDTH in own else whose if WIDTH in values else None
         if writes is not None:
             raise UsageError(
-                f"{option} beside {WIDTH}, which {writes} writes and which prices all floats at one width",
+                f"{option} contradicts {WIDTH}, set by {writes}, which counts all floats at one width",
                 hint=f"leave out {WIDTH}, or {option}",
             )
         return {key: value for key, value in values.items() if key != WIDTH}
@@ -245,7 +245,7 @@ def _one_width(
         return {key: value for key, value in values.items() if key != PRECISION}
     if said is None and WIDTH in values and values.get(PRECISION, AS_WRITTEN) != AS_WRITTEN:
         raise UsageError(
-            f"{PRECISION} = '{values[PRECISION]}' beside {WIDTH}, which prices all floats at one width",
+            f"{PRECISION} = '{values[PRECISION]}' contradicts {WIDTH}, which counts all floats at one width",
             hint=f"leave out one of them, or say {PRECISION} = '{AS_WRITTEN}'",
         )
     return dict(values)
@@ -256,18 +256,18 @@ def _check_together(values: Mapping[str, Value]) -> None:
     if "array.overlap" in values:
         if values.get("array.dataflow") != "ws":
             hint = "--set array.dataflow=ws, or leave array.overlap out"
-            raise UsageError("array.overlap is a choice of array.dataflow = 'ws' only", hint=hint)
+            raise UsageError("array.overlap applies only to array.dataflow = 'ws'", hint=hint)
         if values.get("array.fill") == "per-fold":
-            hint = "leave array.fill out: array.overlap says how instructions fill and drain"
-            raise UsageError("array.overlap does not go with array.fill = 'per-fold'", hint=hint)
+            hint = "leave array.fill out: array.overlap determines fill and drain"
+            raise UsageError("array.overlap contradicts array.fill = 'per-fold'", hint=hint)
         if values.get("cycle.compat") == "scalesim3":
             hint = "--set cycle.compat=none, or leave array.overlap out"
-            raise UsageError("SCALE-Sim has no array.overlap", hint=hint)
+            raise UsageError("cycle.compat = 'scalesim3' does not model array.overlap", hint=hint)
     elif "array.tile_m" in values:
-        raise UsageError("array.tile_m is the size of instructions of array.overlap", hint="--set array.overlap=base")
+        raise UsageError("array.tile_m applies only with array.overlap", hint="--set array.overlap=base")
     if values.get("array.transpose") == "explicit" and values.get("array.dataflow") != "in-place":
         hint = "--set array.dataflow=in-place, or leave array.transpose out"
-        raise UsageError("array.transpose = 'explicit' is a choice of array.dataflow = 'in-place' only", hint=hint)
+        raise UsageError("array.transpose = 'explicit' applies only to array.dataflow = 'in-place'", hint=hint)
     if values.get("scalesim.bandwidth_mode") == "USER":
         for key in ("scalesim.ifmap_bw", "scalesim.filter_bw", "scalesim.ofmap_bw"):
             if key not in values:

@@ -51,14 +51,18 @@ _LEVEL = Rows(
 _GROUP = Rows({"tflops": Real(1e7), "gb_per_s": BANDWIDTH}, needed=("tflops", "gb_per_s"))
 
 _OWN = (
-    Key("name", Text(), "what reports call the machine"),
-    Key("precision", Text(PRECISIONS), "float types of the programs that run on it", "as-written"),
-    Key("memory.cache_mib", Real(1 << 20), "cache of the roofline backend, MiB"),
-    Key("dram.capacity_mib", Real(1 << 30), "memory of a device, MiB; a step that takes more is refused"),
-    Key("compute.tflops", Real(1e7), "peak throughput, 10^12 operations a second"),
-    Key("compute.ops_per_mac", Integer(1, 2), "operations that one MAC counts as", 2),
-    Key("network.levels", _LEVEL, "levels of the network between devices, outermost first"),
-    Key("network.groups", _GROUP, "groups of unlike devices, as many in each; throughput and bandwidth of one device"),
+    Key("name", Text(), "name of the machine in reports"),
+    Key("precision", Text(PRECISIONS), "float types of its programs", "as-written"),
+    Key("memory.cache_mib", Real(1 << 20), "cache capacity of the roofline backend, MiB"),
+    Key("dram.capacity_mib", Real(1 << 30), "DRAM capacity of a device, MiB; a step that needs more is refused"),
+    Key("compute.tflops", Real(1e7), "peak throughput, 10^12 operations per second"),
+    Key("compute.ops_per_mac", Integer(1, 2), "operations counted per MAC", 2),
+    Key("network.levels", _LEVEL, "levels of the interconnect, outermost first"),
+    Key(
+        "network.groups",
+        _GROUP,
+        "groups of different devices, equally many in each: throughput and bandwidth of one device",
+    ),
 )
 
 _TABLES = (

@@ -47,7 +47,7 @@ def npuc(
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """A compiler for training steps on NPUs: derive, rewrite and cost one training iteration."""
+    """Compile training steps for NPUs: derive the backward pass, schedule it, and report what one iteration costs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

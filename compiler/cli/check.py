@@ -26,18 +26,18 @@ def command(
     program: Annotated[Program, Takes(without=("only",))],
     machine: Annotated[
         Machine,
-        Takes(without=("mapping",), help={"hw": "Machine that passes schedule for; floats are all float64."}),
+        Takes(without=("mapping",), help={"hw": "Machine to schedule for; every float is computed in float64."}),
     ],
     optimisation: Annotated[
         Optimisation, Takes(without=("objective", "print_after", "print_changed", "time_passes", "verify_each"))
     ],
     messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
     limit: Annotated[
-        float, typer.Option("--limit", metavar="MACS", min=1, max=1e30, help="Most MACs that one run may take.")
+        float, typer.Option("--limit", metavar="MACS", min=1, max=1e30, help="Refuse a run of more MACs.")
     ] = 2e10,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of the random data.")] = 0,
 ) -> None:
-    """Run the program before and after every pass on random data and compare the results."""
+    """Check that no pass changes what the program computes. Runs it on random data before and after each pass."""
     with Verb(messages.debug):
         if limit != limit:
             raise UsageError("--limit nan: expected a number")

@@ -75,7 +75,7 @@ class CompileOutputs:
         if self.files.count("-") > 1:
             raise UsageError("only one of --json, --csv and -o can go to standard output")
         if self.program is not None and len(backends) > 1:
-            raise UsageError("-o writes what one backend scored, and several are named")
+            raise UsageError("-o writes the program of one backend, and several are named")
         for path in self.files:
             check_target(path)
 
@@ -88,20 +88,33 @@ def command(
     output: Annotated[Output, Takes(without=("plot",))],
     backend: Backends = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Also compare the program before and after each pass.")
+        bool, typer.Option("--check", help="Also check that no pass changes what the program computes.")
     ] = False,
     csv_format: Annotated[
         str,
-        typer.Option("--csv-format", metavar="npuc|scalesim", help="SCALE-Sim's reports, into the folder of --csv."),
+        typer.Option(
+            "--csv-format",
+            metavar="npuc|scalesim",
+            help="Format of --csv; scalesim writes SCALE-Sim's reports into a folder.",
+        ),
     ] = "npuc",
     emit: Annotated[
         str,
-        typer.Option("--emit", metavar=EMITTED, help="What -o writes; SCALE-Sim's files go to a folder."),
+        typer.Option(
+            "--emit", metavar=EMITTED, help="Format of -o; scalesim writes SCALE-Sim's input files into a folder."
+        ),
     ] = "mlir",
-    rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say which passes ran.")] = False,
+    rows: Annotated[
+        str,
+        typer.Option(
+            "--rows",
+            metavar="|".join(ROWS),
+            help="Rows of the table: layers folded by block, all layers, or all cores.",
+        ),
+    ] = "folded",
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print the passes that ran.")] = False,
 ) -> None:
-    """Compile a network and print what one training step costs, a line a layer."""
+    """Compile a network and print the cost of one training step."""
     quiet = output.quiet
     with Verb(output.debug):
         from npuc.compiler.driver.score import backend_for
@@ -112,7 +125,9 @@ def command(
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
         outputs = _outputs(output, csv_format, emit, rows=shown)
         if check and devices.plan_objective == "time":
-            raise UsageError("--check has no backend that says what work takes", hint="leave out --plan-objective time")
+            raise UsageError(
+                "--check scores nothing, so it cannot plan for time", hint="leave out --plan-objective time"
+            )
         opened = open_source(program.source)
         backends = backend or [backend_for(opened)]
         if backend is None and not quiet:

@@ -34,28 +34,31 @@ def command(
     program: Program,
     machine: Annotated[
         Machine,
-        Takes(help={"mapping": "Mapping of the backend maestro."}, metavar={"mapping": "NAME|FILE"}),
+        Takes(help={"mapping": "Mapping for -b maestro."}, metavar={"mapping": "NAME|FILE"}),
     ],
     optimisation: Annotated[
         Optimisation, Takes(without=("print_after", "print_changed", "time_passes", "verify_each"))
     ],
     devices: Devices,
-    output: Annotated[Output, Takes(without=("csv", "plot", "output"), help={"json": "Write a plan as JSON."})],
-    layer: Annotated[
-        str | None, typer.Argument(help="A layer by its name, a glob, or a number (#3 is the fourth).")
-    ] = None,
+    output: Annotated[
+        Output, Takes(without=("csv", "plot", "output"), help={"json": "Write the plan of --devices as JSON."})
+    ],
+    layer: Annotated[str | None, typer.Argument(help="Layer: a name, a glob, or a number (#3 is the fourth).")] = None,
     phase: Annotated[
-        str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Only this phase.")
+        str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Explain only this phase.")
     ] = None,
     svg: Annotated[str | None, typer.Option("--svg", metavar="FILE|-", help="Write the picture as SVG.")] = None,
     backend: Annotated[
         str | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model: cycle, maestro.")
     ] = None,
     rows: Annotated[
-        str | None, typer.Option("--rows", metavar="|".join(ROWS), help="What the table of a plan shows.")
+        str | None, typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the plan's table.")
     ] = None,
 ) -> None:
-    """Explain the time of a layer: schedule, traffic, waits, a picture; with --devices what moves between devices."""
+    """
+    Explain where the time of a layer goes. Shows its schedule, traffic, stalls and a picture; with --devices, what a
+    plan moves between devices.
+    """
     source, quiet = program.source, output.quiet
     with Verb(output.debug):
         shared = devices.shared(passes=optimisation.pipeline is not None)
@@ -69,7 +72,9 @@ def command(
             show_plan(source, layer, chosen, output.json, rows, quiet=quiet)
             return
         if layer is None:
-            raise UsageError("missing argument LAYER", hint="name a layer, or --devices N for a plan of all of them")
+            raise UsageError(
+                "missing argument LAYER", hint="name a layer, or add --devices N to explain the plan of all layers"
+            )
         check_needless({"--json": output.json, "--rows": rows})
         from npuc.compiler.driver.score import backend_for
         from npuc.compiler.report.rows import Phase
@@ -81,7 +86,7 @@ def command(
         model = _explaining(backend or backend_for(opened))
         if svg is not None and not model.draws_layers:
             raise UsageError(
-                f"there is no picture of a layer on the backend '{model.name}'",
+                f"the backend '{model.name}' draws no picture of a layer",
                 hint=f"leave out --svg, or -b {DEFAULT}",
             )
         check_target(svg)
@@ -104,7 +109,8 @@ def _explaining(name: str) -> Backend:
         with suppress(UsageError):  # one that cannot be loaded
             known += [f"'{other}'"] if factory().explains else []
     raise UsageError(
-        f"explain knows the backends {', '.join(known[:-1])} and {known[-1]}, not '{name}'", hint=f"-b {DEFAULT}"
+        f"the backend '{name}' does not explain layers; {', '.join(known[:-1])} and {known[-1]} do",
+        hint=f"-b {DEFAULT}",
     )
 
 
@@ -141,7 +147,7 @@ def _answer(
         )
     )
     if answer is None:
-        raise UsageError(f"the backend '{model.name}' has nothing to say of layer '{line.name}'")
+        raise UsageError(f"the backend '{model.name}' does not explain layer '{line.name}'")
     return answer
 
 

@@ -28,7 +28,7 @@ def check_unused(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             raise UsageError(
-                f"{name} has no meaning beside --devices: a plan is of a step, before any backend",
+                f"{name} does not apply with --devices: a plan covers the whole step, before any backend",
                 hint=f"leave out {name}, or --devices",
             )
 
@@ -37,7 +37,7 @@ def check_needless(given: Mapping[str, object]) -> None:
     """Raise `UsageError` for an option that is of plans alone, where none is asked for."""
     for name, value in given.items():
         if value:
-            raise UsageError(f"{name} is of a plan for many devices", hint="--devices 16")
+            raise UsageError(f"{name} applies only to a plan for several devices", hint="add --devices N")
 
 
 def _check_equal(options: Options) -> None:
@@ -51,7 +51,7 @@ def _check_equal(options: Options) -> None:
     for name, value in given.items():
         if value:
             raise UsageError(
-                f"{name} has no meaning beside network.groups: it is of equal parts",
+                f"{name} does not apply with network.groups: it needs equal shares",
                 hint=f"leave out {name}, or network.groups",
             )
 
@@ -130,5 +130,5 @@ def number_of(names: Sequence[str], layer: str) -> int:
     if len(found) > 1:
         listed = ", ".join(f"{names[n]} (#{n})" for n in found[:LISTED])
         more = f" and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
-        raise UsageError(f"'{layer}' means {len(found):,} layers: {listed}{more}", hint="name one of them")
+        raise UsageError(f"'{layer}' matches {len(found):,} layers: {listed}{more}", hint="name one of them")
     return found[0]

@@ -26,12 +26,14 @@ def command(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="Files, folders with .dsl files, or - for standard input.")
     ],
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; list what would change, exit 1.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Write nothing; print what would change.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; list the files that would change, exit 1.")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Write nothing; print the changes as a diff.")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Give network files the one layout; a file with errors is left as it is."""
+    """Format network files. A file with errors stays as it is."""
     with Verb(debug):
         status, changed = 0, 0
         found = list(_targets(files))

@@ -38,13 +38,15 @@ def command(
         list[str], typer.Argument(metavar="SOURCE", help=".dsl files, samples:NAME, or - for standard input.")
     ],
     define: Defines = None,
-    select: Annotated[list[str] | None, typer.Option("--select", metavar="RULE", help="Only these rules.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option("--ignore", metavar="RULE", help="Not these rules.")] = None,
+    select: Annotated[
+        list[str] | None, typer.Option("--select", metavar="RULE", help="Check only these rules.")
+    ] = None,
+    ignore: Annotated[list[str] | None, typer.Option("--ignore", metavar="RULE", help="Skip these rules.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the findings as JSON.")] = None,
     max_ops: MaxOps = MAX_OPS,
     debug: Debug = False,
 ) -> None:
-    """Point out what in a program is most likely not what was meant; exit status 1 if there is anything."""
+    """Report likely mistakes in a program. Exits with status 1 if there are any."""
     with Verb(debug):
         rules = _rules(select, ignore)
         check_target(json)

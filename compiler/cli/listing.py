@@ -25,7 +25,7 @@ def command(
     load: Load = None,
     debug: Debug = False,
 ) -> None:
-    """List what there is to choose from, a line each: backends, layers, passes, samples and so on."""
+    """List the available backends, layers, passes, samples and so on."""
     with Verb(debug):
         if what not in _LISTS:
             raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
@@ -108,7 +108,7 @@ def _layers(_: list[str]) -> Iterator[tuple[str, str]]:
 
     entries = [(signature_of(function).text, summary(function)) for function in get_functions().values()]
     entries += [(block.signature, first_sentence(block)) for blocks in described().values() for block in blocks]
-    entries.append((PARAM.text, "A weight of one's own, to give to several layers."))
+    entries.append((PARAM.text, "A named weight that several layers can share."))
     entries += [(signature, "An optimizer.") for signature in optimizer_signatures()]
     entries += families().problems.items()
     yield from sorted(entries)
@@ -120,7 +120,7 @@ def _mappings(_: list[str]) -> Iterator[tuple[str, str]]:
     for template in TEMPLATES:
         others = [name for name, own in ALIASES.items() if own == template.name]
         count = len(template.clusters()) + 1
-        text = f"{count} level{'s' if count > 1 else ''}: {template.parallel}; held: {template.stationary}"
+        text = f"{count} level{'s' if count > 1 else ''}: {template.parallel}; stationary: {template.stationary}"
         also = f"; also {', '.join(others)}" if others else ""
         yield template.name, f"{text}{also} ({template.source})"
 

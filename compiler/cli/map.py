@@ -59,7 +59,7 @@ def command(
         Optimisation,
         Takes(
             without=("opt_level", *UNSHOWN),
-            help={"objective": "What is minimised: time, energy, edp."},
+            help={"objective": "What mappings minimise: time, energy or edp."},
         ),
     ],
     output: Annotated[
@@ -67,26 +67,35 @@ def command(
         Takes(
             help={
                 "json": "Write the result as JSON.",
-                "csv": "Write a row a contraction.",
-                "plot": "Draw the best cost over mappings tried.",
+                "csv": "Write one row per contraction.",
+                "plot": "Plot the best cost over the number of mappings tried.",
                 "output": "Write the program with its mappings.",
             }
         ),
     ],
-    budget: Annotated[int, typer.Option("--budget", metavar="N", help="Mappings tried for each contraction.")] = BUDGET,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the random numbers.")] = 0,
-    mapper: Annotated[str, typer.Option("--mapper", metavar="NAME", help="random or exhaustive.")] = "random",
+    budget: Annotated[
+        int, typer.Option("--budget", metavar="N", help="Mappings to try for each contraction.")
+    ] = BUDGET,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the random numbers.")] = 0,
+    mapper: Annotated[
+        str, typer.Option("--mapper", metavar="NAME", help="Search algorithm (npuc list mappers).")
+    ] = "random",
     levels: Annotated[int, typer.Option("--levels", metavar="N", help="Levels of a mapping, 1 to 3.")] = 2,
     parallel: Annotated[
-        int, typer.Option("--parallel", metavar="N", help="Most dimensions that a level spreads, 1 to 3.")
+        int, typer.Option("--parallel", metavar="N", help="Most spatial dimensions of a level, 1 to 3.")
     ] = 1,
-    tiles: Annotated[str, typer.Option("--tiles", metavar="|".join(TILES), help="Sizes of tiles.")] = "divisors",
+    tiles: Annotated[
+        str,
+        typer.Option("--tiles", metavar="|".join(TILES), help="Tile sizes to try: divisors of a dimension, or any."),
+    ] = "divisors",
     mode: Annotated[
-        str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own.")
+        str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own numbers.")
     ] = None,
-    rows: Annotated[str, typer.Option("--rows", metavar="folded|all", help="What the table shows.")] = "folded",
+    rows: Annotated[
+        str, typer.Option("--rows", metavar="folded|all", help="Rows of the table: layers folded by block, or all.")
+    ] = "folded",
 ) -> None:
-    """Search the best mapping of every contraction of a training step onto processing elements."""
+    """Search for the best mapping of every contraction. Mappings place its loops on processing elements."""
     quiet = output.quiet
     with Verb(output.debug):
         settings = _settings(optimisation.objective, mapper, budget, seed, levels, parallel, tiles)
@@ -101,7 +110,7 @@ def command(
         search, result = _search(program.source, options, settings, quiet=quiet)
         _write(search, result, outputs)
         if outputs.program is not None and result.mode == "parity" and not quiet:
-            remark = "npuc: a program does not say its mode: compile this one with --set maestro.mode=parity"
+            remark = "npuc: the program does not record its mode: compile it with --set maestro.mode=parity"
             print(remark, file=sys.stderr)
 
 

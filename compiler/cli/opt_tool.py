@@ -34,7 +34,7 @@ class OptTool(xDSLOptMain):
     def __init__(self, arguments: Sequence[str], load: Sequence[str] = ()):
         self.load = load
         self.sources = SourceTexts({})
-        super().__init__("xDSL's optimiser with npuc's dialects and passes", arguments)
+        super().__init__("xDSL's opt tool with npuc's dialects and passes", arguments)
 
     def register_all_dialects(self) -> None:
         """Register xDSL's dialects and npuc's."""
@@ -100,7 +100,7 @@ class OptTool(xDSLOptMain):
         suffix = os.path.splitext(name)[1].removeprefix(".") if name else "mlir"
         if not self.args.frontend and suffix not in self.available_frontends:
             known = ", ".join(f".{suffix}" for suffix in self.available_frontends)
-            raise UsageError(f"cannot tell what '{name}' is by its suffix", hint=f"known: {known}")
+            raise UsageError(f"cannot tell the format of '{name}' from its suffix", hint=f"known: {known}")
         return super().prepare_input()
 
 

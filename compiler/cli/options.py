@@ -14,7 +14,9 @@ from npuc.compiler.core.options import CONVENTIONS, MAX_OPS, PLAN_OBJECTIVES, PR
 
 UNSHOWN = ("print_after", "print_changed", "time_passes", "verify_each")
 """Options on single passes, which verbs with no single program do not take."""
-Backends = Annotated[list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model.")]
+Backends = Annotated[
+    list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model (npuc list backends).")
+]
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,16 @@ class Program(Group):
     """What is compiled: a source, its parameters, and how much of it."""
 
     source: Annotated[
-        str, typer.Argument(help="A .dsl, .mlir or .csv file, samples:NAME, or - for a .dsl on standard input.")
+        str,
+        typer.Argument(help="A .dsl, .mlir, .csv or .m file, samples:NAME, or - to read a .dsl from standard input."),
     ]
     define: Defines = None
-    inference: Annotated[bool | None, typer.Option("--inference/--training", help="The forward pass only.")] = None
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Layers to keep.")] = None
+    inference: Annotated[bool | None, typer.Option("--inference/--training", help="Compile only the forward pass.")] = (
+        None
+    )
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Restrict the result to these layers.")
+    ] = None
     max_ops: MaxOps = MAX_OPS
 
 
@@ -34,16 +41,23 @@ class Program(Group):
 class Machine(Group):
     """The hardware, the types that it computes in, and how products are mapped onto it."""
 
-    hw: Annotated[str | None, typer.Option("--hw", metavar="NAME|FILE", help="Preset, .toml, .cfg or .m file.")] = None
-    setting: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")] = (
-        None
-    )
+    hw: Annotated[
+        str | None, typer.Option("--hw", metavar="NAME|FILE", help="Machine: a preset, or a .toml, .cfg or .m file.")
+    ] = None
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")
+    ] = None
     precision: Annotated[
-        str | None, typer.Option("--precision", metavar="|".join(PRECISIONS), help="Float types (the hardware's).")
+        str | None,
+        typer.Option("--precision", metavar="|".join(PRECISIONS), help="Float types (default: the hardware's)."),
     ] = None
     mapping: Annotated[
         str | None,
-        typer.Option("--mapping", metavar="NAME|FILE.m", help="Dataflow (npuc list mappings), for -b maestro."),
+        typer.Option(
+            "--mapping",
+            metavar="NAME|FILE.m",
+            help="Mapping for -b maestro: a dataflow (npuc list mappings) or a file.",
+        ),
     ] = None
 
 
@@ -52,21 +66,24 @@ class Optimisation(Group):
     """Which passes run, and what they are for."""
 
     opt_level: Annotated[
-        int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level: 0 to 3 (default).")
+        int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level, 0 to 3 (default: 3).")
     ] = None
     objective: Annotated[
-        str, typer.Option("--objective", metavar="NAME", help="What is minimised: time, traffic, energy, edp.")
+        str, typer.Option("--objective", metavar="NAME", help="What schedules minimise: time, traffic, energy or edp.")
     ] = "time"
     pipeline: Annotated[
-        str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Passes instead of -O's.")
+        str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Run these passes instead of those of -O.")
     ] = None
     load: Load = None
-    print_after: Annotated[str | None, typer.Option("--print-after", metavar="PASS|all", help="Show the IR.")] = None
-    print_changed: Annotated[
-        str | None, typer.Option("--print-changed", metavar="full|diff", help="Show the IR that passes change.")
+    print_after: Annotated[
+        str | None, typer.Option("--print-after", metavar="PASS|all", help="Print the IR after a pass.")
     ] = None
-    time_passes: Annotated[bool, typer.Option("--time-passes", help="Say how long each pass took.")] = False
-    verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify after every pass.")] = False
+    print_changed: Annotated[
+        str | None,
+        typer.Option("--print-changed", metavar="full|diff", help="Print the IR after each pass that changes it."),
+    ] = None
+    time_passes: Annotated[bool, typer.Option("--time-passes", help="Report how long each pass takes.")] = False
+    verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify the IR after every pass.")] = False
 
 
 @dataclass(frozen=True)
@@ -74,19 +91,21 @@ class Devices(Group):
     """How several devices share a step."""
 
     devices: Annotated[
-        int | None, typer.Option("--devices", metavar="N", min=1, help="Devices that share the step (1).")
+        int | None,
+        typer.Option("--devices", metavar="N", min=1, help="Number of devices that share the step (default: 1)."),
     ] = None
     mesh: Annotated[
         str | None,
-        typer.Option("--mesh", metavar="AxB", help="Their levels, outermost first, where these are no halves."),
+        typer.Option("--mesh", metavar="AxB", help="Mesh shape, outermost level first (default: halves, 2x2x…)."),
     ] = None
     parallel: Annotated[
-        str | None, typer.Option("--parallel", metavar="|".join(STRATEGIES), help="How they share it (hypar).")
+        str | None,
+        typer.Option("--parallel", metavar="|".join(STRATEGIES), help="Parallelisation strategy (default: hypar)."),
     ] = None
     convention: Annotated[
         str | None,
         typer.Option(
-            "--convention", metavar="|".join(CONVENTIONS), help="What movement counts in that choice (table2)."
+            "--convention", metavar="|".join(CONVENTIONS), help="How a plan counts movement (default: table2)."
         ),
     ] = None
     plan_objective: Annotated[
@@ -94,14 +113,14 @@ class Devices(Group):
         typer.Option(
             "--plan-objective",
             metavar="|".join(PLAN_OBJECTIVES),
-            help="What a joint strategy minimises between devices (bytes).",
+            help="What a joint strategy minimises (default: bytes).",
         ),
     ] = None
     exact_plan: Annotated[
         bool,
-        typer.Option("--exact-plan", help="Have an integer program prove a plan, which may take minutes. Needs HiGHS."),
+        typer.Option("--exact-plan", help="Prove the plan by an integer program, which may take minutes. Needs HiGHS."),
     ] = False
-    zero: Annotated[bool, typer.Option("--zero", help="Keep parameters and optimizer states in parts (ZeRO).")] = False
+    zero: Annotated[bool, typer.Option("--zero", help="Shard parameters and optimizer states (ZeRO).")] = False
 
     def keywords(self) -> CompileKeywords:
         """Those alone that were given: a switch that is not set says nothing."""
@@ -123,7 +142,7 @@ class Devices(Group):
         if plan and self.devices in (None, 1) and self.mesh is None and not varied:
             raise needs_devices(*next(iter(plan.items())), passes=passes)
         if self.devices == 1 and self.mesh is not None:
-            raise UsageError(f"--devices 1: a mesh of {self.mesh} has several", hint="leave out --devices")
+            raise UsageError(f"--devices 1: --mesh {self.mesh} has several devices", hint="leave out --devices")
         return given
 
 
@@ -134,6 +153,8 @@ class Output(Group):
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")] = None
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None
     plot: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture.")] = None
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE|-", help="Write the program.")] = None
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE|-", help="Write the compiled program.")
+    ] = None
     quiet: Quiet = False
     debug: Debug = False

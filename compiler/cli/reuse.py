@@ -27,7 +27,7 @@ def command(
     machine: Annotated[Machine, Takes(without=("mapping",))],
     output: Annotated[Output, Takes(without=("plot", "output"), help={"csv": "Write the scopes as CSV."})],
 ) -> None:
-    """Say how many bytes each scope of data reuse saves, and which cache captures it, by the model of roofline."""
+    """Report the traffic that each scope of data reuse saves. Names the cache that captures it; model: roofline."""
     json, csv = output.json, output.csv
     with Verb(output.debug):
         if json == "-" and csv == "-":

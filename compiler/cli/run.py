@@ -30,20 +30,30 @@ def command(
     program: Annotated[Program, Takes(without=("only",))],
     machine: Annotated[
         Machine,
-        Takes(without=("mapping",), help={"hw": "Machine that passes schedule for, with its accumulators."}),
+        Takes(without=("mapping",), help={"hw": "Machine to schedule for; sums are as wide as its accumulators."}),
     ],
     optimisation: Annotated[
         Optimisation, Takes(without=("objective", "print_after", "print_changed", "time_passes", "verify_each"))
     ],
     messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
-    inputs: Annotated[str | None, typer.Option("--inputs", metavar="F.npz", help="Arguments by name.")] = None,
-    outputs: Annotated[str | None, typer.Option("--outputs", metavar="F.npz", help="Where results go.")] = None,
-    dtype: Annotated[str | None, typer.Option("--dtype", metavar="float32|float64", help="Type of floats.")] = None,
+    inputs: Annotated[
+        str | None, typer.Option("--inputs", metavar="F.npz", help="Read inputs and parameters by name.")
+    ] = None,
+    outputs: Annotated[
+        str | None, typer.Option("--outputs", metavar="F.npz", help="Write losses, outputs, parameters and gradients.")
+    ] = None,
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", metavar="float32|float64", help="Compute every float in this type.")
+    ] = None,
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="Training steps to run.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of missing parameters.")] = 0,
-    level: Annotated[str | None, typer.Option("--level", metavar="train|npu|tiles", help="Level to run at.")] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", min=0, help="Seed of parameters that --inputs lacks.")
+    ] = 0,
+    level: Annotated[
+        str | None, typer.Option("--level", metavar="train|npu|tiles", help="IR level to execute.")
+    ] = None,
 ) -> None:
-    """Execute the program in numpy: print the losses, or the outputs' sizes and means without a loss."""
+    """Execute the program in numpy. Prints the losses or, without a loss, the shape and mean of each output."""
     with Verb(messages.debug):
         from npuc.compiler.driver.run import RunKeywords, run_program
         from npuc.frontends.source import open_source

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME=VALUE", help="Set a network parameter.")]
-Load = Annotated[list[str] | None, typer.Option("--load", metavar="FILE.py", help="A file with passes of your own.")]
-MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Most operations of a network.")]
+Load = Annotated[
+    list[str] | None, typer.Option("--load", metavar="FILE.py", help="Load your own passes from a Python file.")
+]
+MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Refuse a network of more operations.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and warnings.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress messages and warnings.")]
 
 
 def report_error(error: NpucError) -> int:
@@ -83,7 +85,7 @@ def _defect(error: BaseException) -> InternalError:
     kept = getattr(error, "__notes__", None)
     if kept:
         return InternalError(message, hint=f"please report it; {kept[-1]}")
-    return InternalError(message, hint="please report it, with the source and the output of --debug")
+    return InternalError(message, hint="please report it with the source and the output of --debug")
 
 
 def is_defect(error: BaseException) -> bool:

@@ -36,35 +36,37 @@ def register(app: typer.Typer) -> None:
 def command(
     name: Annotated[
         str,
-        typer.Argument(metavar="|".join(STUDIES.own), help="The study; npuc list studies says what each repeats."),
+        typer.Argument(metavar="|".join(STUDIES.own), help="Study to repeat (npuc list studies)."),
     ],
     preset: Annotated[
         str | None,
         typer.Option(
-            "--preset", metavar="NAME", help="Assumptions; npuc list studies shows those of each, the default first."
+            "--preset", metavar="NAME", help="Set of assumptions (npuc list studies names them, the default first)."
         ),
     ] = None,
     network: Annotated[
         list[str] | None,
-        typer.Option("--network", metavar="NAME|SOURCE", help="A network in place of the study's; repeatable."),
+        typer.Option("--network", metavar="NAME|SOURCE", help="Network to use instead of the study's; repeatable."),
     ] = None,
     define: Defines = None,
     setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replace a hardware key.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")
     ] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")] = None,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE|FOLDER", help="Draw figures: .png, .pdf, .svg; of thesis also a folder."),
+        typer.Option(
+            "--plot", metavar="FILE|FOLDER", help="Draw figures: .png, .pdf or .svg; for thesis also a folder."
+        ),
     ] = None,
     figure: Annotated[
-        list[str] | None, typer.Option("--figure", metavar="5.1|…|5.6", help="A figure to draw; repeatable.")
+        list[str] | None, typer.Option("--figure", metavar="5.1|…|5.6", help="Figure to draw; repeatable.")
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Repeat a published study: its numbers and ours side by side."""
+    """Repeat a published study and set its numbers beside ours."""
     with Verb(debug):
         study = STUDIES.get(name)
         if json == "-" and csv == "-":
@@ -116,7 +118,7 @@ def _require_taken(name: str, study: Study, given: Sequence[Option]) -> None:
     """Raise `UsageError` for options that the study has no use for."""
     unused: list[Option] = [option for option in given if option not in study.takes]
     if "plot" in unused or ("figures" in unused and "plot" not in study.takes):
-        raise UsageError(f"the study {name} draws nothing", hint="--json and --csv have its rows")
+        raise UsageError(f"the study {name} draws nothing", hint="--json and --csv write its rows")
     for option in unused:
         others = [other for other in STUDIES.own if option in STUDIES.get(other).takes]
         text = f"studies {', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else f"study {others[0]}"

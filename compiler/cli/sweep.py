@@ -40,7 +40,7 @@ def command(
         Optimisation,
         Takes(
             without=("print_after", "print_changed", "time_passes"),
-            help={"objective": "What is minimised: time (default), traffic, energy, edp."},
+            help={"objective": "What schedules minimise: time (default), traffic, energy or edp."},
             default={"objective": None},  # what is not said may be varied
         ),
     ],
@@ -50,21 +50,25 @@ def command(
         Takes(
             without=("json", "output"),
             help={
-                "csv": "Write a row a point; continues an interrupted FILE.",
+                "csv": "Write one row per point; resumes an interrupted FILE.",
                 "plot": "Draw the points: .png, .pdf, .svg.",
             },
         ),
     ],
     vary: Annotated[
         list[str] | None,
-        typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="A key and its values; repeatable."),
+        typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="Key to vary and its values; repeatable."),
     ] = None,
     backend: Backends = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Begin anew, whatever FILE.partial holds.")] = False,
-    rows: Annotated[str, typer.Option("--rows", metavar="|".join(ROWS), help="What the table shows.")] = "folded",
-    jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes that work on points.")] = 1,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Start over instead of resuming from FILE.partial.")
+    ] = False,
+    rows: Annotated[
+        str, typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the table: layers folded by block, or all.")
+    ] = "folded",
+    jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=1, help="Number of worker processes.")] = 1,
 ) -> None:
-    """Score a network at every combination of values of hardware keys, parameters and options."""
+    """Score a network at every point of a design space. Points are all combinations of the values of --vary."""
     csv, plot, quiet = output.csv, output.plot, output.quiet
     with Verb(output.debug):
         from npuc.compiler.driver.score import backend_for
@@ -77,7 +81,7 @@ def command(
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded or all")
         if restart and csv in (None, "-"):
-            raise UsageError("--restart begins the file of --csv anew, and there is none", hint="--csv FILE")
+            raise UsageError("--restart needs a file to start over", hint="add --csv FILE")
         for target in (csv, plot):
             check_target(target)
         kind = None if plot is None else _picture_kind(plot)

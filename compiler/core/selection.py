@@ -69,7 +69,7 @@ def select(names: Sequence[str], patterns: Sequence[str]) -> set[int]:
             if not found:
                 raise UsageError(f"--only {pattern}: there are {len(names)} layers, the last is #{len(names) - 1}")
         if not found:
-            raise UsageError(f"--only {pattern}: no layer has such a name", hint=did_you_mean(pattern, names))
+            raise UsageError(f"--only {pattern}: it matches no layer", hint=did_you_mean(pattern, names))
         chosen.update(found)
     return chosen
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from npuc.hardware import Hardware
 
 PARALLELIZE = "parallelize"
-EXACT = "--exact-plan: where a plan is not proved, an integer program goes on, for minutes if need be"
+EXACT = "--exact-plan: an integer program solves what the search leaves unproved, which may take minutes"
 SHOWN = 4
 """So many of the largest tensors a message names."""
 
@@ -108,7 +108,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         run(module, passes[above:])
     if options.pipeline is not None and session.wants_schedules and state_of(module).unscheduled:
         (schedule,) = read_pipeline(with_objective(SCHEDULE, options.objective), available)
-        session.say("contractions that the pipeline leaves without a schedule get one by the pass schedule")
+        session.say("the pass schedule schedules the contractions that the pipeline leaves without a schedule")
         run(module, [schedule])
         passes.append(schedule)
     passes += _map(module, mappers, run)
@@ -155,8 +155,8 @@ def _check_alike(machine: Hardware) -> None:
     """Raise `CapacityError` for a machine of unlike devices: a program has one device's part for all of them."""
     if machine.written("network.groups"):
         raise CapacityError(
-            f"{machine.name} has network.groups, unlike devices: unequal parts are not lowered",
-            hint="npuc explain SOURCE --devices N --parallel accpar plans them; without network.groups parts are equal",
+            f"{machine.name} has different devices (network.groups): unequal shares cannot be lowered",
+            hint="npuc explain SOURCE --devices N --parallel accpar plans them; equal shares need no network.groups",
         )
 
 
@@ -179,7 +179,7 @@ def _mapping_passes(session: Session) -> list[ModulePass]:
     asked, model = session.options.mapping, session.model
     text = model.mapping_pass(session.machine, None if is_mapping_file(asked) else asked)
     if text is None and asked is not None:
-        session.warnings.append(f"the backend '{model.name}' has no mappings: {asked} changes nothing")
+        session.warnings.append(f"the backend '{model.name}' uses no mappings: {asked} has no effect")
     return [] if text is None else read_pipeline(text, own_passes())
 
 
@@ -189,10 +189,12 @@ def _warn_of_own(contracts: Sequence[ContractOp], asked: str | None, warnings: l
     if asked is None or not own:
         return
     if all(op.mapping_attr is not None for op in contracts):
-        warnings.append(f"all products have mappings of their own: {asked} changes nothing")
+        warnings.append(f"all contractions have mappings of their own: {asked} has no effect")
     else:
-        more = f" and {len(own) - 1:,} more" if len(own) > 1 else ""
-        warnings.append(f"products of {own[0]}{more} have mappings of their own, which {asked} does not change")
+        whose = f"{own[0]} has" if len(own) == 1 else f"{own[0]} and {len(own) - 1:,} more layers have"
+        warnings.append(
+            f"{whose} mappings of {'its' if len(own) == 1 else 'their'} own, which {asked} does not replace"
+        )
 
 
 def without_loss(module: ModuleOp) -> None:
@@ -240,7 +242,7 @@ def _preset(module: ModuleOp, session: Session) -> list[str]:
         return [name for name in preset(state, model.level, training=training, opt_level=0) if name != SCHEDULE]
     level = options.opt_level
     if state.scheduled and (level is not None or state.unscheduled):
-        warnings.append("-O leaves the schedules that the source sets as they are")
+        warnings.append("-O is ignored for contractions that the source has scheduled")
     return preset(state, model.level, training=training, opt_level=level, objective=options.objective)
 
 
@@ -296,9 +298,8 @@ def check_budgets(module: ModuleOp, machine: Hardware, sources: SourceTexts) -> 
         if promised > facts.spm_bytes:
             location = location_of(op)
             raise CapacityError(
-                f"the schedule says that it takes {promised:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,} "
-                "for a schedule",
+                f"the schedule declares {promised:,} bytes of SPM, {machine.name} has {facts.spm_bytes:,} for one",
                 location=location,
                 source_line=None if location is None else sources.line(location),
-                hint="a lower promise where its blocks take less, smaller steps, or a larger memory.spm_kib",
+                hint="declare fewer bytes if its blocks take fewer, or use smaller steps or a larger memory.spm_kib",
             )

@@ -73,7 +73,7 @@ def apply_mapping_file(module: ModuleOp, path: str, warnings: list[str], otherwi
         op.mapping_attr = shared_mapping(replace(mapping, unchecked=not is_legal(mapping)))
     for name in twice:
         if name in used:
-            warnings.append(f"{path}: {name} is there {file.names.count(name)} times, the first is taken")
+            warnings.append(f"{path}: {name} occurs {file.names.count(name)} times, the first is used")
     if missing:
         first = next(iter(missing))
         hint = did_you_mean(first, list(known))

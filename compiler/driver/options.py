@@ -105,12 +105,12 @@ def _check_devices(options: CompileKeywords) -> None:
         try:
             count = prod(mesh_sizes(mesh))
         except ValueError as error:
-            raise UsageError(f"--mesh: {error}", hint="--mesh 4x2: four groups of two devices") from None
+            raise UsageError(f"--mesh: {error}", hint="for example --mesh 4x2, four groups of two devices") from None
         if devices not in (1, count):
-            raise UsageError(f"--devices {devices}: a mesh of {mesh} has {count:,}", hint="leave out --devices")
+            raise UsageError(f"--devices {devices}: --mesh {mesh} has {count:,} devices", hint="leave out --devices")
         devices = count
     elif isinstance(devices, bool) or devices < 1 or devices & (devices - 1):
-        hint = "halves of halves: 2, 4, 8, 16 …; others by their levels, as --mesh 3x2"
+        hint = "2, 4, 8, 16 … are split by halves; other numbers need their levels, as in --mesh 3x2"
         raise UsageError(f"--devices {devices}: expected a power of two", hint=hint)
     if devices > MAX_DEVICES:
         raise UsageError(f"--devices {devices:,}: expected up to {MAX_DEVICES:,}")
@@ -121,11 +121,11 @@ def _check_devices(options: CompileKeywords) -> None:
     if devices > 1 and options.get("pipeline") is not None:
         size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
         hint = f"parallelize{{strategy=hypar {size}}} in front of autodiff"
-        raise UsageError("--devices has no meaning beside -p, which says all passes", hint=hint)
+        raise UsageError("--devices does not apply with -p, which names all passes", hint=hint)
 
 
 def needs_devices(name: str, value: object, *, passes: bool) -> UsageError:
     """The error of an option of `PLAN_OPTIONS` where there is one device; `passes`: -p says all passes."""
     shown = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
-    hint = "the pass parallelize{…} among those of -p" if passes else "--devices 16"
+    hint = "add the pass parallelize{…} to -p" if passes else "--devices 16"
     return UsageError(f"{shown} needs --devices N", hint=hint)

@@ -215,5 +215,5 @@ def _first_line(step: ModulePass, error: DiagnosticException) -> str:
     """What a pass said, under its name, without the module that xDSL adds to some messages."""
     text = str(error).strip().partition("\n")[0]
     if isinstance(error, VerifyException):
-        return f"pass '{step.name}' made an operation that breaks its rules: {text}"
+        return f"pass '{step.name}' made an invalid operation: {text}"
     return text if text.startswith(f"{step.name}:") else f"pass '{step.name}': {text}"

@@ -49,7 +49,8 @@ def precision_passes(
     low = (too_low(func, precision) for func in functions_of(module)) if asked is None else iter(())
     if (op := next((op for op in low if op is not None), None)) is not None:
         warnings.append(
-            f"the program has {op.name}, whose types stay as written: not {precision}, the hardware's precision"
+            f"the program has {op.name}, whose types stay as written: "
+            f"the hardware's precision, {precision}, does not apply"
         )
         return []
     return [SetPrecisionPass(precision)]
@@ -66,6 +67,6 @@ def check_tables(source: Source, precision: str | None) -> None:
     """Raise `UsageError` for mixed precision of a list of layers, which has no types and no network around them."""
     if precision == MIXED and source.frontend.lists_layers:
         raise UsageError(
-            f"--precision mixed: {source.shown} lists products without types, each by itself",
+            f"--precision mixed: {source.shown} lists layers without types or connections",
             hint="--precision bf16 makes all of their floats 16 bits wide",
         )

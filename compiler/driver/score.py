@@ -113,7 +113,9 @@ def _selected(report: Report, session: Session) -> Report:
     names = list(dict.fromkeys(row.name for row in report.ops if row.phase != "update"))
     chosen = {names[number] for number in select(names, patterns)}
     rows = [row for row in report.ops if row.name in chosen or row.name.rpartition(".")[0] in chosen]
-    session.warnings.append("--only: rows of these layers; the whole iteration runs, and `native` is said of all of it")
+    session.warnings.append(
+        "--only selects rows; the whole iteration is modelled, and the report's `native` describes all of it"
+    )
     return msgspec.structs.replace(report, ops=rows, totals=total(rows))
 
 

@@ -66,8 +66,8 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
     mapping = session.options.mapping
     if mapping is not None and is_mapping_file(mapping):
         raise UsageError(
-            f"--mapping {mapping} maps layers by their names, which a plan for time does not know",
-            hint="a dataflow's name (npuc list mappings), or --plan-objective bytes",
+            f"--mapping {mapping} maps layers by name, and planning for time renames them",
+            hint="name a dataflow (npuc list mappings), or plan for bytes: --plan-objective bytes",
         )
     measure = _Measure(session, plan, passes[place + 1 :], price)
     before = module.clone()
@@ -129,7 +129,7 @@ class _Measure:
         placements = {number: placement.group for number, placement in edges.placements.items()}
         owners = {argument.name: placements.get(argument.index) for argument in arguments_of(func)}
         rounds = max(map(len, wanted), default=0)
-        say(f"planning for time: {self.model.name} prices the work of {rounds:,} plans")
+        say(f"planning for time: {self.model.name} scores the work of {rounds:,} plans")
         work: list[dict[str, float]] = [{} for _ in network.groups]
         rest, start = 0.0, monotonic()
         for turn in range(rounds):
@@ -152,7 +152,7 @@ class _Measure:
         found: dict[int | None, list[float]] = {}
         rows = self.price(module, self.session).ops
         if all(row.seconds is None for row in rows):
-            raise UsageError(f"--plan-objective time: the backend '{self.model.name}' says no times here")
+            raise UsageError(f"--plan-objective time: the backend '{self.model.name}' models no time for this program")
         for row in rows:
             group = int(row.name) if row.name.isdecimal() else owners.get(row.name)
             # what a backend does not model counts for nothing, as in its totals

@@ -63,29 +63,33 @@ class Array:
     rows: Annotated[int, FromKey("array.rows", _SIDE, "rows of processing elements", always)]
     cols: Annotated[int, FromKey("array.cols", _SIDE, "columns of processing elements", always)]
     dataflow: Annotated[
-        Dataflow, FromKey("array.dataflow", Text(tuple(PLACES)), "what stays in the elements", always)
+        Dataflow,
+        FromKey("array.dataflow", Text(tuple(PLACES)), "dataflow: which tensor is stationary in the array", always),
     ] = "os"
     fill: Annotated[
-        Fill, FromKey("array.fill", Text(("per-fold", "overlap")), "whether folds overlap their fill and drain", always)
+        Fill,
+        FromKey(
+            "array.fill", Text(("per-fold", "overlap")), "whether a fold fills while the one before it drains", always
+        ),
     ] = "overlap"
     drain: Annotated[
         Drain,
-        FromKey("array.drain", Text(("hidden", "full")), "whether outputs drain beside the next fold", always),
+        FromKey("array.drain", Text(("hidden", "full")), "whether outputs drain while the next fold runs", always),
     ] = "hidden"
     overlap: Annotated[
         Overlap | None,
-        FromKey("array.overlap", Text(OVERLAPS), "how instructions of a register-fed array overlap"),
+        FromKey("array.overlap", Text(OVERLAPS), "how consecutive instructions of a register-fed array overlap"),
     ] = None
     tile_m: Annotated[
         int,
-        FromKey("array.tile_m", _SIDE, "rows that one instruction streams (array.overlap)", _is_register_fed),
+        FromKey("array.tile_m", _SIDE, "rows that one instruction streams (with array.overlap)", _is_register_fed),
     ] = 16
     edge_elements: Annotated[
         int | None,
         FromKey(
             "array.edge_elements",
             Limit(1 << 20),
-            "elements that a port of the array's edge takes or gives in a cycle, beside a fold (array.fill overlap)",
+            "elements per cycle through each port of the array's edge (with array.fill = overlap)",
         ),
     ] = 1
 

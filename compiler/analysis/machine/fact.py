@@ -1,7 +1,7 @@
 """
 How a field of `Machine`, `Array` or `Energy` is tied to a hardware key: by a note on the field, which is all there is.
 
-    cores: Annotated[int, FromKey("array.cores", Integer(1, 1 << 12), "arrays, each with an SPM of its own")] = 1
+    cores: Annotated[int, FromKey("array.cores", Integer(1, 1 << 12), "cores, each with its own array and SPM")] = 1
 
 The note makes the key (`npuc.hardware.schema`), the fact of that name in `npu.target` and the option of the pass
 `set-target`; the field's default is the key's. By default a fact is in `npu.target` where the description itself has

@@ -26,8 +26,10 @@ class Energy:
     """Picojoules: a MAC, a byte from or to SPM, a byte from or to DRAM."""
 
     mac_pj: Annotated[float, FromKey("energy.mac_pj", ENERGY, "energy of a MAC, pJ")]
-    spm_pj_per_byte: Annotated[float, FromKey("energy.spm_pj_per_byte", ENERGY, "energy of an SPM access, pJ a byte")]
-    dram_pj_per_byte: Annotated[float, FromKey("energy.dram_pj_per_byte", ENERGY, "energy of a DRAM access, pJ a byte")]
+    spm_pj_per_byte: Annotated[float, FromKey("energy.spm_pj_per_byte", ENERGY, "energy of an SPM access, pJ per byte")]
+    dram_pj_per_byte: Annotated[
+        float, FromKey("energy.dram_pj_per_byte", ENERGY, "energy of a DRAM access, pJ per byte")
+    ]
 
     def joules(self, macs: int, spm_bytes: float, dram_bytes: float) -> float:
         """Energy of that much work, in joules."""
@@ -75,32 +77,49 @@ class Machine:
         ),
     ]
     bytes_per_cycle: Annotated[
-        Fraction, FromKey("dram.gb_per_s", BANDWIDTH, "DRAM bandwidth of one core, 10^9 bytes a second", always)
+        Fraction, FromKey("dram.gb_per_s", BANDWIDTH, "DRAM bandwidth of one core, 10^9 bytes per second", always)
     ]
     clock_mhz: Annotated[float, FromKey("clock_mhz", Real(1e5), "clock of the array, MHz", always)]
-    lanes: Annotated[int, FromKey("vector.lanes", COUNT, "element operations a cycle", always)]
+    lanes: Annotated[int, FromKey("vector.lanes", COUNT, "vector lanes: element operations per cycle", always)]
     double_buffer: Annotated[
         bool,
-        FromKey("memory.double_buffer", Flag(), "whether half of the SPM is filled while the other is used", always),
+        FromKey(
+            "memory.double_buffer", Flag(), "whether one half of the SPM is filled while the other is in use", always
+        ),
     ] = True
     element_bytes: Annotated[
         int | None,
-        FromKey("memory.element_bytes", Integer(1, 64), "bytes of every float element; without it the type's own"),
+        FromKey(
+            "memory.element_bytes",
+            Integer(1, 64),
+            "bytes per float element, whatever its type; default: the type's width",
+        ),
     ] = None
     energy: Energy | None = None
     transpose: Annotated[
         Transpose,
-        FromKey("array.transpose", Text(("none", "explicit")), "how an in-place array gets W for dX and X for dW"),
+        FromKey(
+            "array.transpose",
+            Text(("none", "explicit")),
+            "how an in-place array gets the transposes of W (for dX) and X (for dW)",
+        ),
     ] = "none"
-    policy: Annotated[Policy, FromKey("memory.policy", Text(("explicit", "lru")), "how blocks stay in the SPM")] = (
-        "explicit"
-    )
+    policy: Annotated[
+        Policy,
+        FromKey(
+            "memory.policy",
+            Text(("explicit", "lru")),
+            "management of the SPM: explicit blocks, or an LRU pool of tiles",
+        ),
+    ] = "explicit"
     cores: Annotated[
-        int, FromKey("array.cores", Integer(1, 1 << 12), "arrays, each with an SPM of its own", _has_cores)
+        int, FromKey("array.cores", Integer(1, 1 << 12), "cores, each with its own array and SPM", _has_cores)
     ] = 1
     multicast: Annotated[
         bool,
-        FromKey("array.multicast", Flag(), "whether a block that several cores read is fetched once", _has_cores),
+        FromKey(
+            "array.multicast", Flag(), "whether a block that several cores read is fetched from DRAM once", _has_cores
+        ),
     ] = False
     reduction: Annotated[
         Reduction,
@@ -110,7 +129,7 @@ class Machine:
     ] = "dram"
     accumulator_bits: Annotated[
         int,
-        FromKey("array.accumulator_bits", OneOf((16, 32)), "bits of a partial sum until it is finished"),
+        FromKey("array.accumulator_bits", OneOf((16, 32)), "width of the accumulators, bits"),
     ] = 32
 
     @property

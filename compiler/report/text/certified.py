@@ -26,5 +26,5 @@ def certified_text(report: Report) -> str | None:
     if not found:
         return None
     count = sum(one.optimal for one in found)
-    what = f"{count:,} of {len(found):,} layers with products at the proved bound of their traffic by themselves"
-    return what if count == len(found) else f"{what}, all together {gap_text(found)}% above it"
+    what = f"{count:,} of {len(found):,} layers with contractions reach the proved lower bound of their own traffic"
+    return what if count == len(found) else f"{what}; all together are {gap_text(found)}% above it"

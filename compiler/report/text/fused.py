@@ -24,5 +24,5 @@ def fused_text(report: Report) -> str | None:
     scale, unit = bytes_unit(moved)
     totals = report.totals
     time = time_text((totals.seconds or 0.0) * cycles / totals.cycles) if totals.cycles else "0 s"
-    what = "operation runs on blocks of its producer" if count == 1 else "operations run on blocks of their producers"
-    return f"{count:,} {what}: {moved / scale:,.2f} {unit} and {time} less than apart, with the same schedules"
+    what = "operation runs as an epilogue" if count == 1 else "operations run as epilogues"
+    return f"{count:,} {what}: {moved / scale:,.2f} {unit} and {time} less than unfused, with the same schedules"

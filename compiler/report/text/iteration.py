@@ -13,8 +13,8 @@ def iteration_text(report: Report) -> str | None:
     if found is None:
         return None
     return (
-        f"{found.samples_per_second:,.4g} samples a second; {found.average_gb_per_s:,.4g} GB/s on the average, "
-        f"{found.active_time:.0%} of the bandwidth; the plan is that of {found.plan_mib:,.4g} MiB, "
+        f"{found.samples_per_second:,.4g} samples/s; {found.average_gb_per_s:,.4g} GB/s on average, "
+        f"{found.active_time:.0%} of the bandwidth; the plan is for a cache of {found.plan_mib:,.4g} MiB, "
         f"{found.streamed_steps:,} steps stream"
     )
 
@@ -27,7 +27,7 @@ def nearness_text(report: Report) -> str | None:
     scale, unit = bytes_unit(found.traffic_bound_bytes)
     bound, tiles = (f"{size / scale:,.2f} {unit}" for size in (found.traffic_bound_bytes, found.tile_bound_bytes))
     return (
-        f"traffic is {found.traffic_ratio:.4f}x, time {found.time_ratio:.4f}x what no plan of whole tensors goes "
-        f"below: {bound}{' (exact)' if found.traffic_bound_exact else ''}, {time_text(found.time_bound_seconds)}; "
-        f"no plan of tiles below {tiles}"
+        f"traffic is {found.traffic_ratio:.4f}x and time {found.time_ratio:.4f}x the lower bound of plans that cache "
+        f"whole tensors: {bound}{' (exact)' if found.traffic_bound_exact else ''}, "
+        f"{time_text(found.time_bound_seconds)}; plans that cache tiles move at least {tiles}"
     )

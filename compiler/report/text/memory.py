@@ -12,5 +12,9 @@ def memory_text(memory: StepMemory, totals: Totals) -> str:
     scale, unit = bytes_unit(memory.peak_bytes)
     where = f", in {memory.peak_layer}" if memory.peak_layer else ""
     kinds = ", ".join(f"{kind} {size / scale:,.2f}" for kind, size in totals.memory.items() if size)
-    kept = f"; kept activations {memory.activation_bytes / scale:,.2f}" if memory.activation_bytes else ""
-    return f"tensors take up to {memory.peak_bytes / scale:,.2f} {unit}{where}: {kinds or 'nothing'}{kept}"
+    kept = (
+        f"; activations stored for the backward pass {memory.activation_bytes / scale:,.2f}"
+        if memory.activation_bytes
+        else ""
+    )
+    return f"peak {memory.peak_bytes / scale:,.2f} {unit}{where}: {kinds or 'nothing'}{kept}"

@@ -15,5 +15,5 @@ def precision_text(report: Report) -> str:
     memory = report.hardware.get("memory")
     width = memory.get("element_bytes") if isinstance(memory, dict) else None
     if width is not None:
-        return f", every float priced at {width} byte{'' if width == 1 else 's'} (memory.element_bytes)"
+        return f", every float counted as {width} byte{'' if width == 1 else 's'} (memory.element_bytes)"
     return _WORDS.get(report.precision, "")

@@ -17,4 +17,4 @@ def again_text(report: Report) -> str | None:
     text = f"{count:,} operation{' runs' if count == 1 else 's run'} again in the backward pass: {macs:,} MACs"
     if all(row.seconds is None for row in rows):
         return text
-    return f"{text}, {time_text(sum(row.repeat * (row.seconds or 0.0) for row in rows))} of forward"
+    return f"{text}, {time_text(sum(row.repeat * (row.seconds or 0.0) for row in rows))} of forward work"

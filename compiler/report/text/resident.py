@@ -19,4 +19,6 @@ def staying_text(report: Report) -> str | None:
         moved += 0 if unmoved is None else row.repeat * unmoved.not_moved_bytes
     scale, unit = bytes_unit(moved)
     what = "operation finds or leaves" if len(rows) == 1 else "operations find or leave"
-    return f"{len(rows):,} {what} values in SPM: {moved / scale:,.2f} {unit} less than apart, with the same schedules"
+    return (
+        f"{len(rows):,} {what} values resident in SPM: {moved / scale:,.2f} {unit} less traffic with the same schedules"
+    )

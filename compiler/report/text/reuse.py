@@ -17,13 +17,13 @@ WITHIN = "intra-layer"
 FEWEST_COLUMNS = 4
 """So many columns are shown however narrow the terminal is."""
 WORDS = {
-    WITHIN: "operands of a product, taken again by each MAC",
-    "adjacent": "the next step takes it",
-    "block": "a later step of the pass takes it (shortcuts)",
+    WITHIN: "operands of a contraction, read by many MACs",
+    "adjacent": "what the next step reads",
+    "block": "what a later step of the pass reads (shortcuts)",
     "recurrent": "weights and gradients that layers share",
-    "forward-backward": "the forward leaves it for the backward",
-    "update": "weights and gradients, for the optimizer",
-    "total": "all between steps",
+    "forward-backward": "what the backward pass reads of the forward",
+    "update": "weights and gradients that the optimizer reads",
+    "total": "all reuse between steps",
 }
 """What each scope is."""
 
@@ -48,7 +48,7 @@ def title(report: ReuseReport) -> str:
 def summary(report: ReuseReport) -> Iterator[tuple[str, str]]:
     """The lines below the table, each with its name."""
     without, least, own = (_mib(n) for n in (report.without_bytes, report.compulsory_bytes, report.traffic_bytes))
-    yield "traffic", f"{without} MiB without reuse between steps, {own} at this cache, {least} at any"
+    yield "traffic", f"{without} MiB without reuse between steps, {own} with this cache, {least} with any"
     yield "verdict", verdict(report)
 
 
@@ -56,7 +56,7 @@ def verdict(report: ReuseReport) -> str:
     """Which scope to go for, and which larger cache buys most."""
     total, here = report.total, _mib(report.capacity_bytes)
     if not total.bytes:
-        return "No step takes what another has left: there is nothing to keep."
+        return "No step reads what another has left: there is nothing to cache."
     if total.captured_bytes == total.bytes:
         return f"A cache of {here} MiB captures all reuse between steps."
     missed = max(report.scopes, key=lambda row: row.bytes - row.captured_bytes)
@@ -64,7 +64,7 @@ def verdict(report: ReuseReport) -> str:
     share = (missed.bytes - missed.captured_bytes) / lacking
     text = (
         f"A cache of {here} MiB captures {100 * total.captured_bytes / total.bytes:.0f}% of the reuse between steps; "
-        f"{100 * share:.0f}% of what is missed is {missed.scope}"
+        f"{100 * share:.0f}% of what it misses is {missed.scope}"
     )
     if (whole := missed.captured_from["90"]) is not None and whole > report.capacity_bytes:
         text += f", of which {_mib(whole)} MiB capture 90%"
@@ -72,7 +72,7 @@ def verdict(report: ReuseReport) -> str:
         return f"{text}."
     step = report.next
     return (
-        f"{text}. The next step that buys most is {_mib(step.capacity_bytes)} MiB: "
+        f"{text}. The larger cache that pays most is {_mib(step.capacity_bytes)} MiB: "
         f"{_mib(step.saved_bytes)} MiB less traffic ({100 * step.saved_bytes / report.traffic_bytes:.0f}%), "
         f"most of it {step.scope}."
     )

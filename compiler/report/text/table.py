@@ -175,7 +175,7 @@ def _summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         yield "kinds", _shares(totals.seconds_by_kind, totals.seconds, {})
     if totals.lower_bound_seconds is not None and totals.seconds is not None:
         bound = totals.lower_bound_seconds
-        gap = f"; the time is {totals.seconds / bound:.2f}x that" if bound else ""
+        gap = f"; this one takes {totals.seconds / bound:.2f}x that" if bound else ""
         yield "bound", f"no schedule takes less than {time_text(bound)} {bound_holds(report, words)}{gap}"
     read, written = totals.dram_read_bytes, totals.dram_write_bytes
     if read is not None and written is not None:
@@ -183,9 +183,8 @@ def _summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         text = f"{read / scale:,.2f} {unit} read, {written / scale:,.2f} {unit} written"
         if totals.lower_bound_bytes:
             least = totals.lower_bound_bytes
-            text += (
-                f"; {(read + written) / least:.2f}x the least {bound_holds(report, words)}, {least / scale:,.2f} {unit}"
-            )
+            text += f"; {(read + written) / least:.2f}x the lower bound {bound_holds(report, words)}, "
+            text += f"{least / scale:,.2f} {unit}"
         yield "traffic", text
     overlap = overlap_text(report)
     if overlap is not None:
@@ -197,7 +196,7 @@ def _summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         yield "memory", memory_text(report.memory, report.totals)
     again = again_text(report)
     if again is not None:
-        yield "again", again
+        yield "recompute", again
     certified = certified_text(report)
     if certified is not None:
         yield "optimal", certified
@@ -209,13 +208,13 @@ def _summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         yield "iteration", iteration
     nearness = nearness_text(report)
     if nearness is not None:
-        yield "nearness", nearness
+        yield "gap", nearness
     staying = staying_text(report)
     if staying is not None:
         yield "resident", staying
     balance = load_balance(report)
     if balance is not None:
-        yield "cores", f"load balance {balance:.1%}: the work of all arrays over that of the busiest on every core"
+        yield "cores", f"load balance {balance:.1%}: the mean work of the cores' arrays over that of the busiest"
     if totals.energy_j is not None:
         yield "energy", energy_text(totals.energy_j)
     for warning in report.warnings:

@@ -70,10 +70,10 @@ def bound_holds(report: Report, words: Words = PLAIN) -> str:
     if words.bound is not None:
         return words.bound
     if isinstance(memory, dict) and memory.get("policy") == "lru":
-        return "with no more kept between operations than the pool holds"
+        return "with no more resident between operations than the pool holds"
     if any(keeps_values(row) for row in report.ops):
-        return "with no more kept between operations than here"
-    return "with nothing kept between operations"
+        return "with no more resident between operations than here"
+    return "with nothing resident between operations"
 
 
 def verdict(report: Report, words: Words = PLAIN) -> str:
@@ -100,10 +100,12 @@ def verdict(report: Report, words: Words = PLAIN) -> str:
 def _programs(report: Report) -> list[str]:
     """How many sets of contractions run together, and how: dX and dW of a layer, say."""
     found: list[str] = []
-    for program, words in (("fused", "as one nest"), ("zip", "in turn")):
+    for program, words in (("fused", "fused in one nest"), ("zip", "interleaved in turn")):
         count = sum(row.repeat for row in report.ops if row.schedule is not None and row.schedule.program == program)
         if count:
-            found.append(f"{count:,} set{'s' if count > 1 else ''} of products run{'' if count > 1 else 's'} {words}")
+            found.append(
+                f"{count:,} set{'s' if count > 1 else ''} of contractions run{'' if count > 1 else 's'} {words}"
+            )
     return found
 
 
@@ -128,16 +130,16 @@ def _advice(report: Report, limits: Mapping[str, float], words: Words) -> str | 
     vector = (totals.seconds_by_kind.get("vector") or 0.0) / time
     if top == "dram":
         if vector > 0.5:
-            return f"more DRAM bandwidth (--set dram.gb_per_s=N): layers without products take {vector:.0%} of the time"
+            return f"more DRAM bandwidth (--set dram.gb_per_s=N): vector operations take {vector:.0%} of the time"
         return _traffic_advice(report, words)
     if vector > 0.5:
-        return f"more vector lanes (--set vector.lanes=N): layers without products take {vector:.0%} of the time"
+        return f"more vector lanes (--set vector.lanes=N): vector operations take {vector:.0%} of the time"
     if words.advice is not None:
         return words.advice(report, top)
     if top == "edge":
         return _edge_advice(report)
     if top == "compute" and totals.utilization is not None and totals.utilization < 0.5:
-        return f"another {_shape(report)}: products fill {totals.utilization:.0%} of it"
+        return f"another {_shape(report)}: contractions use {totals.utilization:.0%} of it"
     return None
 
 
@@ -148,16 +150,16 @@ def _edge_advice(report: Report) -> str:
     found = ((row, TransferFacts.found_in(row)) for row in rows)
     moving = sum(row.repeat * facts.transfer_cycles for row, facts in found if facts is not None)
     if moving > work:
-        return "more DRAM bandwidth (--set dram.gb_per_s=N): transfers take longer than the array with its waits"
-    return f"another {_shape(report)}: folds are too short for what crosses the array's edge beside them"
+        return "more DRAM bandwidth (--set dram.gb_per_s=N): transfers take longer than the array with its stalls"
+    return f"another {_shape(report)}: folds are too short to hide the operands that cross the array's edge"
 
 
 def _traffic_advice(report: Report, words: Words) -> str:
     moved = (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
     bound = report.totals.lower_bound_bytes
     if bound and moved > 1.25 * bound:
-        return f"{words.larger_memory}: traffic is {moved / bound:,.3g} times the least {bound_holds(report, words)}"
-    return f"more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the least {bound_holds(report, words)}"
+        return f"{words.larger_memory}: traffic is {moved / bound:,.3g}x the lower bound {bound_holds(report, words)}"
+    return f"more DRAM bandwidth (--set dram.gb_per_s=N): traffic is near the lower bound {bound_holds(report, words)}"
 
 
 def _shape(report: Report) -> str:

@@ -13,9 +13,9 @@ class Words:
     """
     The words of a backend.
 
-    `bound` says for which programs its lower bounds hold (None: with nothing kept between operations, or as the memory
-    has it), `larger_memory` what would let it move less. `advice` says what would help most, by the report and what the
-    time goes to; "" nothing, None: as for any machine.
+    `bound` says for which programs its lower bounds hold (None: as for any machine); `larger_memory` names the change
+    that would reduce traffic. `advice` makes a suggestion from the report and the resource that limits most of the
+    time: "" for none, None for that of any machine.
     """
 
     bound: str | None = None

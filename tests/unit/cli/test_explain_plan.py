@@ -138,21 +138,21 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        ([], "missing argument LAYER", "name a layer, or --devices N for a plan of all of them"),
-        (["logits", "--json", "-"], "--json is of a plan for many devices", "--devices 16"),
-        (["logits", "--rows", "all"], "--rows is of a plan for many devices", "--devices 16"),
+        ([], "missing argument LAYER", "name a layer, or add --devices N to explain the plan of all layers"),
+        (["logits", "--json", "-"], "--json applies only to a plan for several devices", "add --devices N"),
+        (["logits", "--rows", "all"], "--rows applies only to a plan for several devices", "add --devices N"),
         (["--devices", "2", "--rows", "some"], "--rows some: there are no such rows", "known: all, folded"),
         (
             ["--devices", "3"],
             "--devices 3: expected a power of two",
-            "halves of halves: 2, 4, 8, 16 …; others by their levels, as --mesh 3x2",
+            "2, 4, 8, 16 … are split by halves; other numbers need their levels, as in --mesh 3x2",
         ),
         (["--parallel", "mp"], "--parallel mp needs --devices N", "--devices 16"),
         (["nope", "--devices", "2"], "no layer is called 'nope'", "known: h.linear, logits"),
-        (["*l*", "--devices", "2"], "'*l*' means 2 layers: h.linear (#0), logits (#1)", "name one of them"),
+        (["*l*", "--devices", "2"], "'*l*' matches 2 layers: h.linear (#0), logits (#1)", "name one of them"),
         (
             ["--devices", "2", "--mapping", "rs"],
-            "--mapping has no meaning beside --devices: a plan is of a step, before any backend",
+            "--mapping does not apply with --devices: a plan covers the whole step, before any backend",
             "leave out --mapping, or --devices",
         ),
         (

@@ -139,12 +139,12 @@ def test_one_layer_is_shown_alone(npuc: Npuc, wide: str) -> None:
         ),
         (
             ["--parallel", "accpar", "--set", "network.groups=[{tflops=1, gb_per_s=1}]", "--phase", "dx"],
-            "--phase has no meaning beside --devices: a plan is of a step, before any backend",
+            "--phase does not apply with --devices: a plan covers the whole step, before any backend",
             "leave out --phase, or --devices",
         ),
         (
             ["--parallel", "accpar", "--hw", "mixed.toml", "--zero"],
-            "--zero has no meaning beside network.groups: it is of equal parts",
+            "--zero does not apply with network.groups: it needs equal shares",
             "leave out --zero, or network.groups",
         ),
     ],
@@ -169,10 +169,10 @@ def test_a_group_without_a_speed_is_refused(npuc: Npuc, wide: str) -> None:
 
 def test_unequal_parts_are_not_lowered(wide: str) -> None:
     groups: dict[str, object] = {"network.groups": [{"tflops": 1, "gb_per_s": 1}] * 2}
-    with pytest.raises(CapacityError, match="unequal parts are not lowered") as caught:
+    with pytest.raises(CapacityError, match="unequal shares cannot be lowered") as caught:
         compile_file(wide, backend="roofline", hardware="rtx2080ti", overrides=groups, devices=2, parallel="accpar")
     assert "explain SOURCE --devices N --parallel accpar" in str(caught.value.hint)
     passes = "parallelize{devices=2},autodiff"
-    with pytest.raises(CapacityError, match="unequal parts are not lowered"):
+    with pytest.raises(CapacityError, match="unequal shares cannot be lowered"):
         compile_file(wide, backend="roofline", hardware="rtx2080ti", overrides=groups, pipeline=passes)
     assert compile_file(wide, backend="roofline", hardware="rtx2080ti", overrides=groups).parallel is None

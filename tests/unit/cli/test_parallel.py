@@ -56,7 +56,7 @@ def net(folder: Path) -> str:
         ("--parallel mp", 2, "--parallel mp needs --devices N", "--devices 16"),
         ("--devices 2 --parallel hyper", 2, "unknown strategy of parallelism 'hyper'", "hypar"),
         ("--devices 2 --convention table3", 2, "unknown convention 'table3'", "table2"),
-        ("--devices 2 -p autodiff", 2, "--devices has no meaning beside -p", "parallelize{strategy=hypar devices=2}"),
+        ("--devices 2 -p autodiff", 2, "--devices does not apply with -p", "parallelize{strategy=hypar devices=2}"),
         ("-p parallelize{strategy=hyper}", 2, "strategy is 'hyper', expected dp, mp, owt, hypar", ""),
         ("-p parallelize{convention=paper}", 2, "convention is 'paper', expected table2, published, physical", ""),
         ("-p parallelize{devices=6}", 2, "devices is 6, expected a power of two, at least 2", ""),
@@ -196,10 +196,10 @@ def test_verbs_of_one_device_know_no_plans(npuc: Npuc, net: str, verb: str, opti
 def test_one_device_is_no_mesh(npuc: Npuc, net: str) -> None:
     outcome = npuc("compile", net, "--devices", "1", "--mesh", "2x2")
     assert outcome.status == 2
-    assert "--devices 1: a mesh of 2x2 has several" in outcome.err
+    assert "--devices 1: --mesh 2x2 has several" in outcome.err
     assert npuc("compile", net, "--mesh", "1").status == 2
     passes = npuc("compile", net, "--zero", "-p", "autodiff,lower-to-npu")
-    assert "hint: the pass parallelize{…} among those of -p" in passes.err
+    assert "hint: add the pass parallelize{…} to -p" in passes.err
 
 
 def test_a_sweep_may_begin_at_one_device(npuc: Npuc, net: str) -> None:

@@ -16,11 +16,10 @@ func.func @product(%x: tensor<512x512xf32> {train.input = "x"}, %w: tensor<512x5
 
 def test_a_schedule_that_promises_more_than_the_machine_has_is_refused_at_its_place() -> None:
     text = PRODUCT.replace("SCHEDULE", "loops [m : 128] spm 1600000 bytes")
-    with pytest.raises(CapacityError, match="takes 1,600,000 bytes of SPM, igo-large has 32,768") as caught:
+    with pytest.raises(CapacityError, match="declares 1,600,000 bytes of SPM, igo-large has 32,768") as caught:
         compile_source(text, format="mlir", filename="p.mlir", overrides={"memory.spm_kib": 64}, inference=True)
     assert caught.value.exit_code == 3
-    assert "says that it takes" in caught.value.message
-    assert "a lower promise where its blocks take less" in str(caught.value.hint)
+    assert "declare fewer bytes if its blocks take fewer" in str(caught.value.hint)
     assert caught.value.location is not None
     assert (caught.value.location.file, caught.value.location.line) == ("p.mlir", 4)
 

@@ -214,7 +214,11 @@ def test_layers_by_glob_and_number(folder: Path, capsys: pytest.CaptureFixture[s
         (["c1.conv2d", "--phase", "dx"], "has no operation in phase dx", "it has forward, dw"),
         (["logits", "--svg", "no/where.svg"], "cannot write 'no/where.svg'", ""),
         (["logits", "--hw", "none"], "unknown hardware 'none'", ""),
-        (["logits", "-b", "roofline"], "explain knows the backends 'cycle' and 'maestro', not 'roofline'", "-b cycle"),
+        (
+            ["logits", "-b", "roofline"],
+            "the backend 'roofline' does not explain layers; 'cycle' and 'maestro' do",
+            "-b cycle",
+        ),
         (["logits", "--only", "c1"], "no layer is called 'logits'", ""),
     ],
 )

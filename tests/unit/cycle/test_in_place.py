@@ -277,5 +277,5 @@ def test_hand_written_nests_in_a_row(parse: Parse, hardware: Machine) -> None:
 
 
 def test_explicit_transposes_need_the_in_place_array() -> None:
-    with pytest.raises(UsageError, match=r"array\.transpose = 'explicit' is a choice of array\.dataflow = 'in-place'"):
+    with pytest.raises(UsageError, match=r"array\.transpose = 'explicit' applies only to array\.dataflow = 'in-place'"):
         load_hardware("igo-small", {"array.transpose": "explicit"})

@@ -115,15 +115,15 @@ def test_the_pass_groups_weights(overlap: Overlap) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"array.overlap": "pipe"}, "array.overlap is a choice of array.dataflow = 'ws' only"),
-        ({"array.tile_m": 8}, "array.tile_m is the size of instructions of array.overlap"),
+        ({"array.overlap": "pipe"}, "array.overlap applies only to array.dataflow = 'ws'"),
+        ({"array.tile_m": 8}, "array.tile_m applies only with array.overlap"),
         (
             {"array.overlap": "pipe", "array.dataflow": "ws", "array.fill": "per-fold"},
-            "array.overlap does not go with array.fill = 'per-fold'",
+            "array.overlap contradicts array.fill = 'per-fold'",
         ),
         (
             {"array.overlap": "pipe", "array.dataflow": "ws", "cycle.compat": "scalesim3"},
-            "SCALE-Sim has no array.overlap",
+            "cycle.compat = 'scalesim3' does not model array.overlap",
         ),
         ({"array.overlap": "rush", "array.dataflow": "ws"}, "array.overlap: expected 'base' or"),
     ],

@@ -142,7 +142,7 @@ def test_print_after_needs_a_pass_of_the_pipeline(mlp: str, outside: Path) -> No
         (CompileKeywords(plan_objective="memory"), "--plan-objective memory needs --devices N"),
         (CompileKeywords(zero=True), "--zero needs --devices N"),
         (CompileKeywords(exact_plan=True), "--exact-plan needs --devices N"),
-        (CompileKeywords(devices=2, pipeline="autodiff"), "--devices has no meaning beside -p"),
+        (CompileKeywords(devices=2, pipeline="autodiff"), "--devices does not apply with -p"),
         (CompileKeywords(convention="other"), "unknown convention"),
         (CompileKeywords(objective="joy"), "unknown objective"),
         (CompileKeywords(hardware="igo-larg"), "unknown hardware"),

@@ -97,17 +97,21 @@ def test_levels_leave_the_forward_pass_and_schedules_that_are_set() -> None:
     assert forward.pipeline == compile_source(NET, hardware=HARDWARE, opt_level=0, inference=True).pipeline
     for level in (1, 2, 3):
         report = compile_source(PAIR, "mlir", hardware=HARDWARE, opt_level=level)
-        assert report.warnings == ["-O leaves the schedules that the source sets as they are"]
+        assert report.warnings == ["-O is ignored for contractions that the source has scheduled"]
         assert [row.phase for row in report.ops] == ["dx", "dw"]
         free = compile_source(PAIR.replace("loops [m : 2] ", ""), "mlir", hardware=HARDWARE, opt_level=level)
         assert [row.phase for row in free.ops] == ["dxdw"]
 
 
 def test_the_verdict_says_what_runs_together() -> None:
-    assert "1 set of products runs in turn" in verdict(compile_source(NET, hardware=HARDWARE, opt_level=1))
+    assert "1 set of contractions runs interleaved in turn" in verdict(
+        compile_source(NET, hardware=HARDWARE, opt_level=1)
+    )
     cubic = NET.replace("10)", "200)")
-    assert "1 set of products runs as one nest" in verdict(compile_source(cubic, hardware=HARDWARE, opt_level=2))
-    assert "of products run" not in verdict(compile_source(NET, hardware=HARDWARE, opt_level=0))
+    assert "1 set of contractions runs fused in one nest" in verdict(
+        compile_source(cubic, hardware=HARDWARE, opt_level=2)
+    )
+    assert "of contractions run" not in verdict(compile_source(NET, hardware=HARDWARE, opt_level=0))
 
 
 def test_the_default_is_level_3() -> None:
@@ -119,7 +123,7 @@ def test_the_default_is_level_3() -> None:
 def test_a_source_with_all_schedules_is_taken_without_a_warning() -> None:
     scheduled = PAIR.replace("    {layer", "    loops [n : 2] {layer")
     assert compile_source(scheduled, "mlir", hardware=HARDWARE).warnings == []
-    warned = ["-O leaves the schedules that the source sets as they are"]
+    warned = ["-O is ignored for contractions that the source has scheduled"]
     assert compile_source(PAIR, "mlir", hardware=HARDWARE).warnings == warned
     for level in (0, 3):
         report = compile_source(scheduled, "mlir", hardware=HARDWARE, opt_level=level)

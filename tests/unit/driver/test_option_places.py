@@ -18,7 +18,7 @@ TOY = (
     ("compiler/core/options.py", "    print_after: str | None = None\n", "    greeting: str | None = None\n"),
     (
         "compiler/cli/options.py",
-        'help="Verify after every pass.")] = False\n',
+        'help="Verify the IR after every pass.")] = False\n',
         '    greeting: Annotated[str | None, typer.Option("--greeting", help="Say it.")] = None\n',
     ),
     (

@@ -34,7 +34,7 @@ def test_forms_of_a_keyword_are_one() -> None:
 
 def test_a_mesh_says_how_many_devices_there_are() -> None:
     assert options_of({"mesh": "3x2"}).devices == options_of({"mesh": "3x2", "devices": 6}).devices == 6
-    with pytest.raises(UsageError, match="a mesh of 3x2 has 6"):
+    with pytest.raises(UsageError, match="--mesh 3x2 has 6"):
         options_of({"mesh": "3x2", "devices": 4})
 
 

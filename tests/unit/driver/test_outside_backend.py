@@ -148,9 +148,9 @@ def test_it_explains_layers_and_speaks_in_reports(published: Path, capsys: pytes
     assert run_command(["explain", "net.dsl", "logits", "-b", "slow", *OPTIONS]) == 0
     assert capsys.readouterr().out.startswith("logits forward: the machine says 2.0 s\n")
     assert run_command(["explain", "net.dsl", "logits", "-b", "slow", "--svg", "a.svg", *OPTIONS]) == 2
-    assert "there is no picture of a layer on the backend 'slow'" in capsys.readouterr().err
+    assert "the backend 'slow' draws no picture of a layer" in capsys.readouterr().err
     assert run_command(["explain", "net.dsl", "logits", "-b", "roofline"]) == 2
-    assert "explain knows the backends 'broken-slow', 'cycle', 'maestro' and 'slow'" in capsys.readouterr().err
+    assert "does not explain layers; 'broken-slow', 'cycle', 'maestro' and 'slow' do" in capsys.readouterr().err
     assert run_command(["compile", "net.dsl", "-b", "slow", *OPTIONS]) == 0
     assert "Try a faster machine (--set slow.seconds=N)." in capsys.readouterr().out
     assert run_command(["explain", "net.dsl", "logits", "-b", "broken-slow"]) == 1

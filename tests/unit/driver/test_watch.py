@@ -144,4 +144,4 @@ def test_a_folder_that_takes_no_files_is_no_second_error(
     monkeypatch.setattr("npuc.compiler.cli.compile.write_bytes", refuse)
     broken(SchedulePass)
     assert compile_net() == 70
-    assert capsys.readouterr().err.endswith("please report it, with the source and the output of --debug\n")
+    assert capsys.readouterr().err.endswith("please report it with the source and the output of --debug\n")

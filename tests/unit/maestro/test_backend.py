@@ -150,16 +150,16 @@ def test_layers_of_a_network_take_the_mappings_of_a_file(tmp_path: Path) -> None
     report = score(NETWORK, "dsl", mapping=path)
     own = next(row for row in report.ops if row.name == "a" and row.kind == "matrix")
     assert own.native["num_levels"] == 2
-    assert any("a is there 2 times, the first is taken" in text for text in report.warnings)
+    assert any("a occurs 2 times, the first is used" in text for text in report.warnings)
     assert any("has no layer d and" in text for text in report.warnings)
 
 
 def test_a_mapping_that_is_asked_for_in_vain_is_a_warning() -> None:
     assert score(mapping_file("a"), mapping="nlr").warnings == [
-        "all products have mappings of their own: nlr changes nothing"
+        "all contractions have mappings of their own: nlr has no effect"
     ]
     both = score(mapping_file("a"), mapping="nlr", inference=False)
-    assert both.warnings == ["products of a have mappings of their own, which nlr does not change"]
+    assert both.warnings == ["a has mappings of its own, which nlr does not replace"]
     assert not score(mapping_file("a"), inference=False).warnings
 
 

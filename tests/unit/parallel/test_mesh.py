@@ -75,10 +75,10 @@ def test_time_is_planned_on_a_mesh() -> None:
         ({"mesh": "4y2"}, "found '4y2', expected sizes of levels"),
         ({"mesh": "4x1"}, "found '4x1', expected sizes of levels"),
         ({"mesh": ""}, "found '', expected sizes of levels"),
-        ({"mesh": "3x2", "devices": 4}, "a mesh of 3x2 has 6"),
+        ({"mesh": "3x2", "devices": 4}, "--mesh 3x2 has 6"),
         ({"mesh": "4096x2"}, "expected up to 4,096"),
         ({"devices": 12}, "expected a power of two"),
-        ({"mesh": "3x2", "pipeline": "autodiff"}, "no meaning beside -p"),
+        ({"mesh": "3x2", "pipeline": "autodiff"}, "does not apply with -p"),
     ],
 )
 def test_wrong_meshes_are_said(options: CompileKeywords, message: str) -> None:

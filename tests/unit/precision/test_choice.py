@@ -91,7 +91,7 @@ def test_both_are_wrong_usage(
 def test_a_file_that_writes_the_width_is_named(tmp_path: Path) -> None:
     file = tmp_path / "edge.toml"
     file.write_text("memory = { element_bytes = 2 }\n")
-    with pytest.raises(UsageError, match=r"--precision bf16 beside memory\.element_bytes, which .*edge\.toml writes"):
+    with pytest.raises(UsageError, match=r"--precision bf16 contradicts memory\.element_bytes, set by .*edge\.toml,"):
         load_hardware(file, None, "bf16")
     file.write_text('precision = "f16"\n')
     assert load_hardware(file).get("precision", str) == "f16"
@@ -126,7 +126,7 @@ def test_a_pipeline_that_says_something_else_is_wrong_usage() -> None:
         ((), "backend cycle, floats bf16"),
         (("--precision", "mixed"), "backend cycle, mixed precision: products bf16, parameters f32"),
         (("--precision", "as-written"), "backend cycle"),
-        (("--hw", "nvdla"), "backend cycle, every float priced at 1 byte (memory.element_bytes)"),
+        (("--hw", "nvdla"), "backend cycle, every float counted as 1 byte (memory.element_bytes)"),
         (("--hw", "nvdla", "--precision", "f16"), "backend cycle, floats f16"),
     ],
 )
@@ -178,7 +178,7 @@ def test_tables_have_one_type_or_none(inference: bool | None) -> None:
     narrow = compile_source(TABLE, "csv", hardware="igo-large", inference=inference, opt_level=0)
     wide = compile_source(TABLE, "csv", hardware="igo-large", inference=inference, opt_level=0, precision="f32")
     assert wide.totals.dram_read_bytes == 2 * (narrow.totals.dram_read_bytes or 0)
-    with pytest.raises(UsageError, match=r"--precision mixed: .* lists products without types"):
+    with pytest.raises(UsageError, match=r"--precision mixed: .* lists layers without types or connections"):
         compile_source(TABLE, "csv", precision="mixed")
 
 
@@ -202,7 +202,7 @@ def test_a_machine_leaves_what_is_lowered_too_far_as_it_is() -> None:
     warnings: list[str] = []
     assert precision_passes(module, [], "bf16", None, warnings) == []
     (warning,) = warnings
-    assert "whose types stay as written: not bf16, the hardware's precision" in warning
+    assert "whose types stay as written: the hardware's precision, bf16, does not apply" in warning
     assert len(precision_passes(module, [], "bf16", "bf16", warnings)) == 1
 
 

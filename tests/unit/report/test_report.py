@@ -299,11 +299,11 @@ def test_table_shows_how_far_layers_are_from_their_bounds() -> None:
     gaps = {words[0]: words[-2] for line in text.splitlines() if len(words := line.split()) > 4}
     assert (gaps["a.x"], gaps["a.y"], gaps["b"], gaps["total"]) == ("optimal", "4.1", "<0.1", "0.4")
     assert (
-        "optimal   1 of 3 layers with products at the proved bound of their traffic by themselves, "
-        "all together 0.4% above it" in text
+        "optimal   1 of 3 layers with contractions reach the proved lower bound of their own traffic; "
+        "all together are 0.4% above it" in text
     )
     whole = printed(certified(certificate("a", 5, 5)), 120)
-    assert "1 of 1 layers with products at the proved bound of their traffic by themselves\n" in whole
+    assert "1 of 1 layers with contractions reach the proved lower bound of their own traffic\n" in whole
     assert " gap " not in printed(certified(certificate("a" * 40, 5, 5)), 50)
     assert " gap " not in printed(report_of(row(seconds=0.1)), 120)
 

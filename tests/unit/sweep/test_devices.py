@@ -173,7 +173,7 @@ def test_steps_of_several_batches_compare_by_their_work() -> None:
         ({"devices": "1,2", "zero": "1"}, {}, "--vary zero: found 1, expected true or false"),
         ({"parallel": "dp,mp"}, {}, "--vary parallel: there is one device"),
         ({"devices": "1,2"}, {"devices": 4}, "--vary devices: --devices says what it is"),
-        ({"devices": "1,2"}, {"pipeline": "autodiff"}, "--devices has no meaning beside -p"),
+        ({"devices": "1,2"}, {"pipeline": "autodiff"}, "--devices does not apply with -p"),
         ({"batch": "8"}, {"parallel": "dp"}, "--parallel dp needs --devices N"),
         ({"batch": "8"}, {"zero": True}, "--zero needs --devices N"),
         ({"batch": "8"}, {"convention": "physical"}, "--convention physical needs --devices N"),

@@ -85,7 +85,7 @@ def test_a_wrong_program_stops_at_once() -> None:
 def test_wrong_usage_in_a_point_stops_at_once_and_says_where() -> None:
     points = sweep_source(NET, vary={"array.dataflow": ["ws", "os"]}, overrides={"array.overlap": "base"})
     assert next(points).totals is not None
-    with pytest.raises(UsageError, match=r"array\.dataflow=os: array\.overlap is a choice"):
+    with pytest.raises(UsageError, match=r"array\.dataflow=os: array\.overlap applies only"):
         next(points)
 
 
