@@ -27,7 +27,7 @@ def stationary_facts(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple
         before = "; the first is there from the operation before" if reload.held else ""
         yield "", f"tiles of {', '.join(names)} stay in the array: {changes}{before}"
     elif edge is not None and edge.edge_cycles:
-        what = "sums go out" if array.dataflow == "os" else "operands come in"
+        what = "sums go out" if array.keeps_sums else "operands come in"
         yield (
             "",
             f"in {edge.groups:,} groups on one stationary tile, which wait {edge.edge_cycles:,} cycles for "

@@ -155,16 +155,21 @@ class Array:
         return PLACES[self.dataflow]
 
     @property
+    def keeps_sums(self) -> bool:
+        """Whether it is output-stationary: partial sums stay in the elements, while both operands stream."""
+        return self.places[2] == "k"
+
+    @property
     def latency(self) -> int:
         """Fill and drain: the cycles of a fold beyond those it streams (P - T)."""
-        if self.dataflow == "in-place" or (self.dataflow == "os" and self.drain == "hidden"):
+        if self.dataflow == "in-place" or (self.keeps_sums and self.drain == "hidden"):
             return self.rows + self.cols - 2
         return 2 * self.rows + self.cols - 2
 
     @property
     def filling(self) -> int:
         """The fill: the latency before a fold's first full step, while weights (`ws`, `is`) or operands come in."""
-        return self.rows if self.dataflow in ("ws", "is") else self.rows + self.cols - 2
+        return self.rows + self.cols - 2 if self.keeps_sums or self.dataflow == "in-place" else self.rows
 
     @property
     def draining(self) -> int:

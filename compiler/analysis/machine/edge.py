@@ -73,7 +73,7 @@ def wait(shift: int, streamed: int) -> int:
 
 def is_forward(array: Array) -> bool:
     """Whether a group waits for the load of the group after it, rather than for the drain of the one before."""
-    return array.dataflow != "os"
+    return not array.keeps_sums
 
 
 def product_groups(statement: Statement, nest: Nest, array: Array, extents: Mapping[str, int]) -> FoldRun:

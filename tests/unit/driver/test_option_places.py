@@ -1,18 +1,13 @@
 """A new option touches three files: its field, its place on the command line, and the code that reads it."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from npuc.compiler.core.options import CompileKeywords
+from tests.tree_copy import FOLDERS, MAIN, ROOT, copied_tree, run
 
-ROOT = Path(__file__).parents[3]
-FOLDERS = ("compiler", "dialects", "hardware", "backends", "frontends", "samples", "studies")
 TOY = (
     ("compiler/core/options.py", "    print_after: str | None\n", "    greeting: str | None\n"),
     ("compiler/core/options.py", "    print_after: str | None = None\n", "    greeting: str | None = None\n"),
@@ -33,28 +28,7 @@ TOY = (
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree with the toy option."""
-    folder = tmp_path_factory.mktemp("tree")
-    for name in FOLDERS:
-        shutil.copytree(ROOT / name, folder / "npuc" / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for file, place, added in TOY:
-        path = folder / "npuc" / file
-        text = path.read_text()
-        assert text.count(place) == 1, (file, place)
-        path.write_text(text.replace(place, place + added))
-    return folder
-
-
-def run(tree: Path, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # the copy comes before the installation, which is found by a finder of its own
-    first = f"import sys; sys.path.insert(0, {str(tree)!r}); sys.meta_path = [f for f in sys.meta_path "
-    first += "if 'editable' not in getattr(f, '__module__', '') and 'editable' not in str(f)]\n"
-    environment = {**os.environ, "PYTHONPATH": "", "COLUMNS": "100"}
-    return subprocess.run(
-        [sys.executable, "-c", first + code, *arguments], capture_output=True, text=True, env=environment, check=False
-    )
-
-
-MAIN = "import npuc.compiler.cli as c; assert c.__file__.startswith(sys.path[0]); sys.exit(c.main())"
+    return copied_tree(tmp_path_factory.mktemp("tree"), TOY)
 
 
 def test_an_option_touches_three_files() -> None:
